@@ -1,0 +1,41 @@
+# Everything sets itself up: a virtual environment in the checkout, made on first use.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.PHONY: demo test check lint types layers format bench clean
+
+demo: $(READY)  ## publish the bundled data set and show what came out
+	$(BIN)/unveil demo
+
+test: check  ## what continuous integration runs
+	$(BIN)/pytest -n 2
+
+check: lint types layers
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+layers: $(READY)
+	$(BIN)/lint-imports --no-cache
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY)  ## speed and memory beside other tools, in one run
+	$(BIN)/python bench/run.py
+
+$(READY): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable ".[pandas,polars]" --group dev
+	touch $(READY)
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

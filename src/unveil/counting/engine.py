@@ -1,0 +1,58 @@
+"""What an engine must do. Engines are the only code that touches rows; all above them works on counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+from unveil.arrays import BoolArray, IntArray
+from unveil.masking import Offer, Refinement
+
+
+class Pieces(NamedTuple):
+    """Groups as they would be after a candidate refinement, only those that it makes.
+
+    A piece counts its records: one number, or one per sensitive value where the requirement asks for one.
+    """
+
+    owner: IntArray
+    """The candidate that each piece belongs to."""
+    counts: IntArray
+    """One row per piece."""
+
+
+class Index(Protocol):
+    """The groups of one requirement: the rows of its projection, partitioned by their masked values (TIPS)."""
+
+    def totals(self) -> IntArray:
+        """The counts of the group that holds every record."""
+        ...
+
+    def watch(self, offers: Sequence[Offer], alive: BoolArray) -> Iterator[Pieces]:
+        """Starts to count the pieces of the first offers, on the one group that there is."""
+        ...
+
+    def refine(
+        self, refinement: Refinement, column: int, offers: Sequence[Offer], alive: BoolArray
+    ) -> Iterator[Pieces]:
+        """Performs a refinement and counts the pieces of the groups that it made.
+
+        Args:
+            refinement: The winner.
+            column: The place of its attribute in the table.
+            offers: What the children could be refined into next.
+            alive: Which candidates are still of interest.
+        """
+        ...
+
+
+class Engine(Protocol):
+    """Counts of a table."""
+
+    def histograms(self) -> tuple[IntArray, ...]:
+        """For every attribute its `[value, class]` counts: all that gains and splits need."""
+        ...
+
+    def index(self, columns: Sequence[int], sensitive: int | None = None) -> Index:
+        """The partition index over these attributes, and over the values of a sensitive one if given."""
+        ...

@@ -1,0 +1,61 @@
+"""Everything that can go wrong through no fault of the program.
+
+The tree of exceptions::
+
+    UnveilError
+    ├── SpecError          the spec file, or a spec given as an object
+    ├── TaxonomyError      a taxonomy file
+    ├── TableError         the table: its file, its columns, its values
+    ├── RequirementError   a requirement that no release of this table can satisfy
+    └── ReleaseError       a release folder, or another output that cannot be written
+
+Each carries one sentence that names the file, the attribute, the rule and the value. The command line prints it and
+exits with 2; nothing has been written by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class UnveilError(Exception):
+    """Base of all errors that a user can do something about."""
+
+
+class SpecError(UnveilError):
+    """The spec is not one that can be followed."""
+
+
+class TaxonomyError(UnveilError):
+    """A taxonomy is not a tree of distinct labels."""
+
+
+class TableError(UnveilError):
+    """The table cannot be read or does not fit the spec."""
+
+
+class RequirementError(UnveilError):
+    """No release of this table can satisfy the requirement."""
+
+
+class ReleaseError(UnveilError):
+    """A release cannot be read, or an output cannot be written."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A clause that offers the nearest known word, or nothing if none is near."""
+    match = get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f"; did you mean {match[0]!r}?" if match else ""
+
+
+def listed(words: Iterable[str], most: int = 8) -> str:
+    """The words in quotes, with the tail of a long list counted instead of printed."""
+    words = list(words)
+    shown = ", ".join(repr(word) for word in words[:most])
+    return f"{shown} and {len(words) - most:,} more" if len(words) > most else shown
+
+
+def rows_text(count: int) -> str:
+    """A count of rows as it reads in a sentence."""
+    return "1 row" if count == 1 else f"{count:,} rows"

@@ -1,0 +1,63 @@
+"""Tables that people hold in memory: pandas, polars and pyarrow, to Arrow and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from unveil.errors import TableError
+
+
+def arrow_table(frame: Any) -> pa.Table:
+    """A frame as an Arrow table. The index of a pandas frame is no column and plays no part."""
+    try:
+        table = _converted(frame)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise TableError(f"table: a column cannot be read: {first_line(error)}.") from error
+    check_names(table.column_names, "table")
+    return table.replace_schema_metadata(None)
+
+
+def like(frame: Any, table: pa.Table) -> Any:
+    """An Arrow table as the kind of frame that was given; a pandas frame keeps its index."""
+    if _is_pandas(frame):
+        return table.to_pandas().set_axis(frame.index, axis=0)
+    if type(frame).__module__.startswith("polars"):
+        import polars
+
+        return polars.from_arrow(table)
+    return table
+
+
+def check_names(names: list[str], origin: str) -> None:
+    """Column names must be distinct texts."""
+    seen: set[str] = set()
+    for name in names:
+        if not isinstance(name, str):
+            raise TableError(f"{origin}: the column name {name!r} is not text.")
+        if name in seen:
+            raise TableError(f"{origin}: the column {name!r} stands twice.")
+        seen.add(name)
+
+
+def first_line(error: BaseException) -> str:
+    """What a library said, as a clause of a sentence."""
+    return str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
+
+
+def _is_pandas(frame: Any) -> bool:
+    return type(frame).__module__.startswith("pandas")
+
+
+def _converted(frame: Any) -> pa.Table:
+    if isinstance(frame, pa.Table):
+        return frame
+    if isinstance(frame, pa.RecordBatch):
+        return pa.Table.from_batches([frame])
+    if _is_pandas(frame):
+        check_names(list(frame.columns), "table")
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    if hasattr(frame, "to_arrow"):
+        return frame.to_arrow()
+    raise TableError(f"table: {type(frame).__name__} is no table; give a path, or a pandas, polars or pyarrow table.")

@@ -1,0 +1,169 @@
+"""The frozen result of a search: what each attribute's values are released as, for these rows and for later ones.
+
+The classes below are at once the entries of a manifest (`docs/release.md`) and the code that masks by them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import BaseModel, ConfigDict, Field
+
+from unveil.errors import TableError, did_you_mean
+from unveil.frames import arrow_table, like
+from unveil.schema import SUPPRESSED, parse_number, value_text
+
+Number = int | float
+Domain = Literal["declared", "observed"]
+Unseen = Literal["refuse", "suppress"]
+Labels = list[str | None]
+"""The label of each value; None where the masking knows no block for it."""
+
+
+class Entry(BaseModel):
+    """A part of a manifest: fixed keys, fixed types, never changed once made."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class Generalized(Entry):
+    """A block of a taxonomy cut: its label and the leaves it stands for."""
+
+    label: str
+    values: tuple[str, ...]
+
+
+class Interval(Entry):
+    """A block of a discretization, `[from, to)`."""
+
+    label: str
+    from_: Number = Field(alias="from")
+    to: Number
+
+
+class Generalization(Entry):
+    """A cut through a taxonomy."""
+
+    kind: Literal["generalization"] = "generalization"
+    domain: Domain
+    blocks: tuple[Generalized, ...]
+
+    def labels(self, values: Sequence[Any]) -> Labels:
+        """The label above each value; None for a value that the taxonomy does not have."""
+        label_of = {value: block.label for block in self.blocks for value in block.values}
+        return [None if value is None else label_of.get(value_text(value)) for value in values]
+
+
+class Suppression(Entry):
+    """The disclosed values. Every other value is hidden, whether or not it was ever seen."""
+
+    kind: Literal["suppression"] = "suppression"
+    domain: Domain
+    disclosed: tuple[str, ...]
+    marker: str = SUPPRESSED
+
+    def labels(self, values: Sequence[Any]) -> Labels:
+        """The value itself if it is disclosed, else the marker."""
+        disclosed = set(self.disclosed)
+        texts = [None if value is None else value_text(value) for value in values]
+        return [text if text is None or text in disclosed else self.marker for text in texts]
+
+
+class Discretization(Entry):
+    """Intervals that cover the range."""
+
+    kind: Literal["discretization"] = "discretization"
+    domain: Domain
+    whole: bool
+    blocks: tuple[Interval, ...]
+
+    def labels(self, values: Sequence[Any]) -> Labels:
+        """The interval that holds each number; None outside the range and for what is no number."""
+        starts = np.array([block.from_ for block in self.blocks])
+        numbers = np.array([parse_number(value) for value in values], dtype=np.float64)
+        places = np.searchsorted(starts, numbers, side="right") - 1
+        inside = (places >= 0) & (numbers < self.blocks[-1].to)
+        return [self.blocks[place].label if held else None for place, held in zip(places, inside, strict=True)]
+
+
+class AsIs(Entry):
+    """An attribute that no requirement holds, released as it is."""
+
+    kind: Literal["released"] = "released"
+    domain: Domain
+    type: Literal["number", "category"]
+
+
+ColumnMasking = Annotated[Generalization | Suppression | Discretization | AsIs, Field(discriminator="kind")]
+
+
+class Masking:
+    """How every column of a release is masked. It applies to rows that arrive later as well."""
+
+    def __init__(self, columns: dict[str, Generalization | Suppression | Discretization | AsIs]) -> None:
+        self.columns = columns
+
+    def __getitem__(self, name: str) -> Generalization | Suppression | Discretization | AsIs:
+        return self.columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __repr__(self) -> str:
+        return f"Masking({', '.join(f'{name}: {column.kind}' for name, column in self.columns.items())})"
+
+    def apply(self, rows: Any, *, unseen: Unseen = "refuse") -> Any:
+        """Masks rows that arrive later, in their own order.
+
+        A value that is not disclosed is suppressed, seen before or not. A value without a block (a category that the
+        taxonomy does not have, a number outside the range, a missing value) is refused, or suppressed if asked for.
+        Columns that the masking does not know are left out.
+
+        The guarantee of a release is about its own rows: nothing is promised about how many new rows share a group.
+
+        Args:
+            rows: A pandas, polars or pyarrow table with the columns of the release.
+            unseen: What to do with a value that has no block: `refuse` it with an error, or `suppress` it.
+
+        Returns:
+            The masked columns, as the kind of table that was given.
+        """
+        table = arrow_table(rows)
+        return like(rows, pa.table({name: self._masked(name, table, unseen) for name in self.columns}))
+
+    def _masked(self, name: str, table: pa.Table, unseen: Unseen) -> pa.ChunkedArray | pa.DictionaryArray:
+        if name not in table.column_names:
+            raise TableError(
+                f"the rows to mask lack the column {name!r}{did_you_mean(name, table.column_names) or '.'}"
+            )
+        entry = self.columns[name]
+        if isinstance(entry, AsIs):
+            return table[name]
+        encoded = dictionary_of(table[name])
+        values = [*encoded.dictionary.to_pylist(), None]
+        labels = entry.labels(values)
+        indices = encoded.indices.fill_null(len(values) - 1)
+        used = set(pc.unique(indices).to_pylist())
+        for place, (value, label) in enumerate(zip(values, labels, strict=True)):
+            if label is None and place in used and unseen == "refuse":
+                shown = "a missing value" if value is None else repr(value)
+                raise TableError(
+                    f"column {name!r}: {shown} has no block in this release; it can be suppressed if asked for."
+                )
+        distinct = sorted({label or SUPPRESSED for place, label in enumerate(labels) if place in used})
+        place_of = {label: place for place, label in enumerate(distinct)}
+        lookup = pa.array([place_of.get(label or SUPPRESSED, 0) for label in labels], pa.int32())
+        return pa.DictionaryArray.from_arrays(lookup.take(indices), pa.array(distinct, pa.string()))
+
+
+def dictionary_of(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    """The column as codes into its distinct values, in one piece."""
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    unified = encoded.unify_dictionaries()
+    if unified.num_chunks == 1:
+        return unified.chunk(0)
+    return unified.combine_chunks() if unified.num_chunks else pa.array([], unified.type)

@@ -1,0 +1,109 @@
+"""The three masking operations as trees that grow downwards: generalize, suppress, discretize.
+
+A tree starts from one block and says into which parts a block can be refined. A taxonomy and an interval are
+refined into all their parts at once; of suppressed values one is disclosed at a time, and the rest stays `⊥`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from unveil.arrays import BoolArray, IntArray, NumberArray
+from unveil.masking.blocks import Block
+from unveil.schema import SUPPRESSED, Attribute, Node, Taxonomy, interval_label
+
+Splitter = Callable[[IntArray], int | None]
+"""Given the codes of an interval, the code of the value to split at, or None where there is none."""
+
+
+class Tree(Protocol):
+    """How one attribute is masked."""
+
+    attribute: Attribute
+    discloses: bool
+    """Whether parts are disclosed one at a time."""
+
+    def root(self) -> Block:
+        """The block that masks every value."""
+        ...
+
+    def parts(self, block: Block) -> tuple[Block, ...]:
+        """The parts that a refinement of the block tells apart; none if it cannot be refined."""
+        ...
+
+
+class Generalize:
+    """Refinement for generalization: `v → child(v)` in the owner's taxonomy."""
+
+    discloses = False
+
+    def __init__(self, attribute: Attribute, taxonomy: Taxonomy) -> None:
+        self.attribute = attribute
+        self._taxonomy = taxonomy
+
+    def root(self) -> Block:
+        """The top most value."""
+        return self._block(self._taxonomy.root)
+
+    def parts(self, block: Block) -> tuple[Block, ...]:
+        """The child values."""
+        return tuple(self._block(child) for child in self._taxonomy.node(block.label).children)
+
+    def _block(self, node: Node) -> Block:
+        return Block(node.label, np.arange(node.lo, node.hi))
+
+
+class Suppress:
+    """Refinement for suppression: `⊥ → {v, ⊥}` discloses one value. A value that no record holds stays hidden."""
+
+    discloses = True
+
+    def __init__(self, attribute: Attribute, values: tuple[str, ...], held: BoolArray) -> None:
+        self.attribute = attribute
+        self._values = values
+        self._held = held
+
+    def root(self) -> Block:
+        """All values suppressed."""
+        return Block(SUPPRESSED, np.arange(len(self._values)))
+
+    def parts(self, block: Block) -> tuple[Block, ...]:
+        """The hidden values that can be disclosed."""
+        if block.label != SUPPRESSED:
+            return ()
+        codes = block.codes[self._held[block.codes]]
+        return tuple(Block(self._values[code], np.array([code])) for code in codes)
+
+
+class Discretize:
+    """Refinement for discretization: the tree of intervals grows as the splitter finds the splits."""
+
+    discloses = False
+
+    def __init__(self, attribute: Attribute, bounds: tuple[float, float], values: NumberArray, split: Splitter) -> None:
+        self.attribute = attribute
+        self._bounds = bounds
+        self._values = values
+        self._split = split
+
+    def root(self) -> Block:
+        """The interval that covers the full range."""
+        return _interval(self._bounds, np.arange(len(self._values)))
+
+    def parts(self, block: Block) -> tuple[Block, ...]:
+        """The two halves of the best split."""
+        code = self._split(block.codes)
+        if code is None or block.bounds is None:
+            return ()
+        lo, hi = block.bounds
+        value = self._values[code].item()
+        place = int(np.searchsorted(block.codes, code))
+        left, right = block.codes[:place], block.codes[place:]
+        return _interval((lo, value), left), _interval((value, hi), right)
+
+
+def _interval(bounds: tuple[float, float], codes: IntArray) -> Block:
+    return Block(interval_label(*bounds), codes, bounds)

@@ -1,0 +1,111 @@
+"""Publishing by refinement: TDR, and every requirement whose level refinement can only lower."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+
+from unveil.arrays import IntArray
+from unveil.counting import Engine
+from unveil.masking import AsIs, Discretize, Generalize, Masking, Suppress, Tree, as_is, freeze
+from unveil.publishers.rows import released_rows
+from unveil.refine import Anonymity, Guard, Search, Step, best_split, gain_alone, gain_per_loss
+from unveil.release import Manifest, Release, Rows
+from unveil.schema import Spec, without_redundant
+from unveil.tables import Table
+
+CRITERIA = {"score": gain_per_loss, "infogain": gain_alone}
+
+
+def start_search(table: Table, spec: Spec, engine: Engine) -> Search:
+    """The fully masked table, ready to be refined."""
+    place = {attribute.name: column for column, attribute in enumerate(table.attributes)}
+    histograms = engine.histograms()
+    trees = [
+        (column, _tree(table, column, histograms[column]))
+        for column, attribute in enumerate(table.attributes)
+        if attribute.name in spec.masked
+    ]
+    guards = []
+    for requirement in without_redundant(spec.requirements):
+        columns = sorted(place[name] for name in requirement.attributes)
+        guards.append(Guard(Anonymity(requirement), engine.index(columns), columns))
+    return Search(trees, histograms, guards, CRITERIA[spec.criterion])
+
+
+def publish_refinement(
+    table: Table,
+    spec: Spec,
+    engine: Engine,
+    version: str,
+    steps: int | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Release:
+    """Refines until nothing valid and beneficial is left, and releases the masked rows.
+
+    Args:
+        table: The checked table.
+        spec: What the release must satisfy.
+        engine: What counts the table.
+        version: The version to write into the manifest.
+        steps: Stop after so many refinements.
+        stop: Asked after every refinement; the table reached by then is released.
+    """
+    search = start_search(table, spec, engine)
+    trace = []
+    for step in islice(search.steps(), steps):
+        trace.append(describe(step))
+        if stop():
+            break
+    masking = _masking(table, spec, search)
+    rows = released_rows(table, masking, spec)
+    manifest = Manifest(
+        unveil_version=version,
+        guarantee=" ".join(requirement.sentence() for requirement in spec.requirements),
+        class_=spec.table.class_,
+        weight=spec.table.weight,
+        requirements=tuple(requirement.describe() for requirement in spec.requirements),
+        columns=masking.columns,
+        rows=Rows(read=table.read, dropped=table.dropped, released=rows.num_rows),
+        records=table.records,
+    )
+    return Release(rows, manifest, trace)
+
+
+def describe(step: Step) -> dict[str, Any]:
+    """A step as the owner's trace tells it."""
+    refinement = step.refinement
+    return {
+        "attribute": refinement.attribute.name,
+        "refined": refinement.block.label,
+        "into": [child.label for child in refinement.children],
+        "gain": step.gain,
+        "loss": step.loss,
+        "score": step.score,
+    }
+
+
+def _tree(table: Table, column: int, histogram: IntArray) -> Tree:
+    attribute = table.attributes[column]
+    values = table.columns[column].values
+    if attribute.taxonomy is not None:
+        return Generalize(attribute, attribute.taxonomy)
+    if isinstance(values, tuple):
+        return Suppress(attribute, values, histogram.sum(axis=1) > 0)
+    return Discretize(attribute, table.bounds(column), values, partial(best_split, histogram))
+
+
+def _masking(table: Table, spec: Spec, search: Search) -> Masking:
+    columns: dict[str, Any] = {
+        attribute.name: freeze(attribute, search.cuts[column]) if column in search.cuts else as_is(attribute)
+        for column, attribute in enumerate(table.attributes)
+    }
+    for name in table.others.column_names:
+        kind = table.others.schema.field(name).type
+        number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+        columns[name] = AsIs(domain="observed", type="number" if number else "category")
+    return Masking(columns)

@@ -1,0 +1,8 @@
+"""The search: candidates, gains, levels, guards, and the loop."""
+
+from unveil.refine.gains import best_split, info_gain
+from unveil.refine.guard import Guard
+from unveil.refine.levels import Anonymity, Level
+from unveil.refine.search import Search, Step, gain_alone, gain_per_loss
+
+__all__ = ["Anonymity", "Guard", "Level", "Search", "Step", "best_split", "gain_alone", "gain_per_loss", "info_gain"]

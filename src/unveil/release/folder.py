@@ -1,0 +1,123 @@
+"""Writing outputs whole or not at all, and reading release folders."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from unveil.errors import ReleaseError
+from unveil.release.manifest import File, Manifest
+
+MANIFEST = "manifest.json"
+FORMATS = ("parquet", "csv")
+
+
+def check_absent(path: Path, what: str) -> None:
+    """Refuses to write over something that is there."""
+    if path.exists() or path.is_symlink():
+        raise ReleaseError(f"{path}: the {what} exists already; nothing was written.")
+    if not path.absolute().parent.is_dir():
+        raise ReleaseError(f"{path}: there is no folder {path.absolute().parent.name!r} to write the {what} into.")
+
+
+def write_release(folder: Path, table: pa.Table, manifest: Manifest, formats: Sequence[str]) -> Manifest:
+    """Writes a release folder beside its place and moves it there when it is complete.
+
+    A crash, a full disk or Ctrl-C before the move leaves nothing, and an older release is never touched.
+
+    Returns:
+        The manifest with the hashes of the data files.
+    """
+    check_absent(folder, "output folder")
+    draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.absolute().parent))
+    try:
+        for format_ in formats:
+            write_data(draft / f"data.{format_}", table)
+        files = {path.name: File(sha256=_sha256(path)) for path in sorted(draft.iterdir())}
+        complete = manifest.model_copy(update={"files": files})
+        (draft / MANIFEST).write_text(complete.to_json(), encoding="utf-8")
+        _settle(draft, folder)
+    except BaseException as error:
+        shutil.rmtree(draft, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise ReleaseError(f"{folder}: the release cannot be written: {error.strerror or error}.") from error
+        raise
+    return complete
+
+
+def write_data(path: Path, table: pa.Table) -> None:
+    """Writes rows as csv or parquet, by the ending of the file."""
+    if path.suffix == ".csv":
+        plain = pa.table({name: _decoded(table[name]) for name in table.column_names})
+        pa.csv.write_csv(plain, path)
+    else:
+        pa.parquet.write_table(table, path, compression="zstd", store_schema=False)
+
+
+def write_whole(path: Path, write: Callable[[Path], None], what: str) -> None:
+    """Writes a single file beside its place and moves it there when it is complete."""
+    check_absent(path, what)
+    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.absolute().parent)
+    os.close(handle)
+    draft = Path(name)
+    try:
+        write(draft)
+        draft.chmod(0o666 & ~_umask())
+        draft.rename(path)
+    except BaseException as error:
+        draft.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise ReleaseError(f"{path}: the {what} cannot be written: {error.strerror or error}.") from error
+        raise
+
+
+def write_text(path: Path, text: str, what: str) -> None:
+    """Writes a text file, whole or not at all."""
+
+    def write(draft: Path) -> None:
+        draft.write_text(text, encoding="utf-8")
+
+    write_whole(path, write, what)
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a release folder."""
+    path = folder / MANIFEST
+    if not path.is_file():
+        raise ReleaseError(f"{folder}: this is not a release; it has no {MANIFEST}.")
+    try:
+        return Manifest.from_json(path.read_text(encoding="utf-8"), str(path))
+    except UnicodeDecodeError as error:
+        raise ReleaseError(f"{path}: the manifest is not UTF-8 text (byte {error.start}).") from error
+
+
+def _settle(draft: Path, folder: Path) -> None:
+    """Makes a finished draft the release."""
+    draft.chmod(0o777 & ~_umask())
+    for path in draft.iterdir():
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+    draft.rename(folder)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column

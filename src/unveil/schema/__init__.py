@@ -1,0 +1,29 @@
+"""What the owner declares: attributes, domains, taxonomies, requirements, and the spec file that holds them."""
+
+from unveil.schema.attributes import Attribute, interval_label, number_text, parse_number, value_text
+from unveil.schema.hchy import Hierarchies, read_hchy
+from unveil.schema.requirements import KAnonymity, without_redundant
+from unveil.schema.spec import Criterion, Missing, Spec, TableSpec, load_spec
+from unveil.schema.taxonomy import SUPPRESSED, Node, Taxonomy
+from unveil.schema.taxonomy_files import read_taxonomy
+
+__all__ = [
+    "SUPPRESSED",
+    "Attribute",
+    "Criterion",
+    "Hierarchies",
+    "KAnonymity",
+    "Missing",
+    "Node",
+    "Spec",
+    "TableSpec",
+    "Taxonomy",
+    "interval_label",
+    "load_spec",
+    "number_text",
+    "parse_number",
+    "read_hchy",
+    "read_taxonomy",
+    "value_text",
+    "without_redundant",
+]

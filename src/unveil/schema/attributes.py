@@ -1,0 +1,72 @@
+"""Attributes and their domains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from unveil.schema.taxonomy import Taxonomy
+
+Role = Literal["attribute", "identifier"]
+Kind = Literal["number", "category"]
+MaskingKind = Literal["generalization", "suppression", "discretization"]
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A column of the table as the owner describes it. A domain that is not declared here is observed."""
+
+    name: str
+    role: Role = "attribute"
+    kind: Kind = "category"
+    range: Range | None = None
+    """For a number: `[lo, hi)`."""
+    whole: bool = False
+    """For a number: integers only."""
+    step: float | None = None
+    """For a number: the declared resolution."""
+    values: tuple[str, ...] | None = None
+    """For a category without a taxonomy: its values, in domain order."""
+    taxonomy: Taxonomy | None = None
+
+    @property
+    def masking(self) -> MaskingKind:
+        """How the attribute is masked: the paper's three operations."""
+        if self.kind == "number":
+            return "discretization"
+        return "suppression" if self.taxonomy is None else "generalization"
+
+    @property
+    def declared(self) -> bool:
+        """Whether a person declared the domain, so that it is public."""
+        if self.kind == "number":
+            return self.range is not None
+        return self.taxonomy is not None or self.values is not None
+
+
+def number_text(value: float) -> str:
+    """The shortest text that reads back as the same number; whole numbers have no decimal point."""
+    return str(int(value)) if value == int(value) else repr(float(value))
+
+
+def interval_label(lo: float, hi: float) -> str:
+    """The label of a half-open interval."""
+    return f"[{number_text(lo)}, {number_text(hi)})"
+
+
+def value_text(value: object) -> str:
+    """A raw value of a category as text, the way it is released."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else str(value)
+
+
+def parse_number(value: object) -> float | None:
+    """The number that a raw value stands for, or None if it is none. Text may not group digits."""
+    if isinstance(value, bool) or (isinstance(value, str) and "_" in value):
+        return None
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return None

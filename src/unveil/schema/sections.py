@@ -1,0 +1,131 @@
+"""The sections of a spec file, as pydantic reads them: names, types, and nothing about what they mean together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from unveil.errors import SpecError, did_you_mean
+
+Number = int | float
+
+
+class Section(BaseModel):
+    """A section of the file: unknown keys are errors, `"5"` is no number, and dashes join words."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        frozen=True,
+        alias_generator=lambda name: name.rstrip("_").replace("_", "-"),
+        populate_by_name=True,
+    )
+
+
+class MissingSection(Section):
+    """`missing`: which texts mean that a value is missing, and what happens to such rows."""
+
+    values: list[str] = [""]
+    rows: Literal["drop", "refuse"] = "refuse"
+
+
+class TableSection(Section):
+    """`[table]`: where the rows come from."""
+
+    class_: str
+    source: str | None = None
+    missing: MissingSection = MissingSection()
+    others: Literal["refuse", "drop", "release"] = "refuse"
+    weight: str | None = None
+
+
+class AttributeSection(Section):
+    """`[attributes.NAME]`."""
+
+    role: Literal["attribute", "identifier"] = "attribute"
+    kind: Literal["number", "category"] | None = None
+    range: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = None
+    whole: bool = False
+    step: Number | None = None
+    values: Annotated[list[str], Field(min_length=1)] | None = None
+    taxonomy: str | None = None
+
+
+class KAnonymitySection(Section):
+    """`[[require]]` of kind `k-anonymity`."""
+
+    kind: Literal["k-anonymity"]
+    quasi_identifier: Annotated[list[str], Field(min_length=1)]
+    k: Annotated[int, Field(ge=1)]
+
+
+class PublishSection(Section):
+    """`[publish]`: by which method, and how it chooses."""
+
+    method: Literal["refinement"] = "refinement"
+    criterion: Literal["score", "infogain"] = "score"
+
+
+class SpecSections(Section):
+    """The whole file."""
+
+    table: TableSection
+    attributes: dict[str, AttributeSection] = {}
+    require: list[KAnonymitySection] = []
+    publish: PublishSection = PublishSection()
+
+
+def read_sections(content: Mapping[str, Any], origin: str) -> SpecSections:
+    """Checks the content of a spec file; the first thing wrong is told in one sentence."""
+    try:
+        return SpecSections.model_validate(content)
+    except ValidationError as error:
+        raise SpecError(_sentence(error, origin)) from None
+
+
+def _sentence(error: ValidationError, origin: str) -> str:
+    # An unknown key is often the cause of a key found missing, so it is told first.
+    problems = sorted(error.errors(), key=lambda problem: problem["type"] != "extra_forbidden")
+    problem = problems[0]
+    place = [part for part in problem["loc"] if part not in _KINDS]
+    kind = problem["type"]
+    if kind == "extra_forbidden":
+        where, key = _place(place[:-1]), str(place[-1])
+        return f"{origin}: {where} has the unknown key {key!r}{did_you_mean(key, _known(place[:-1])) or '.'}"
+    if kind == "missing":
+        return f"{origin}: {_place(place[:-1])} lacks the key {str(place[-1])!r}."
+    value = problem["input"]
+    rule = problem["msg"][0].lower() + problem["msg"][1:]
+    return f"{origin}: {_place(place)} is {value!r}, but {rule}."
+
+
+_KINDS = ("k-anonymity",)
+
+
+def _place(loc: list[Any]) -> str:
+    """How a person finds the place: `[attributes.age] range`, `[[require]] number 2`."""
+    if not loc:
+        return "the file"
+    if loc[0] == "attributes" and len(loc) > 1:
+        head, rest = f"[attributes.{loc[1]}]", loc[2:]
+    elif loc[0] == "require" and len(loc) > 1:
+        head, rest = f"[[require]] number {loc[1] + 1}", loc[2:]
+    else:
+        head, rest = f"[{loc[0]}]", loc[1:]
+    return " ".join([head, *(str(part) for part in rest)])
+
+
+def _known(loc: list[Any]) -> list[str]:
+    """The keys known at a place, for a hint."""
+    sections: dict[str, type[Section]] = {
+        "table": TableSection,
+        "attributes": AttributeSection,
+        "require": KAnonymitySection,
+        "publish": PublishSection,
+        "missing": MissingSection,
+    }
+    nearest = [sections[str(part)] for part in loc if str(part) in sections]
+    section = nearest[-1] if nearest else SpecSections
+    return [field.alias or name for name, field in section.model_fields.items()]

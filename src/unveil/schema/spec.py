@@ -1,0 +1,204 @@
+"""The spec: what the owner says about a table and about its release."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from unveil.errors import SpecError, TaxonomyError, did_you_mean, listed
+from unveil.schema.attributes import Attribute, Range, number_text
+from unveil.schema.files import read_text
+from unveil.schema.requirements import KAnonymity
+from unveil.schema.sections import AttributeSection, SpecSections, read_sections
+from unveil.schema.taxonomy import SUPPRESSED, Taxonomy
+from unveil.schema.taxonomy_files import read_taxonomy
+
+Criterion = Literal["score", "infogain"]
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Which texts mean that a value is missing, beside nulls, and what happens to such rows."""
+
+    values: tuple[str, ...] = ("",)
+    rows: Literal["drop", "refuse"] = "refuse"
+
+
+@dataclass(frozen=True)
+class TableSpec:
+    """Where the rows come from and which column is which."""
+
+    class_: str
+    source: str | None = None
+    class_values: tuple[str, ...] | None = None
+    missing: Missing = Missing()
+    others: Literal["refuse", "drop", "release"] = "refuse"
+    weight: str | None = None
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A checked spec: taxonomies are read, names are known, and nothing contradicts itself."""
+
+    table: TableSpec
+    attributes: dict[str, Attribute]
+    requirements: tuple[KAnonymity, ...]
+    criterion: Criterion = "score"
+    method: str = "refinement"
+    origin: str = "spec"
+    folder: Path = field(default_factory=Path)
+
+    @property
+    def source_path(self) -> Path:
+        """The table's file or folder."""
+        if self.table.source is None:
+            raise SpecError(f"{self.origin}: [table] names no source, and no table was given.")
+        return self.folder / self.table.source
+
+    @property
+    def released(self) -> tuple[Attribute, ...]:
+        """The attributes that leave the house, in the order of the spec."""
+        return tuple(attribute for attribute in self.attributes.values() if attribute.role == "attribute")
+
+    @property
+    def masked(self) -> frozenset[str]:
+        """The attributes that some requirement holds, ∪QID."""
+        return frozenset(name for requirement in self.requirements for name in requirement.attributes)
+
+
+def load_spec(source: str | Path | Mapping[str, Any] | Spec) -> Spec:
+    """Reads a spec from a TOML file, or checks one given as a mapping of the same shape."""
+    if isinstance(source, Spec):
+        return source
+    if isinstance(source, Mapping):
+        return _resolve(read_sections(source, "spec"), "spec", Path())
+    path = Path(source)
+    text = read_text(path, "spec", SpecError)
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SpecError(f"{path}: the spec is not TOML: {error}.") from error
+    return _resolve(read_sections(content, path.name), path.name, path.parent)
+
+
+def _resolve(sections: SpecSections, origin: str, folder: Path) -> Spec:
+    """Reads taxonomies and checks what sections mean together."""
+    table = sections.table
+    described = dict(sections.attributes)
+    labels = _class_labels(described.pop(table.class_, None), table.class_, origin)
+    attributes = {name: _attribute(name, section, origin, folder) for name, section in described.items()}
+    if table.weight is not None and (table.weight in attributes or table.weight == table.class_):
+        raise SpecError(f"{origin}: [table] weight names {table.weight!r}, which is described as another column.")
+    requirements = tuple(KAnonymity(tuple(section.quasi_identifier), section.k) for section in sections.require)
+    if not requirements:
+        raise SpecError(f"{origin}: there is no [[require]] section, so nothing would be protected.")
+    for number, requirement in enumerate(requirements, start=1):
+        place = f"{origin}: [[require]] number {number}"
+        _check_quasi_identifier(requirement.quasi_identifier, attributes, table.class_, place)
+    return Spec(
+        table=TableSpec(
+            class_=table.class_,
+            source=table.source,
+            class_values=labels,
+            missing=Missing(tuple(table.missing.values), table.missing.rows),
+            others=table.others,
+            weight=table.weight,
+        ),
+        attributes=attributes,
+        requirements=requirements,
+        criterion=sections.publish.criterion,
+        method=sections.publish.method,
+        origin=origin,
+        folder=folder,
+    )
+
+
+def _class_labels(section: AttributeSection | None, name: str, origin: str) -> tuple[str, ...] | None:
+    if section is None:
+        return None
+    extra = section.model_fields_set - {"values", "kind"}
+    if extra or section.kind == "number":
+        raise SpecError(f"{origin}: [attributes.{name}] is the class; only its labels (values) can be declared.")
+    return _distinct(section.values, f"{origin}: [attributes.{name}]")
+
+
+def _attribute(name: str, section: AttributeSection, origin: str, folder: Path) -> Attribute:
+    place = f"{origin}: [attributes.{name}]"
+    if section.role == "identifier":
+        if extra := section.model_fields_set - {"role"}:
+            raise SpecError(f"{place} is an identifier and is never released, so {sorted(extra)[0]!r} has no meaning.")
+        return Attribute(name, role="identifier")
+    if section.kind is None:
+        raise SpecError(f"{place} lacks the key 'kind' (number or category).")
+    wrong = {"number": {"values", "taxonomy"}, "category": {"range", "whole", "step"}}[section.kind]
+    if mixed := sorted(wrong & section.model_fields_set):
+        raise SpecError(f"{place} is a {section.kind}, for which {mixed[0]!r} has no meaning.")
+    if section.values is not None and section.taxonomy is not None:
+        raise SpecError(f"{place} has both values and a taxonomy; the leaves of a taxonomy are its values.")
+    if section.step is not None and section.whole:
+        raise SpecError(f"{place} is whole, so its step is 1 and cannot be given.")
+    return Attribute(
+        name,
+        kind=section.kind,
+        range=_range(section, place),
+        whole=section.whole,
+        step=_step(section, place),
+        values=_distinct(section.values, place),
+        taxonomy=_taxonomy(name, section.taxonomy, place, folder),
+    )
+
+
+def _taxonomy(name: str, file: str | None, place: str, folder: Path) -> Taxonomy | None:
+    if file is None:
+        return None
+    try:
+        return read_taxonomy(folder / file, name)
+    except TaxonomyError as error:
+        raise TaxonomyError(f"{place}: {error}") from error
+
+
+def _range(section: AttributeSection, place: str) -> Range | None:
+    if section.range is None:
+        return None
+    lo, hi = section.range
+    if not (math.isfinite(lo) and math.isfinite(hi) and lo < hi):
+        raise SpecError(f"{place} range is [{lo}, {hi}], but it must go from a number to a larger one.")
+    if section.whole and not (lo == int(lo) and hi == int(hi)):
+        raise SpecError(f"{place} is whole, but its range [{number_text(lo)}, {number_text(hi)}) is not.")
+    return lo, hi
+
+
+def _step(section: AttributeSection, place: str) -> float | None:
+    if section.step is not None and not (math.isfinite(section.step) and section.step > 0):
+        raise SpecError(f"{place} step is {section.step}, but it must be larger than 0.")
+    return section.step
+
+
+def _distinct(values: list[str] | None, place: str) -> tuple[str, ...] | None:
+    if values is None:
+        return None
+    if SUPPRESSED in values:
+        raise SpecError(f"{place} values hold {SUPPRESSED!r}, which is kept for suppressed values.")
+    twice = [value for index, value in enumerate(values) if value in values[:index]]
+    if twice:
+        raise SpecError(f"{place} values hold {twice[0]!r} twice.")
+    return tuple(values)
+
+
+def _check_quasi_identifier(
+    names: tuple[str, ...], attributes: Mapping[str, Attribute], class_: str, place: str
+) -> None:
+    for index, name in enumerate(names):
+        if name == class_:
+            raise SpecError(f"{place}: the quasi-identifier names the class {name!r}, which is released as it is.")
+        if name in names[:index]:
+            raise SpecError(f"{place}: the quasi-identifier names {name!r} twice.")
+        if name not in attributes:
+            hint = did_you_mean(name, attributes) or f"; there are {listed(attributes)}."
+            raise SpecError(f"{place}: the quasi-identifier names {name!r}, which is not described{hint}")
+        if attributes[name].role == "identifier":
+            raise SpecError(f"{place}: the quasi-identifier names the identifier {name!r}, which is never released.")

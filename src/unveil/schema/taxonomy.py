@@ -1,0 +1,106 @@
+"""Taxonomy trees: what a categorical value may be generalized to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from unveil.errors import TaxonomyError
+
+SUPPRESSED = "⊥"
+"""The label of a suppressed value."""
+
+Branch = tuple[str, list["Branch"]]
+"""A tree as it is read from a file: a label and the branches below it."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A value of the taxonomy. It stands for the leaves `[lo, hi)` in tree order."""
+
+    label: str
+    children: tuple[Node, ...]
+    lo: int
+    hi: int
+
+    def walk(self) -> Iterator[Node]:
+        """This node and all below it, parents before children."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+class Taxonomy:
+    """A tree of distinct labels. Leaves are numbered in tree order, so that every node is a range of leaves."""
+
+    def __init__(self, branch: Branch, origin: str = "taxonomy") -> None:
+        """Builds the tree and checks it.
+
+        Args:
+            branch: The tree, labels only.
+            origin: What error messages call it: a file name.
+        """
+        self.origin = origin
+        self._leaves: list[str] = []
+        self._nodes: dict[str, Node] = {}
+        self.root = self._grow(branch, path=())
+        if not self.root.children:
+            raise TaxonomyError(f"{origin}: the root {self.root.label!r} has nothing below it.")
+        self.leaves = tuple(self._leaves)
+
+    def _grow(self, branch: Branch, path: tuple[str, ...]) -> Node:
+        label, below = branch
+        while len(below) == 1 and below[0][0] == label:
+            # ARX repeats a value that stays itself on the next level: the same block under the same name.
+            label, below = below[0]
+        self._check_label(label, path)
+        lo = len(self._leaves)
+        if not below:
+            self._leaves.append(label)
+        children = tuple(self._grow(child, (*path, label)) for child in below)
+        node = Node(label, children, lo, len(self._leaves))
+        if label in self._nodes:
+            kind = "leaf" if not below else "label"
+            raise TaxonomyError(f"{self.origin}: the {kind} {label!r} stands twice.")
+        self._nodes[label] = node
+        return node
+
+    def _check_label(self, label: str, path: tuple[str, ...]) -> None:
+        if label in path:
+            raise TaxonomyError(f"{self.origin}: the label {label!r} lies below itself: a cycle.")
+        if not label:
+            raise TaxonomyError(f"{self.origin}: a label is empty.")
+        if label == SUPPRESSED:
+            raise TaxonomyError(f"{self.origin}: the label {SUPPRESSED!r} is kept for suppressed values.")
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """All labels, parents before children."""
+        return tuple(node.label for node in self.root.walk())
+
+    @property
+    def inner_labels(self) -> frozenset[str]:
+        """The labels that are no raw values."""
+        return frozenset(node.label for node in self.root.walk() if node.children)
+
+    def node(self, label: str) -> Node:
+        """The node with this label."""
+        return self._nodes[label]
+
+    def leaves_of(self, label: str) -> tuple[str, ...]:
+        """The raw values that a label stands for."""
+        node = self._nodes[label]
+        return self.leaves[node.lo : node.hi]
+
+    def __contains__(self, label: object) -> bool:
+        return label in self._nodes
+
+    def __str__(self) -> str:
+        """The tree in the project's own format."""
+        return "\n".join(_lines(self.root, 0))
+
+
+def _lines(node: Node, depth: int) -> Iterator[str]:
+    yield "  " * depth + node.label
+    for child in node.children:
+        yield from _lines(child, depth + 1)

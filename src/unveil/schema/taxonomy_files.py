@@ -1,0 +1,91 @@
+"""Readers of taxonomy files: ARX csv, the papers' `.hchy`, and the project's own indented trees."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from unveil.errors import TaxonomyError, did_you_mean
+from unveil.schema.files import read_text
+from unveil.schema.hchy import read_hchy
+from unveil.schema.taxonomy import Branch, Taxonomy
+
+INDENT = 2
+
+
+def read_taxonomy(path: Path, attribute: str) -> Taxonomy:
+    """Reads the taxonomy of one attribute; the ending of the file tells its format.
+
+    Args:
+        path: `.csv` for ARX, `.hchy` for the papers' format, anything else for an indented tree.
+        attribute: Which tree to take from a `.hchy` file, which holds one per attribute.
+    """
+    if path.suffix == ".csv":
+        return Taxonomy(_arx_branch(path), path.name)
+    if path.suffix == ".hchy":
+        hierarchies = read_hchy(path)
+        if attribute not in hierarchies.trees:
+            hint = did_you_mean(attribute, hierarchies.trees)
+            raise TaxonomyError(f"{path.name}: it has no tree for the attribute {attribute!r}{hint or '.'}")
+        return Taxonomy(hierarchies.trees[attribute], path.name)
+    return Taxonomy(_indented_branch(path), path.name)
+
+
+def _arx_branch(path: Path) -> Branch:
+    """ARX csv: one line per leaf, from the leaf to the root."""
+    text = read_text(path, "taxonomy", TaxonomyError)
+    first = text.partition("\n")[0]
+    rows = csv.reader(text.splitlines(), delimiter=";" if ";" in first else ",")
+    paths: dict[str, list[str]] = {}
+    for number, row in enumerate(rows, start=1):
+        labels = [cell.strip() for cell in row]
+        if not any(labels):
+            continue
+        if labels[0] in paths:
+            raise TaxonomyError(f"{path.name}: line {number}: the leaf {labels[0]!r} stands twice.")
+        paths[labels[0]] = labels
+    return _joined(list(paths.values()), path.name)
+
+
+def _joined(paths: list[list[str]], origin: str) -> Branch:
+    """One tree from leaf-to-root paths, in the order of the lines."""
+    if not paths:
+        raise TaxonomyError(f"{origin}: the taxonomy is empty.")
+    roots = list(dict.fromkeys(path[-1] for path in paths))
+    if len(roots) > 1:
+        raise TaxonomyError(f"{origin}: there are two roots, {roots[0]!r} and {roots[1]!r}.")
+    tree: Branch = (roots[0], [])
+    branches: dict[tuple[str, ...], Branch] = {(roots[0],): tree}
+    for path in paths:
+        descent = path[::-1]
+        for depth in range(2, len(descent) + 1):
+            key = tuple(descent[:depth])
+            if key not in branches:
+                branches[key] = (key[-1], [])
+                branches[key[:-1]][1].append(branches[key])
+    return tree
+
+
+def _indented_branch(path: Path) -> Branch:
+    """The project's own format: a label per line, two spaces of indentation per level, `#` for comments."""
+    stack: list[Branch] = []
+    root: Branch | None = None
+    for number, line in enumerate(read_text(path, "taxonomy", TaxonomyError).splitlines(), start=1):
+        label = line.strip()
+        if not label or label.startswith("#"):
+            continue
+        spaces = len(line) - len(line.lstrip(" "))
+        depth, odd = divmod(spaces, INDENT)
+        if odd or line[spaces] == "\t" or depth > len(stack):
+            raise TaxonomyError(f"{path.name}: line {number}: {label!r} is not indented by two spaces per level.")
+        branch: Branch = (label, [])
+        if depth:
+            stack[depth - 1][1].append(branch)
+        elif root is not None:
+            raise TaxonomyError(f"{path.name}: there are two roots, {root[0]!r} and {label!r}.")
+        else:
+            root = branch
+        stack[depth:] = [branch]
+    if root is None:
+        raise TaxonomyError(f"{path.name}: the taxonomy is empty.")
+    return root

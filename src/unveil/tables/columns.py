@@ -1,0 +1,155 @@
+"""One column from raw values to codes: missing values found, the domain checked, values numbered in domain order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from unveil.arrays import BoolArray, IntArray, NumberArray
+from unveil.errors import TableError, did_you_mean, rows_text
+from unveil.masking import dictionary_of
+from unveil.schema import SUPPRESSED, Attribute, interval_label, number_text, parse_number, value_text
+
+Codes = np.ndarray[Any, np.dtype[np.int32]]
+MISSING = -1
+
+
+@dataclass(frozen=True)
+class RawColumn:
+    """Distinct raw values and, per row, which of them it holds."""
+
+    name: str
+    distinct: tuple[Any, ...]
+    indices: Codes
+
+    @property
+    def missing(self) -> BoolArray:
+        """Which rows hold no value."""
+        gone: BoolArray = self.indices == MISSING
+        return gone
+
+    def keep(self, rows: BoolArray) -> RawColumn:
+        """Only these rows, and only the values they hold."""
+        indices = self.indices[rows]
+        used = np.bincount(indices, minlength=len(self.distinct)) > 0
+        renumbered = np.cumsum(used, dtype=np.int32) - 1
+        distinct = tuple(value for value, held in zip(self.distinct, used, strict=True) if held)
+        return RawColumn(self.name, distinct, renumbered[indices])
+
+    def rows_with(self, values: Sequence[Any]) -> int:
+        """How many rows hold one of these values."""
+        wanted = set(values)
+        counts = np.bincount(self.indices, minlength=len(self.distinct))
+        return sum(int(count) for value, count in zip(self.distinct, counts, strict=True) if value in wanted)
+
+
+@dataclass(frozen=True)
+class Column:
+    """An attribute's values in domain order and, per row, the code of its value."""
+
+    name: str
+    values: tuple[str, ...] | NumberArray
+    codes: Codes
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+def raw_column(name: str, column: pa.ChunkedArray, marks: Sequence[str], origin: str) -> RawColumn:
+    """Finds the distinct values of a column and its missing ones: nulls, NaN and the owner's marks."""
+    try:
+        encoded = dictionary_of(column)
+        distinct = encoded.dictionary.to_pylist()
+    except (pa.ArrowException, AttributeError) as error:
+        raise TableError(f"{origin}: column {name!r}: values of type {column.type} cannot be used.") from error
+    missing = set(marks)
+    number_of: dict[Any, int] = {}
+    lookup = np.full(len(distinct) + 1, MISSING, dtype=np.int32)
+    for index, value in enumerate(distinct):
+        gone = value is None or value != value or (isinstance(value, str) and value in missing)
+        if not gone:
+            lookup[index] = number_of.setdefault(value, len(number_of))
+    indices = pc.fill_null(encoded.indices, len(distinct)).to_numpy(zero_copy_only=False)
+    return RawColumn(name, tuple(number_of), lookup[indices])
+
+
+def text_column(raw: RawColumn, attribute: Attribute, origin: str) -> Column:
+    """Codes of a category: leaves of its taxonomy, its declared values, or the observed values in sorted order."""
+    texts = [value_text(value) for value in raw.distinct]
+    declared = attribute.taxonomy.leaves if attribute.taxonomy is not None else attribute.values
+    domain = tuple(sorted(set(texts))) if declared is None else declared
+    code_of = {value: code for code, value in enumerate(domain)}
+    place = f"{origin}: attribute {attribute.name!r}"
+    for value, text in zip(raw.distinct, texts, strict=True):
+        if text == SUPPRESSED or text not in code_of:
+            rows = rows_text(raw.rows_with([value]))
+            raise TableError(f"{place}: the value {text!r} ({rows}) {_not_a_value(text, attribute, domain)}")
+    lookup = np.array([code_of[text] for text in texts], dtype=np.int32)
+    return Column(raw.name, domain, lookup[raw.indices])
+
+
+def _not_a_value(text: str, attribute: Attribute, domain: Sequence[str]) -> str:
+    if text == SUPPRESSED:
+        return "looks like a suppressed one, so a release could not tell them apart."
+    taxonomy = attribute.taxonomy
+    if taxonomy is None:
+        return f"is not among its declared values{did_you_mean(text, domain) or '.'}"
+    if text in taxonomy:
+        return f"is an inner label of the taxonomy {taxonomy.origin}, not a raw value."
+    return f"is not a leaf of the taxonomy {taxonomy.origin}{did_you_mean(text, domain) or '.'}"
+
+
+def number_column(raw: RawColumn, attribute: Attribute, origin: str) -> Column:
+    """Codes of a number: its observed values in ascending order, checked against the declared range."""
+    place = f"{origin}: attribute {attribute.name!r}"
+    numbers = np.array([_number(value, place, raw) for value in raw.distinct], dtype=np.float64)
+    _check_numbers(numbers, raw, attribute, place)
+    values, lookup = np.unique(numbers, return_inverse=True)
+    if attribute.whole:
+        return Column(raw.name, values.astype(np.int64), lookup.astype(np.int32)[raw.indices])
+    return Column(raw.name, values, lookup.astype(np.int32)[raw.indices])
+
+
+def _check_numbers(numbers: NumberArray, raw: RawColumn, attribute: Attribute, place: str) -> None:
+    if attribute.whole:
+        _refuse(numbers != np.floor(numbers), raw, place, "is not whole")
+        _refuse(np.abs(numbers) > 2**53, raw, place, "is too large to be counted on as a whole number")
+    if attribute.range is not None:
+        lo, hi = attribute.range
+        outside = (numbers < lo) | (numbers >= hi)
+        _refuse(outside, raw, place, f"lies outside its range {interval_label(lo, hi)}")
+    if attribute.step is not None:
+        start = attribute.range[0] if attribute.range is not None else 0.0
+        steps = (numbers - start) / attribute.step
+        off = np.abs(steps - np.rint(steps)) > 1e-6
+        _refuse(off, raw, place, f"is not a multiple of its step {number_text(attribute.step)}")
+
+
+def _refuse(wrong: BoolArray, raw: RawColumn, place: str, rule: str) -> None:
+    if wrong.any():
+        values = [value for value, bad in zip(raw.distinct, wrong, strict=True) if bad]
+        others = "" if len(values) == 1 else f", the first of {len(values):,} such values,"
+        raise TableError(f"{place}: the number {values[0]}{others} {rule} ({rows_text(raw.rows_with(values))}).")
+
+
+def _number(value: Any, place: str, raw: RawColumn) -> float:
+    number = parse_number(value)
+    if number is None:
+        rows = rows_text(raw.rows_with([value]))
+        raise TableError(f"{place}: the value {value_text(value)!r} ({rows}) is not a number.")
+    if not np.isfinite(number):
+        raise TableError(f"{place}: the value {value_text(value)!r} is not a finite number.")
+    return number
+
+
+def weights(raw: RawColumn, origin: str) -> IntArray:
+    """The column that says how many records a row stands for."""
+    place = f"{origin}: weight column {raw.name!r}"
+    numbers = np.array([_number(value, place, raw) for value in raw.distinct], dtype=np.float64)
+    _refuse((numbers < 1) | (numbers != np.floor(numbers)), raw, place, "is not a whole number above 0")
+    return numbers.astype(np.int64)[raw.indices]

@@ -1,0 +1,112 @@
+"""The released columns as codes, so that every check is arithmetic on small whole numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+Codes = NDArray[np.int32]
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column as its distinct values and, for every row, the position of its value.
+
+    Attributes:
+        name: The name of the column.
+        values: The distinct values in ascending order, a missing value last. Text is ordered by its
+            UTF-8 bytes, so that comparing codes compares released values as a release orders them.
+        codes: For every row, the position of its value in `values`.
+    """
+
+    name: str
+    values: pa.Array
+    codes: Codes
+
+    def text(self, code: int) -> str:
+        """The value of a code as it reads in a finding."""
+        return f"{self.name}={self.values[code].as_py()!r}"
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The groups of equal rows over some columns.
+
+    Attributes:
+        columns: The columns that were grouped by.
+        keys: One array per column: the code that each group holds there.
+        sizes: The sum of the weights of each group.
+    """
+
+    columns: Sequence[Column]
+    keys: Sequence[Codes]
+    sizes: Counts
+
+    def text(self, group: int) -> str:
+        """The values that a group shares, as they read in a finding."""
+        pairs = zip(self.columns, self.keys, strict=True)
+        return "(" + ", ".join(column.text(int(key[group])) for column, key in pairs) + ")"
+
+
+def encode(name: str, values: pa.Array | pa.ChunkedArray) -> Column:
+    """Turns a column into codes.
+
+    Raises:
+        pyarrow.ArrowException: The column holds neither text nor numbers, truth values or times.
+    """
+    if isinstance(values, pa.Array):
+        values = pa.chunked_array([values])
+    if pa.types.is_dictionary(values.type):
+        values = pc.cast(values, values.type.value_type)
+    if is_text(values.type):
+        values = pc.cast(values, pa.string())
+    elif not (is_number(values.type) or pa.types.is_boolean(values.type) or pa.types.is_temporal(values.type)):
+        raise pa.ArrowInvalid(f"values of type {values.type} cannot be compared")
+    if pa.types.is_floating(values.type):
+        values = pc.add(values, 0.0)  # -0.0 becomes 0.0: one number, one value
+    encoded = pc.dictionary_encode(values, null_encoding="encode").combine_chunks()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = pa.concat_arrays(encoded.chunks)
+    order = pc.sort_indices(encoded.dictionary).to_numpy()
+    ranks = np.empty(len(order), dtype=np.int32)
+    ranks[order] = np.arange(len(order), dtype=np.int32)
+    return Column(name, encoded.dictionary.take(pa.array(order)), ranks[encoded.indices.to_numpy()])
+
+
+def group(columns: Sequence[Column], weights: Counts) -> Groups:
+    """Counts the groups of equal rows with a plain group-by."""
+    keys = [str(position) for position in range(len(columns))]
+    table = pa.table(
+        [*(column.codes for column in columns), weights],
+        names=[*keys, "weight"],
+    )
+    grouped = table.group_by(keys).aggregate([("weight", "sum")])
+    return Groups(
+        columns,
+        [grouped[key].to_numpy() for key in keys],
+        grouped["weight_sum"].to_numpy(),
+    )
+
+
+def missing(values: pa.Array) -> NDArray[np.bool_]:
+    """Which values are missing: null, or not a number."""
+    found: NDArray[np.bool_] = pc.is_null(values, nan_is_null=True).to_numpy(zero_copy_only=False)
+    return found
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds text."""
+    if pa.types.is_dictionary(kind):
+        return is_text(kind.value_type)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds numbers."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))

@@ -1,0 +1,109 @@
+"""The cuts that a manifest claims, and that the data holds labels of these cuts alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from unveil.errors import listed, rows_text
+from unveil.verify.data import PARQUET, Data
+from unveil.verify.findings import Finding
+from unveil.verify.manifest import Discretization, Generalization, Manifest, Masked, Number, Suppression
+
+
+def check_cuts(manifest: Manifest) -> Iterator[Finding]:
+    """Each cut is a partition whose labels cannot be mistaken for one another."""
+    for name, entry in manifest.masked.items():
+        for problem in _problems(entry):
+            yield Finding("cut", f"the cut of {name!r}: {problem}.")
+
+
+def check_labels(manifest: Manifest, data: Data) -> Iterator[Finding]:
+    """Every released value of a masked column is the label of a block."""
+    for name, entry in manifest.masked.items():
+        column = data.columns[name]
+        code_of = {value: code for code, value in enumerate(column.values.to_pylist())}
+        code_of.pop(None, None)  # a missing value is a finding of its own
+        strange = sorted(code_of.keys() - set(labels(entry)))
+        if strange:
+            count = int((column.codes == code_of[strange[0]]).sum())
+            more = f" (nor are {listed(strange[1:])})" if strange[1:] else ""
+            yield Finding(
+                "label",
+                f"{PARQUET}: the column {name!r} holds {strange[0]!r} in {rows_text(count)}, "
+                f"which is not a label of its cut{more}.",
+            )
+        if isinstance(entry, Suppression):
+            yield from _unheld_findings(name, entry, set(code_of))
+
+
+def _unheld_findings(name: str, entry: Suppression, held: set[str]) -> Iterator[Finding]:
+    """A value that no record holds is never disclosed, so a list with one is not the list of this release."""
+    unheld = [value for value in entry.disclosed if value not in held]
+    if unheld:
+        yield Finding("disclosed", f"the cut of {name!r} discloses {listed(unheld)}, which no row holds.")
+
+
+def labels(entry: Masked) -> list[str]:
+    """What a masked column may hold."""
+    if isinstance(entry, Suppression):
+        return [*entry.disclosed, entry.marker]
+    return [block.label for block in entry.blocks]
+
+
+def _problems(entry: Masked) -> Iterator[str]:
+    if isinstance(entry, Discretization):
+        return _interval_problems(entry)
+    if isinstance(entry, Generalization):
+        return _node_problems(entry)
+    return _suppression_problems(entry)
+
+
+def _interval_problems(entry: Discretization) -> Iterator[str]:
+    for block in entry.blocks:
+        if block.lo >= block.hi:
+            yield f"the block {block.label!r} goes from {block.lo} to {block.hi}, so it holds no number"
+        if block.label not in _interval_labels(block.lo, block.hi):
+            yield f"the block from {block.lo} to {block.hi} has the label {block.label!r}"
+        if entry.whole and not (block.lo == int(block.lo) and block.hi == int(block.hi)):
+            yield f"the block {block.label!r} has a bound that is not whole"
+    for left, right in pairwise(entry.blocks):
+        if left.hi != right.lo:
+            verb = "overlap" if right.lo < left.hi else "leave a gap"
+            yield f"the blocks {left.label!r} and {right.label!r} {verb}"
+
+
+def _interval_labels(lo: Number, hi: Number) -> set[str]:
+    return {f"[{low}, {high})" for low in _number_texts(lo) for high in _number_texts(hi)}
+
+
+def _number_texts(number: Number) -> set[str]:
+    """The shortest text that reads back as the number. A large whole number has two: 1e+16 and its digits."""
+    texts = {repr(number).removesuffix(".0")}
+    return {*texts, str(int(number))} if number == int(number) else texts
+
+
+def _node_problems(entry: Generalization) -> Iterator[str]:
+    block_of: dict[str, str] = {}
+    for block in entry.blocks:
+        for value in block.values:
+            if value in block_of:
+                yield f"the value {value!r} lies in {block_of[value]!r} and in {block.label!r}"
+            block_of[value] = block.label
+    yield from _repeated(labels(entry), "label")
+    for block in entry.blocks:
+        if block.label in block_of and block.values != [block.label]:
+            yield f"the label {block.label!r} of {len(block.values):,} values is itself a raw value"
+
+
+def _suppression_problems(entry: Suppression) -> Iterator[str]:
+    yield from _repeated(entry.disclosed, "disclosed value")
+    if entry.marker in entry.disclosed:
+        yield f"the marker {entry.marker!r} of hidden values is disclosed as a value"
+
+
+def _repeated(words: Sequence[str], noun: str) -> Iterator[str]:
+    twice = [word for word, count in Counter(words).items() if count > 1]
+    if twice:
+        yield f"the {noun} {listed(twice)} stands twice"

@@ -1,0 +1,39 @@
+"""What a verification finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One claim of a release that does not hold.
+
+    Attributes:
+        claim: A short, stable name of the claim, such as `group-size`.
+        message: One sentence that names the file, the column, the value and the numbers.
+    """
+
+    claim: str
+    message: str
+
+    def __str__(self) -> str:
+        """One readable line, also where a name in the release holds a line break."""
+        return " ".join(f"{self.claim}: {self.message}".splitlines())
+
+
+def records_text(count: int) -> str:
+    """A count of records as it reads in a sentence."""
+    return "1 record" if count == 1 else f"{count:,} records"
+
+
+class BrokenClaimError(Exception):
+    """A claim is broken in a way that leaves nothing for later checks to work on.
+
+    It never leaves the package: whoever starts a verification turns it into its findings.
+    """
+
+    def __init__(self, findings: Iterable[Finding]) -> None:
+        super().__init__("a claim is broken")
+        self.findings = list(findings)

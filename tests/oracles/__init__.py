@@ -1,0 +1,1 @@
+"""Slow, plain implementations of the papers, to compare the package with."""

@@ -1,0 +1,95 @@
+"""The engine against a brute-force TDR that shares no code with it: same steps, same scores, same masking."""
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import unveil
+from bridge import CLASS, WEIGHT, spec_of, table_of
+from oracles.problem import Problem
+from oracles.strategies import problems
+from oracles.tdr import Result, tdr
+from unveil.release import Release
+
+
+def released_records(release: Release) -> Counter:
+    """The released records as a multiset."""
+    counts: Counter = Counter()
+    for row in release.table.to_pylist():
+        weight = row.pop(WEIGHT)
+        counts[tuple(row.items())] += weight
+    return counts
+
+
+def expected_records(problem: Problem, result: Result) -> Counter:
+    counts: Counter = Counter()
+    for record in result.records:
+        row = tuple((attribute.name, record.values[attribute.name]) for attribute in problem.attributes)
+        counts[(*row, (CLASS, record.cls))] += record.weight
+    return counts
+
+
+def assert_same(problem: Problem, release: Release) -> None:
+    result = tdr(problem)
+    assert [(step["attribute"], step["refined"], tuple(step["into"])) for step in release.trace] == [
+        (step.attribute, step.refined, tuple(step.into)) for step in result.steps
+    ]
+    for step, expected in zip(release.trace, result.steps, strict=True):
+        score = expected.score if problem.criterion == "score" else expected.gain
+        assert step["gain"] == pytest.approx(expected.gain, abs=1e-12)
+        assert step["loss"] == pytest.approx(expected.loss, abs=1e-9)
+        assert step["score"] == pytest.approx(score, abs=1e-12)
+    for name, labels in result.masking.items():
+        values = list(labels)
+        assert release.masking[name].labels(values) == [labels[value] for value in values]
+    assert released_records(release) == expected_records(problem, result)
+
+
+@settings(deadline=None, max_examples=300)
+@given(problems())
+def test_same_steps_scores_and_masking(problem: Problem) -> None:
+    assert_same(problem, unveil.publish(table_of(problem), spec_of(problem)))
+
+
+@settings(deadline=None, max_examples=100)
+@given(problems(), st.integers(0, 2**32 - 1))
+def test_the_order_and_the_index_of_the_rows_play_no_part(problem: Problem, seed: int) -> None:
+    table, spec = table_of(problem), spec_of(problem)
+    shuffle = np.random.default_rng(seed)
+    order = shuffle.permutation(table.num_rows)
+    shuffled = table.take(pa.array(order)).to_pandas()
+    shuffled.index = shuffle.integers(0, 5, len(shuffled))
+    release, other = unveil.publish(table, spec), unveil.publish(shuffled, spec)
+    assert release.trace == other.trace
+    assert release.manifest == other.manifest
+    assert release.table.equals(other.table)
+
+
+@settings(deadline=None, max_examples=60)
+@given(problems())
+def test_rows_standing_for_themselves_are_masked_as_weighted_rows_are(problem: Problem) -> None:
+    table, spec = table_of(problem), spec_of(problem)
+    expanded = table.take(pa.array(np.repeat(np.arange(table.num_rows), table[WEIGHT].to_numpy())))
+    one = {WEIGHT: pa.array(np.ones(expanded.num_rows, dtype=np.int64))}
+    unit = pa.table({name: one.get(name, expanded[name]) for name in expanded.column_names})
+    release, other = unveil.publish(table, spec), unveil.publish(unit, spec)
+    assert release.trace == other.trace
+    assert release.table.equals(other.table)
+
+
+@settings(deadline=None, max_examples=60)
+@given(problems(), st.integers(0, 6))
+def test_stopped_at_any_time_the_table_is_the_one_reached_by_then(problem: Problem, steps: int) -> None:
+    table, spec = table_of(problem), spec_of(problem)
+    stopped = unveil.publish(table, spec, steps=steps)
+    whole = unveil.publish(table, spec)
+    assert stopped.trace == whole.trace[:steps]
+    for requirement in spec.requirements:
+        groups: Counter = Counter()
+        for row in stopped.table.to_pylist():
+            groups[tuple(row[name] for name in requirement.quasi_identifier)] += row[WEIGHT]
+        assert min(groups.values()) >= requirement.k
