@@ -15,7 +15,8 @@ from unveil.tables import Table
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-SAMPLE = 1 << 16
+SAMPLED = 1 << 16
+"""Tables with more rows than this are sampled before they are compressed."""
 ROOM = 1 << 19
 """How many pieces are counted before they are handed up."""
 
@@ -47,7 +48,7 @@ class MemoryEngine:
         weight = self._table.weight
         if weight is None:
             weight = np.ones(self._table.rows, dtype=np.int64)
-        codes = [column.codes for column in held] + ([secret.codes] if secret else [])
+        codes: list[Array] = [column.codes for column in held] + ([secret.codes] if secret else [])
         sizes = [len(column) for column in held] + ([len(secret)] if secret else [])
         codes, weight = compressed(codes, sizes, weight)
         secrets = codes.pop() if secret else np.zeros(len(weight), dtype=np.uint8)
@@ -55,12 +56,9 @@ class MemoryEngine:
 
 
 def compressed(codes: list[Array], sizes: Sequence[int], weight: IntArray) -> tuple[list[Array], IntArray]:
-    """Collapses equal rows into one with their weights added up, where a sample says that it pays."""
+    """Collapses equal rows into one with their weights added up, where that halves the table at least."""
     keys = packed_keys(codes, sizes)
-    sample = slice(None, None, max(1, len(weight) // SAMPLE))
-    few = [key[sample] for key in keys]
-    distinct = len(run_starts(few, sorted_order(few)))
-    if distinct > 0.98 * len(few[0]):
+    if not _pays(keys):
         return codes, weight
     order = sorted_order(keys)
     starts = run_starts(keys, order)
@@ -68,8 +66,27 @@ def compressed(codes: list[Array], sizes: Sequence[int], weight: IntArray) -> tu
     return [column[first] for column in codes], np.add.reduceat(weight[order], starts)
 
 
+def _pays(keys: Sequence[IntArray]) -> bool:
+    """Whether at most half of the rows are distinct, judged by a share of the keys with all the rows they have."""
+    mixed = np.zeros(len(keys[0]), dtype=np.uint64)
+    for key in keys:
+        mixed = (mixed ^ key.view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+    if len(mixed) > SAMPLED:
+        share = np.uint64(len(mixed) // SAMPLED)
+        mixed = mixed[(mixed >> np.uint64(32)) % share == 0]
+    return 2 * len(np.unique(mixed)) <= len(mixed)
+
+
+def _narrow(values: Array, narrow: type, wide: type) -> Array:
+    """The numbers in the narrow type if it holds them: what every pass reads should be small.
+
+    Two types for each array, not as many as NumPy has, because the loops are compiled for each combination.
+    """
+    return values.astype(narrow if int(values.max()) <= np.iinfo(narrow).max else wide)
+
+
 class MemoryIndex:
-    """TIPS for one requirement: rows in groups, each a contiguous slice, and the tables that say what masks a code."""
+    """TIPS for one requirement: the rows of a group side by side, and tables that say what masks a code."""
 
     def __init__(
         self,
@@ -80,20 +97,25 @@ class MemoryIndex:
         sensitive: Array,
         width: int,
     ) -> None:
-        # Row by row, so that a visit to a record costs one cache line and not one per attribute.
-        small = np.uint16 if max(sizes) < 2**16 else np.uint32
-        self._codes = np.ascontiguousarray(np.stack(codes, axis=1).astype(small))
-        self._weight = weight
-        self._sensitive = sensitive
-        self._width = width
+        values = sum(sizes)
+        first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         self._column = {column: place for place, column in enumerate(columns)}
-        self._rows = np.arange(len(weight), dtype=np.uint32)
+        self._first_code = dict(zip(columns, first.tolist(), strict=True))
+        # Row by row, so that a visit to a record costs one cache line and not one per attribute.
+        self._codes = np.empty((len(weight), len(codes)), dtype=np.uint16 if values < 2**16 else np.uint32)
+        for place, column in enumerate(codes):
+            np.add(column, first[place], out=self._codes[:, place], casting="unsafe")
+        self._weight = _narrow(weight, np.int32, np.int64)
+        self._sensitive = _narrow(sensitive, np.uint16, np.uint32)
+        self._width = width
         self._start = np.zeros(1, dtype=np.int64)
         self._stop = np.array([len(weight)], dtype=np.int64)
-        self._offset = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
-        self._block_of = np.zeros(sum(sizes), dtype=np.int32)
-        self._part_of = np.zeros(sum(sizes), dtype=np.int32)
-        self._offers: list[Offer | None] = []
+        self._block_of = np.zeros(values, dtype=np.int32)
+        self._cell_of = np.zeros(values, dtype=np.int32)
+        # Block 0 is that of attributes which cannot be refined at all.
+        self._offers: list[Offer | None] = [None]
+        self._first_cell = [0]
+        self._cells = 0
 
     def totals(self) -> IntArray:
         """The counts of the group that holds every record."""
@@ -110,9 +132,8 @@ class MemoryIndex:
         self, refinement: Refinement, column: int, offers: Sequence[Offer], alive: BoolArray
     ) -> Iterator[Pieces]:
         """Splits the groups that hold the refined block and counts the pieces of what they became."""
-        place = self._column[column]
-        chosen = self._holders(place, refinement.block)
-        made = self._split(place, refinement.children, chosen)
+        chosen = self._holders(column, refinement.block)
+        made = self._split(column, refinement.children, chosen)
         offer_of = {offer.block: offer for offer in offers}
         for child in refinement.children:
             # What stays suppressed keeps its name and its candidates; every other child is a new block.
@@ -121,28 +142,37 @@ class MemoryIndex:
         yield from self._pieces(np.concatenate([chosen, made]), alive)
 
     def _enter(self, column: int, block: Block, offer: Offer | None) -> None:
-        base = self._offset[self._column[column]]
+        base = self._first_code[column]
         self._block_of[base + block.codes] = len(self._offers)
-        for number, part in enumerate(offer.parts if offer else ()):
-            self._part_of[base + part.codes] = number
         self._offers.append(offer)
+        self._first_cell.append(self._cells)
+        for part in offer.parts if offer else ():
+            self._cell_of[base + part.codes] = self._cells
+            self._cells += 1
 
-    def _holders(self, place: int, block: Block) -> IntArray:
+    def _holders(self, column: int, block: Block) -> IntArray:
         """The groups masked by a block: Link[x]."""
         if not len(block.codes):
             return np.zeros(0, dtype=np.int64)
-        number = self._block_of[self._offset[place] + block.codes[0]]
-        leads = self._codes[self._rows[self._start], place]
-        return np.flatnonzero(self._block_of[self._offset[place] + leads] == number)
+        number = self._block_of[self._first_code[column] + block.codes[0]]
+        leads = self._codes[self._start, self._column[column]]
+        return np.flatnonzero(self._block_of[leads] == number)
 
-    def _split(self, place: int, children: Sequence[Block], chosen: IntArray) -> IntArray:
+    def _split(self, column: int, children: Sequence[Block], chosen: IntArray) -> IntArray:
         """Splits groups among the children; gives the numbers of the new groups."""
-        size = max(int(child.codes[-1]) for child in children if len(child.codes)) + 1
-        child_of = np.zeros(size, dtype=np.int32)
+        child_of = np.zeros(len(self._block_of), dtype=np.int32)
         for number, child in enumerate(children):
-            child_of[child.codes] = number
+            child_of[self._first_code[column] + child.codes] = number
         start, stop = split_groups(
-            self._codes, self._rows, self._start, self._stop, chosen, place, child_of, len(children)
+            self._codes,
+            self._weight,
+            self._sensitive,
+            self._start,
+            self._stop,
+            chosen,
+            self._column[column],
+            child_of,
+            len(children),
         )
         known = len(self._start)
         self._start = np.concatenate([self._start, start])
@@ -154,9 +184,10 @@ class MemoryIndex:
         if not watched.any():
             return
         discloses = np.array([offer is not None and offer.discloses for offer in self._offers])
-        first = np.array([offer.first if offer else 0 for offer in self._offers], dtype=np.int64)
-        parts = int(self._part_of.max()) + 1
-        room = max(ROOM, 2 * parts * len(self._offset))
+        first_candidate = np.array([offer.first if offer else 0 for offer in self._offers], dtype=np.int64)
+        cells = np.array([len(offer.parts) if offer else 0 for offer in self._offers], dtype=np.int64)
+        room = max(ROOM, 2 * int(cells.max()) * self._codes.shape[1])
+        tally = np.zeros((self._cells, self._width), dtype=np.int64)
         counts = np.empty((room, self._width), dtype=np.int64)
         owner = np.empty(room, dtype=np.int64)
         done = 0
@@ -165,17 +196,18 @@ class MemoryIndex:
                 self._codes,
                 self._weight,
                 self._sensitive,
-                self._rows,
                 self._start,
                 self._stop,
                 chosen,
                 done,
-                self._offset,
                 self._block_of,
-                self._part_of,
+                self._cell_of,
+                np.array(self._first_cell),
+                cells,
                 watched,
                 discloses,
-                first,
+                first_candidate,
+                tally,
                 counts,
                 owner,
             )

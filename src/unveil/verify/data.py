@@ -18,7 +18,7 @@ from unveil.verify.manifest import MANIFEST, Manifest, Released
 
 PARQUET = "data.parquet"
 ARROW_SCHEMA = b"ARROW:schema"
-MOST = 2**53
+LARGEST_WEIGHT = 2**53
 FIELD_NUMBER = b"PARQUET:field_id"
 
 
@@ -54,9 +54,8 @@ def read_data(folder: Path, manifest: Manifest) -> tuple[Data, list[Finding]]:
     if wrong := list(_column_findings(table, manifest)):
         raise BrokenClaimError([*beside, *wrong])
     columns = {name: _encoded(name, table[name]) for name in manifest.columns}
-    if manifest.weight is None:
-        weights = np.ones(table.num_rows, dtype=np.int64)
-    else:
+    weights = np.ones(table.num_rows, dtype=np.int64)
+    if manifest.weight is not None:
         weights = _weights(columns[manifest.weight])
     return Data(columns, weights), beside
 
@@ -142,7 +141,7 @@ def _weights(column: Column) -> Counts:
         message = f"the weight column {column.name!r} holds {column.values.type}, not numbers."
         raise BrokenClaimError([Finding("weight", message)])
     for value in column.values.to_pylist():
-        if value is None or not 1 <= value <= MOST or value != int(value):
+        if value is None or not 1 <= value <= LARGEST_WEIGHT or value != int(value):
             message = f"the weight column {column.name!r} holds {value!r}, which is not a whole number above 0."
             raise BrokenClaimError([Finding("weight", message)])
     weights: Counts = pc.cast(column.values, pa.int64()).to_numpy()[column.codes]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from unveil.errors import TableError, listed
 from unveil.schema import Spec
 from unveil.verify.columns import Column, Counts, encode, is_text, missing
-from unveil.verify.data import MOST, first_line
+from unveil.verify.data import LARGEST_WEIGHT, first_line
 
 ENDINGS = frozenset({".csv", ".parquet"})
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -53,8 +53,6 @@ def read_raw(spec: Spec) -> Raw:
     path = spec.source_path
     table = _read_path(path)
     weight = spec.table.weight
-    if len(set(table.column_names)) < table.num_columns:
-        raise TableError(f"{path}: two columns of the table have the same name.")
     described = [name for name, attribute in spec.attributes.items() if attribute.role != "identifier"]
     needed = [*described, spec.table.class_, *([] if weight is None else [weight])]
     if absent := [name for name in needed if name not in table.column_names]:
@@ -93,6 +91,7 @@ def text(value: Any) -> str | None:
 def number(value: Any) -> int | float | None:
     """A raw value as a finite number; None if it is none."""
     if isinstance(value, str):
+        value = value.strip()
         if not NUMBER.fullmatch(value):
             return None
         value = int(value) if value.lstrip("+-").isdigit() else float(value)
@@ -115,7 +114,7 @@ def _weights(column: Column, path: Path) -> Counts:
     weights = np.zeros(len(column.values), dtype=np.int64)
     for code in np.unique(column.codes):
         value = number(column.values[int(code)].as_py())
-        if value is None or not 1 <= value <= MOST or value != int(value):
+        if value is None or not 1 <= value <= LARGEST_WEIGHT or value != int(value):
             raise TableError(f"{path}: {column.text(int(code))} is a weight, but not a whole number above 0.")
         weights[code] = int(value)
     rows: Counts = weights[column.codes]

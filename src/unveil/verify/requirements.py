@@ -54,7 +54,8 @@ def k_anonymity(place: str, stated: Stated, manifest: Manifest, data: Data) -> I
         yield Finding(
             "group-size",
             f"{PARQUET}: {groups.text(smallest)} is shared by {records_text(int(groups.sizes[smallest]))}, "
-            f"but {place} asks for at least {requirement.k:,} ({small:,} of {len(groups.sizes):,} groups are too small).",
+            f"but {place} asks for at least {requirement.k:,} "
+            f"({small:,} of {len(groups.sizes):,} groups are too small).",
         )
 
 

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from unveil.verify import Finding, verify_release
+from verify.releases import Plant, Verify, draft
+
+
+@pytest.fixture
+def release(tmp_path: Path) -> Path:
+    """A release in which every claim holds."""
+    return draft().write(tmp_path / "release")
+
+
+@pytest.fixture
+def verify_planted(tmp_path: Path) -> Verify:
+    """Verifies the true release after a defect was planted in it; hashes and order fit the defect."""
+
+    def verify(plant: Plant, *, sort: bool = True, with_csv: bool = False) -> list[Finding]:
+        planted = draft()
+        plant(planted)
+        return verify_release(planted.write(tmp_path / "planted", sort=sort, with_csv=with_csv))
+
+    return verify

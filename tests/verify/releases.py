@@ -1,0 +1,198 @@
+"""Releases made by hand, so that the tests of the verifier need nothing of the engine."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from unveil.verify import Finding
+
+Row = tuple[Any, ...]
+
+YOUNG, OLD = "[17, 37)", "[37, 91)"
+RAW_HEADER = ("name", "age", "education", "sex", "hours", "income")
+RAW_ROWS = [
+    ("Ann", "17", "Bachelors", "M", "40", "low"),
+    ("Bob", "25", "Masters", "M", "40", "low"),
+    ("Cid", "36", "Bachelors", "M", "35.5", "high"),
+    ("Dan", "36", "Masters", "M", "8", "high"),
+    ("Eve", "37", "Masters", "M", "40", "high"),
+    ("Fay", "50", "Bachelors", "M", "40", "high"),
+    ("Gus", "90", "Masters", "M", "12", "low"),
+    ("Hal", "37", "9th", "F", "40", "low"),
+    ("Ivy", "41", "9th", "X", "40", "low"),
+    ("Jon", "88", "9th", "F", "0", "high"),
+    ("Kim", "?", "10th", "F", "40", "low"),
+]
+RELEASED_ROWS: list[Row] = [
+    (YOUNG, "University", "M", 8.0, "high"),
+    (YOUNG, "University", "M", 35.5, "high"),
+    (YOUNG, "University", "M", 40.0, "low"),
+    (YOUNG, "University", "M", 40.0, "low"),
+    (OLD, "9th", "⊥", 0.0, "high"),
+    (OLD, "9th", "⊥", 40.0, "low"),
+    (OLD, "9th", "⊥", 40.0, "low"),
+    (OLD, "University", "M", 12.0, "low"),
+    (OLD, "University", "M", 40.0, "high"),
+    (OLD, "University", "M", 40.0, "high"),
+]
+TAXONOMY = "Any\n  University\n    Bachelors\n    Masters\n  School\n    9th\n    10th\n"
+SPEC = """
+[table]
+source = "raw.csv"
+class = "income"
+missing = { values = ["?"], rows = "drop" }
+
+[attributes.name]
+role = "identifier"
+
+[attributes.age]
+kind = "number"
+range = [17, 91]
+whole = true
+
+[attributes.education]
+kind = "category"
+taxonomy = "education.tree"
+
+[attributes.sex]
+kind = "category"
+
+[attributes.hours]
+kind = "number"
+
+[[require]]
+kind = "k-anonymity"
+quasi-identifier = ["age", "education", "sex"]
+k = 2
+"""
+
+
+def manifest() -> dict[str, Any]:
+    return {
+        "schema_version": 1,
+        "unveil_version": "0.1.0",
+        "method": "refinement",
+        "guarantee": "Every combination of {age, education, sex} is shared by at least 2 records.",
+        "class": "income",
+        "weight": None,
+        "requirements": [{"kind": "k-anonymity", "quasi-identifier": ["age", "education", "sex"], "k": 2}],
+        "masking": {
+            "age": {
+                "kind": "discretization",
+                "domain": "declared",
+                "whole": True,
+                "blocks": [
+                    {"label": YOUNG, "from": 17, "to": 37},
+                    {"label": OLD, "from": 37, "to": 91},
+                ],
+            },
+            "education": {
+                "kind": "generalization",
+                "domain": "declared",
+                "blocks": [
+                    {"label": "University", "values": ["Bachelors", "Masters"]},
+                    {"label": "9th", "values": ["9th"]},
+                    {"label": "10th", "values": ["10th"]},
+                ],
+            },
+            "sex": {"kind": "suppression", "domain": "observed", "disclosed": ["M"], "marker": "⊥"},
+            "hours": {"kind": "released", "domain": "observed", "type": "number"},
+        },
+        "rows": {"read": 11, "dropped": 1, "released": 10},
+        "records": 10,
+        "files": {},
+    }
+
+
+@dataclass
+class Draft:
+    """A release before it is written: edit it, then write it with hashes that fit."""
+
+    rows: list[Row]
+    manifest: dict[str, Any]
+
+    @property
+    def columns(self) -> list[str]:
+        weight = self.manifest["weight"]
+        return [*self.manifest["masking"], self.manifest["class"], *([weight] if weight else [])]
+
+    def recount(self) -> None:
+        """Makes the counts of the manifest fit the rows, as a release with lost or doubled rows would."""
+        dropped = self.manifest["rows"]["dropped"]
+        count = len(self.rows)
+        self.manifest["rows"] = {"read": count + dropped, "dropped": dropped, "released": count}
+        self.manifest["records"] = sum(row[-1] for row in self.rows) if self.manifest["weight"] else count
+
+    def weigh(self, weights: list[int]) -> None:
+        """Adds a weight column."""
+        self.manifest["weight"] = "n"
+        self.rows = [(*row, weight) for row, weight in zip(self.rows, weights, strict=True)]
+        self.recount()
+
+    def table(self) -> pa.Table:
+        return pa.table([list(values) for values in zip(*self.rows, strict=True)], names=self.columns)
+
+    def write(self, folder: Path, *, sort: bool = True, with_csv: bool = False, table: pa.Table | None = None) -> Path:
+        if sort:
+            self.rows.sort(key=_order)
+        folder.mkdir()
+        pq.write_table(self.table() if table is None else table, folder / "data.parquet")
+        if with_csv:
+            with (folder / "data.csv").open("w", encoding="utf-8", newline="") as file:
+                csv.writer(file).writerows([self.columns, *self.rows])
+        for path in sorted(folder.iterdir()):
+            self.manifest["files"][path.name] = {"sha256": sha256(path)}
+        write_manifest(folder, self.manifest)
+        return folder
+
+
+Plant = Callable[[Draft], None]
+"""Plants a defect."""
+
+Verify = Callable[..., list[Finding]]
+"""Verifies a release with a planted defect."""
+
+
+def draft() -> Draft:
+    """A true release of the raw rows above."""
+    return Draft(list(RELEASED_ROWS), manifest())
+
+
+def write_manifest(folder: Path, content: Any) -> None:
+    text = json.dumps(content, ensure_ascii=False, indent=2)
+    (folder / "manifest.json").write_text(text, encoding="utf-8")
+
+
+def edit_manifest(folder: Path, edit: Callable[[dict[str, Any]], Any]) -> None:
+    content = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    edit(content)
+    write_manifest(folder, content)
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def write_raw(
+    folder: Path, rows: Sequence[tuple[str, ...]] | None = None, spec: str = SPEC, header: Row = RAW_HEADER
+) -> Path:
+    """Writes the raw table, its taxonomy and its spec; gives the path of the spec."""
+    lines = [", ".join(row) for row in [header, *(RAW_ROWS if rows is None else rows)]]
+    (folder / "raw.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (folder / "education.tree").write_text(TAXONOMY, encoding="utf-8")
+    path = folder / "spec.toml"
+    path.write_text(spec, encoding="utf-8")
+    return path
+
+
+def _order(row: Row) -> list[Any]:
+    return [value.encode() if isinstance(value, str) else value for value in row]

@@ -1,0 +1,39 @@
+"""A checker that shares code with what it checks shares its mistakes."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import unveil.verify
+
+FILES = sorted(Path(unveil.verify.__file__).parent.rglob("*.py"))
+ALLOWED = ("unveil.errors", "unveil.schema", "unveil.verify")
+
+
+def imported(path: Path) -> set[str]:
+    """All modules that a file imports, also inside functions."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "an import relative to the package hides what it imports"
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+        if isinstance(node, ast.Name):
+            assert node.id not in {"__import__", "importlib"}
+    return names
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_the_verifier_imports_nothing_of_the_engine(path: Path) -> None:
+    own = {name for name in imported(path) if name.split(".")[0] == "unveil"}
+    strange = {name for name in own if not name.startswith(tuple(f"{allowed}." for allowed in ALLOWED))}
+    assert not strange
+
+
+def test_only_the_comparison_with_the_raw_table_reads_the_spec() -> None:
+    readers = {path.name for path in FILES if any("unveil.schema" in name for name in imported(path))}
+    assert readers == {"agreement.py", "raw.py", "verification.py"}

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unveil.errors import ReleaseError
+from unveil.verify import verify_release
+from verify.releases import edit_manifest, write_manifest
+
+Content = dict[str, Any]
+
+
+def test_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(ReleaseError, match="no such folder"):
+        verify_release(tmp_path / "nothing")
+
+
+def test_a_file_is_no_release(release: Path) -> None:
+    with pytest.raises(ReleaseError, match="no such folder"):
+        verify_release(release / "data.parquet")
+
+
+def test_a_folder_without_a_manifest(tmp_path: Path) -> None:
+    with pytest.raises(ReleaseError, match=r"it has no manifest\.json"):
+        verify_release(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"\xff\xfe{}",
+        b'{"schema_version": 1, "method": "refinement", "records": NaN}',
+        b'{"schema_version": 1, "schema_version": 1}',
+        b'{"guarantee": "\\ud800"}',
+        b"[" * 100_000,
+    ],
+)
+def test_a_manifest_that_is_not_json(release: Path, content: bytes) -> None:
+    (release / "manifest.json").write_bytes(content)
+    with pytest.raises(ReleaseError, match="not JSON in UTF-8"):
+        verify_release(release)
+
+
+@pytest.mark.parametrize("content", [[], "text", 1, None])
+def test_a_manifest_that_is_no_object(release: Path, content: object) -> None:
+    write_manifest(release, content)
+    with pytest.raises(ReleaseError, match="not a JSON object"):
+        verify_release(release)
+
+
+@pytest.mark.parametrize("version", [2, "1", True, None])
+def test_an_unknown_schema_version(release: Path, version: object) -> None:
+    edit_manifest(release, lambda content: content.update(schema_version=version))
+    with pytest.raises(ReleaseError, match=f"schema_version is {version!r}"):
+        verify_release(release)
+
+
+def test_an_unknown_method(release: Path) -> None:
+    edit_manifest(release, lambda content: content.update(method="magic"))
+    with pytest.raises(ReleaseError, match="method is 'magic'"):
+        verify_release(release)
+
+
+def _at(*steps: str | int, value: object) -> Callable[[Content], None]:
+    def edit(content: Any) -> None:
+        for step in steps[:-1]:
+            content = content[step]
+        content[steps[-1]] = value
+
+    return edit
+
+
+MALFORMED = {
+    "unveil_version": _at("unveil_version", value=1),
+    "guarantee": _at("guarantee", value=""),
+    "class": _at("class", value=None),
+    "weight": _at("weight", value=3),
+    "requirements": _at("requirements", value=[]),
+    "requirements.0": _at("requirements", value=["k-anonymity"]),
+    "masking": _at("masking", value=[]),
+    "masking.age": _at("masking", "age", "kind", value="rounding"),
+    "masking.age.discretization.domain": _at("masking", "age", "domain", value="guessed"),
+    "masking.age.discretization.whole": _at("masking", "age", "whole", value=1),
+    "masking.age.discretization.blocks": _at("masking", "age", "blocks", value=[]),
+    "masking.age.discretization.blocks.0.from": _at("masking", "age", "blocks", 0, "from", value="17"),
+    "masking.age.discretization.blocks.1.to": _at("masking", "age", "blocks", 1, "to", value=10**400),
+    "masking.education.generalization.blocks.0.values": _at("masking", "education", "blocks", 0, "values", value=[]),
+    "masking.sex.suppression.disclosed.0": _at("masking", "sex", "disclosed", value=[1]),
+    "masking.sex.suppression.marker": _at("masking", "sex", "marker", value=""),
+    "masking.sex.suppression.hidden": _at("masking", "sex", "hidden", value=["F"]),
+    "masking.hours.released.type": _at("masking", "hours", "type", value="float"),
+    "rows.read": _at("rows", "read", value=-1),
+    "rows.dropped": _at("rows", "dropped", value=1.5),
+    "rows.released": _at("rows", "released", value=True),
+    "records": _at("records", value="10"),
+    "files.data.parquet.sha256": _at("files", "data.parquet", "sha256", value="0" * 63 + "\n"),
+    "files.../secret.[key]": _at("files", "../secret", value={"sha256": "0" * 64}),
+    "made": _at("made", value="2020-01-01"),
+}
+
+
+@pytest.mark.parametrize("place", MALFORMED)
+def test_a_malformed_manifest_is_a_finding_that_names_the_place(release: Path, place: str) -> None:
+    edit_manifest(release, MALFORMED[place])
+    findings = verify_release(release)
+    assert findings
+    assert {finding.claim for finding in findings} == {"manifest"}
+    assert any(f"{place}" in finding.message for finding in findings), findings
+
+
+@pytest.mark.parametrize("key", [
+    "unveil_version", "guarantee", "class", "weight", "requirements", "masking", "rows", "records", "files",
+])  # fmt: skip
+def test_a_lacking_key_is_a_finding(release: Path, key: str) -> None:
+    edit_manifest(release, lambda content: content.pop(key))
+    [finding] = verify_release(release)
+    assert finding.claim == "manifest"
+    assert f"{key}: Field required" in finding.message
+
+
+def test_the_type_of_every_field_is_checked(release: Path) -> None:
+    """Puts a value of another type at every place of the manifest, one after the other."""
+    original = json.loads((release / "manifest.json").read_text(encoding="utf-8"))
+    for path in _paths(original):
+        content = json.loads(json.dumps(original))
+        _at(*path, value={"strange": [0.5]})(content)
+        write_manifest(release, content)
+        if path[0] in ("schema_version", "method"):
+            with pytest.raises(ReleaseError):
+                verify_release(release)
+        else:
+            assert verify_release(release), path
+
+
+def _paths(content: Any, *before: str | int) -> list[tuple[str | int, ...]]:
+    pairs = content.items() if isinstance(content, dict) else enumerate(content)
+    found: list[tuple[str | int, ...]] = []
+    for step, value in pairs:
+        found.append((*before, step))
+        if isinstance(value, dict | list):
+            found += _paths(value, *before, step)
+    return found
