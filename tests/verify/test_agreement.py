@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
-from unveil.schema import load_spec
+from unveil.schema import KAnonymity, load_spec
 from unveil.verify import Finding, verify_against_raw
 from verify.releases import OLD, SPEC, YOUNG, Draft, draft, write_raw
 
@@ -200,3 +201,14 @@ def test_an_observed_range_may_be_any(tmp_path: Path) -> None:
         blocks=[{"label": YOUNG, "from": 17, "to": 37}, {"label": OLD, "from": 37, "to": 91}],
     )
     assert against_spec(tmp_path, planted, SPEC.replace("range = [17, 91]\n", "")) == []
+
+
+def test_a_requirement_of_a_kind_that_nobody_compares_is_found(tmp_path: Path) -> None:
+    @dataclass(frozen=True)
+    class Magic(KAnonymity):
+        kind: ClassVar[str] = "magic"
+
+    spec = load_spec(write_raw(tmp_path))
+    asked = replace(spec, requirements=(Magic(("age",), 2),))
+    [finding] = verify_against_raw(draft().write(tmp_path / "release"), asked)
+    assert finding == Finding("spec-requirement", "requirement 1 of the spec (magic) cannot be checked.")

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -121,6 +124,41 @@ def test_columns_that_the_manifest_does_not_claim_are_found(
     planted = draft()
     findings = verify_release(planted.write(tmp_path / "planted", table=change(planted.table())))
     assert claims(findings) == ["columns"]
+
+
+def _typed_hours(kind: pa.DataType, values: list[Any]) -> tuple[Draft, pa.Table]:
+    """The column that is released as it is, with values of another type."""
+    planted = draft()
+    planted.manifest["masking"]["hours"]["type"] = "number" if pa.types.is_decimal(kind) else "category"
+    column = pa.array([values[row % 2] for row in range(10)], kind)
+    return planted, planted.table().set_column(3, "hours", column)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        (pa.large_string(), ["a", "b"]),
+        (pa.string_view(), ["a", "b"]),
+        (pa.bool_(), [False, True]),
+        (pa.decimal128(5, 2), [Decimal("1.25"), Decimal("7.5")]),
+        (pa.date32(), [date(2001, 2, 3), date(2004, 5, 6)]),
+        (pa.timestamp("ns"), [datetime(2001, 2, 3), datetime(2004, 5, 6)]),
+    ],
+)
+def test_a_column_that_is_released_as_it_is_may_be_of_any_plain_type(
+    tmp_path: Path, kind: pa.DataType, values: list[Any]
+) -> None:
+    planted, table = _typed_hours(kind, values)
+    rows = sorted(table.to_pylist(), key=lambda row: list(row.values()))
+    table = pa.Table.from_pylist(rows, schema=table.schema)
+    assert verify_release(planted.write(tmp_path / "sorted", table=table)) == []
+    planted, table = _typed_hours(kind, values[::-1])
+    assert claims(verify_release(planted.write(tmp_path / "unsorted", table=table))) == ["order"]
+
+
+def test_bytes_are_no_plain_type(tmp_path: Path) -> None:
+    planted, table = _typed_hours(pa.binary(), [b"a", b"b"])
+    assert claims(verify_release(planted.write(tmp_path / "planted", table=table))) == ["columns"]
 
 
 def test_a_column_in_two_roles_is_found(release: Path) -> None:

@@ -82,6 +82,18 @@ def test_text_is_ordered_by_its_bytes_and_numbers_by_value(tmp_path: Path) -> No
     assert verify_release(planted.write(tmp_path / "release", sort=False)) == []
 
 
+def test_a_zero_has_no_sign_and_a_missing_value_comes_last(tmp_path: Path) -> None:
+    planted = draft()
+    planted.manifest["masking"]["sex"]["disclosed"] = []
+    hours = [(0.0, "high"), (-0.0, "low"), (float("nan"), "high"), (None, "high")]
+    planted.rows = [(YOUNG, "University", "⊥", number, income) for number, income in hours]
+    planted.recount()
+    assert verify_release(planted.write(tmp_path / "release", sort=False)) == []
+    planted.rows.reverse()
+    findings = verify_release(planted.write(tmp_path / "planted", sort=False))
+    assert [finding.claim for finding in findings] == ["order"]
+
+
 def _weighted(planted: Draft) -> None:
     planted.rows = sorted(set(planted.rows), key=RELEASED_ROWS.index)
     planted.weigh([RELEASED_ROWS.count(row) for row in planted.rows])

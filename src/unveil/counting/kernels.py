@@ -1,7 +1,7 @@
 """The two loops over rows that NumPy cannot write without making the rows anew: split groups, and count pieces.
 
-They are compiled because the benchmark shows that it pays (docs/decisions/0004). The rows of a group lie side by side, so
-that both loops read memory in order::
+They are compiled because the benchmark shows that it pays (docs/decisions/0004). The rows of a group lie side by side,
+so that both loops read memory in order::
 
     codes, weight, sensitive   [ . . . | . . | . . . . . ]
                                  group0  g1    group 2          start = [0, 3, 5], stop = [3, 5, 10]

@@ -142,7 +142,7 @@ class Masking:
             )
         entry = self.columns[name]
         if isinstance(entry, AsIs):
-            return table[name]
+            return _typed(table[name], entry.type)
         encoded = dictionary_of(table[name])
         values = [*encoded.dictionary.to_pylist(), None]
         labels = entry.labels(values)
@@ -167,3 +167,16 @@ def dictionary_of(column: pa.ChunkedArray) -> pa.DictionaryArray:
     if unified.num_chunks == 1:
         return unified.chunk(0)
     return unified.combine_chunks() if unified.num_chunks else pa.array([], unified.type)
+
+
+def _typed(column: pa.ChunkedArray, type_: str) -> pa.ChunkedArray:
+    """A column released as it is. A csv file gives numbers as text; here they become numbers again."""
+    plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+    if type_ == "category" or not pa.types.is_string(plain.type):
+        return plain
+    for number in (pa.int64(), pa.float64()):
+        try:
+            return plain.cast(number)
+        except pa.ArrowInvalid:
+            continue
+    return plain

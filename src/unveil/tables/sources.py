@@ -41,7 +41,7 @@ def _read_path(path: Path) -> pa.Table:
     suffixes = path.suffixes
     try:
         if ".parquet" in suffixes:
-            table = pa.parquet.ParquetFile(path).read()
+            table = _read_parquet(path)
         elif ".csv" in suffixes:
             table = _read_csv(path)
         else:
@@ -72,6 +72,13 @@ def _read_folder(folder: Path) -> pa.Table:
         )
     except pa.ArrowException as error:
         raise TableError(f"{folder}: the files do not fit together: {first_line(error)}.") from error
+
+
+def _read_parquet(path: Path) -> pa.Table:
+    """Text comes as a dictionary, as it is stored, so that each distinct value is looked at once."""
+    schema = pa.parquet.read_schema(path)
+    texts = [field.name for field in schema if pa.types.is_string(field.type)]
+    return pa.parquet.ParquetFile(path, read_dictionary=texts).read()
 
 
 def _read_csv(path: Path) -> pa.Table:

@@ -75,7 +75,7 @@ def _requirement_findings(manifest: Manifest, spec: Spec) -> Iterator[Finding]:
 
 def _covered(covers: Callable[[Stated, Any], bool], stated: Stated, asked: Any) -> bool:
     try:
-        return stated.get("kind") == asked.kind and covers(stated, asked)
+        return covers(stated, asked)
     except ValidationError:
         return False
 

@@ -54,16 +54,12 @@ class Groups:
         return "(" + ", ".join(column.text(int(key[group])) for column, key in pairs) + ")"
 
 
-def encode(name: str, values: pa.Array | pa.ChunkedArray) -> Column:
+def encode(name: str, values: pa.ChunkedArray) -> Column:
     """Turns a column into codes.
 
     Raises:
         pyarrow.ArrowException: The column holds neither text nor numbers, truth values or times.
     """
-    if isinstance(values, pa.Array):
-        values = pa.chunked_array([values])
-    if pa.types.is_dictionary(values.type):
-        values = pc.cast(values, values.type.value_type)
     if is_text(values.type):
         values = pc.cast(values, pa.string())
     elif not (is_number(values.type) or pa.types.is_boolean(values.type) or pa.types.is_temporal(values.type)):
@@ -71,8 +67,6 @@ def encode(name: str, values: pa.Array | pa.ChunkedArray) -> Column:
     if pa.types.is_floating(values.type):
         values = pc.add(values, 0.0)  # -0.0 becomes 0.0: one number, one value
     encoded = pc.dictionary_encode(values, null_encoding="encode").combine_chunks()
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = pa.concat_arrays(encoded.chunks)
     order = pc.sort_indices(encoded.dictionary).to_numpy()
     ranks = np.empty(len(order), dtype=np.int32)
     ranks[order] = np.arange(len(order), dtype=np.int32)

@@ -1,1 +1,8 @@
 """One function per verb."""
+
+from unveil.workflow.apply import apply, apply_to_file
+from unveil.workflow.check import Fit, check
+from unveil.workflow.publish import publish
+from unveil.workflow.verify import verify
+
+__all__ = ["Fit", "apply", "apply_to_file", "check", "publish", "verify"]

@@ -1,0 +1,115 @@
+"""The stages of one release, timed inside a process of their own, and the whole command as a user runs it.
+
+    python bench/measure.py SPEC WARM_UP_SPEC
+
+prints the stages as JSON. The warm-up spec is published first, so that loading the compiled kernels is not counted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import perf_counter
+
+from places import CACHE
+
+REPEATS = 3
+UNVEIL = Path(sys.executable).parent / "unveil"
+
+
+@dataclass(frozen=True)
+class Stages:
+    """Seconds of each stage. Reading and searching are repeated and the best is kept; the machine is not ours alone."""
+
+    read: float
+    read_parquet: float
+    search: float
+    write: float
+    refinements: int
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command from start to exit: seconds, and the largest resident set in bytes."""
+
+    seconds: float
+    peak: int
+
+
+def stages(spec: Path, warm_up: Path) -> Stages:
+    """Runs the stages in a fresh process."""
+    text = subprocess.run(
+        [sys.executable, __file__, spec, warm_up], stdout=subprocess.PIPE, check=True, text=True
+    ).stdout
+    return Stages(**json.loads(text))
+
+
+def publish_command(spec: Path) -> Command:
+    """`unveil publish SPEC --to DIR`, csv to release."""
+    with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+        return run_command([str(UNVEIL), "publish", str(spec), "--to", f"{folder}/release"])
+
+
+def run_command(arguments: list[str]) -> Command:
+    """Runs a command and waits for it."""
+    before = perf_counter()
+    process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = perf_counter() - before
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, arguments)
+    # A child starts with its parent's peak on Linux, so the figure is the child's own only if it is the larger one.
+    if usage.ru_maxrss <= resource.getrusage(resource.RUSAGE_SELF).ru_maxrss:
+        raise RuntimeError("the benchmark itself has used more memory than what it measures")
+    return Command(seconds, usage.ru_maxrss * 1024)
+
+
+def _measure(spec_file: Path) -> Stages:
+    # Imported here, because the process that measures peaks must stay small.
+    from unveil.counting.memory import MemoryEngine
+    from unveil.publishers.refinement import publish_refinement, start_search
+    from unveil.schema import load_spec
+    from unveil.tables import load_table
+    from unveil.version import __version__
+
+    spec = load_spec(spec_file)
+    read, read_parquet, search = [], [], []
+    for _ in range(REPEATS):
+        before = perf_counter()
+        load_table(spec, spec.source_path.with_suffix(".parquet"))
+        read_parquet.append(perf_counter() - before)
+        before = perf_counter()
+        table = load_table(spec)
+        read.append(perf_counter() - before)
+    for _ in range(REPEATS):
+        before = perf_counter()
+        refinements = sum(1 for _ in start_search(table, spec, MemoryEngine(table)).steps())
+        search.append(perf_counter() - before)
+
+    found = perf_counter()
+
+    def stamp() -> bool:
+        nonlocal found
+        found = perf_counter()
+        return False
+
+    # The clock of the writing starts after the last refinement.
+    release = publish_refinement(table, spec, MemoryEngine(table), __version__, refinements, stamp)
+    folder = Path(tempfile.mkdtemp(dir=CACHE))
+    release.write(folder / "release")
+    write = perf_counter() - found
+    shutil.rmtree(folder)
+    return Stages(min(read), min(read_parquet), min(search), write, refinements)
+
+
+if __name__ == "__main__":
+    _measure(Path(sys.argv[2]))
+    print(json.dumps(asdict(_measure(Path(sys.argv[1])))))

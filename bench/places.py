@@ -1,0 +1,15 @@
+"""Where the benchmark keeps what it makes: all of it in one folder that git does not see."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BUNDLED = ROOT / "src" / "unveil" / "data"
+CACHE = ROOT / ".benchmarks"
+RESULTS = CACHE / "results.json"
+PAGE = ROOT / "docs" / "benchmarks.md"
+
+
+def table_file(rows: int, ending: str) -> Path:
+    return CACHE / f"adult-{rows}.{ending}"

@@ -1,0 +1,32 @@
+"""Ctrl-C during a search: stop at the table reached so far instead of at once."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+@contextmanager
+def stop_on_interrupt(keep: bool) -> Iterator[Callable[[], bool]]:
+    """Gives a question to ask between steps: has Ctrl-C been pressed?
+
+    With `keep`, the first Ctrl-C answers it with yes, and the second one interrupts as usual. Without, nothing changes.
+    """
+    pressed = False
+    if not keep:
+        yield lambda: False
+        return
+
+    def press(number: int, frame: FrameType | None) -> None:
+        nonlocal pressed
+        if pressed:
+            raise KeyboardInterrupt
+        pressed = True
+
+    before = signal.signal(signal.SIGINT, press)
+    try:
+        yield lambda: pressed
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,154 @@
+"""What the commands print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+from rich.console import Console
+from rich.table import Table
+
+from unveil.arrays import IntArray
+from unveil.errors import listed, rows_text
+from unveil.masking import AsIs, Discretization, Generalization, Suppression
+from unveil.release import Release
+from unveil.workflow import Fit
+from unveil.workflow.demo import Demo
+
+BAR = 40
+
+
+def show_fit(console: Console, fit: Fit) -> None:
+    """The result of `check`."""
+    table = fit.table
+    console.print(f"{fit.spec.origin} fits {table.origin}: {table.records:,} records can be released.")
+    _say_dropped(console, table.dropped)
+    for requirement in fit.spec.requirements:
+        console.print(f"  can hold: {requirement.sentence()}")
+    _say_redundant(console, fit)
+    _say_as_is(console, fit.as_is)
+    if fit.observed:
+        console.print(f"Domains taken from the data, not declared: {listed(fit.observed, 30)}.")
+
+
+def show_release(console: Console, release: Release, dropped: int) -> None:
+    """The result of `publish`."""
+    console.print(f"{release.manifest.records:,} records in {release.table.num_rows:,} rows are ready.")
+    _say_dropped(console, dropped)
+    console.print(masking_table(release))
+    for requirement in release.manifest.requirements:
+        console.print(_group_line(release, list(requirement["quasi-identifier"])))
+    as_is = [name for name, entry in release.masking.columns.items() if isinstance(entry, AsIs)]
+    _say_as_is(console, as_is)
+    console.print(release.manifest.guarantee, style="bold")
+
+
+def masking_table(release: Release) -> Table:
+    """What each attribute was masked to."""
+    table = Table("attribute", "masked by", "blocks", "released as", box=None, header_style="bold", pad_edge=False)
+    for name, entry in release.masking.columns.items():
+        labels = _labels(entry)
+        shown = "every value as it is" if isinstance(entry, AsIs) else _shortened(labels)
+        table.add_row(name, entry.kind, "" if isinstance(entry, AsIs) else str(len(labels)), shown)
+    return table
+
+
+def show_demo(console: Console, demo: Demo) -> None:
+    """The result of `demo`."""
+    manifest = demo.release.manifest
+    console.rule("[bold]unveil demo: Adult, from raw to released")
+    console.print(
+        f"{manifest.rows.read:,} people from the 1994 US census, income as the class. "
+        f"{rows_text(manifest.rows.dropped)} with missing values dropped, {manifest.records:,} released.\n"
+    )
+    console.print(manifest.guarantee + "\n", style="bold")
+    console.rule("What was masked to what")
+    console.print(masking_table(demo.release))
+    console.rule("Some people, raw and released")
+    console.print(_people(*demo.people, sorted(demo.spec.masked)))
+    console.rule("How many share each combination")
+    for requirement in manifest.requirements:
+        console.print(_group_line(demo.release, list(requirement["quasi-identifier"])))
+        console.print(_size_bars(group_sizes(demo.release.table, list(requirement["quasi-identifier"]))))
+    console.rule("What a classifier keeps")
+    console.print("A decision tree trained on the release, tested on people it never saw:")
+    for name, value in demo.accuracies.items():
+        console.print(f"  {name:<20}{value:7.1%}  [cyan]{'█' * round(value * BAR)}[/cyan]")
+    console.rule("Verified")
+    if demo.findings:
+        for finding in demo.findings:
+            console.print(f"broken: {finding}", style="red")
+    else:
+        console.print("Every claim was recounted from the released files: all hold.", style="green")
+    console.print(f"\nThe release is in {demo.folder}/. Next: write a spec for your own table (see the README).")
+
+
+def group_sizes(table: pa.Table, names: list[str], weight: str | None = None) -> IntArray:
+    """How many records share each combination of released values."""
+    if weight is None:
+        counts = table.group_by(names).aggregate([([], "count_all")])["count_all"]
+    else:
+        counts = table.group_by(names).aggregate([(weight, "sum")])[f"{weight}_sum"]
+    sizes: IntArray = np.sort(counts.to_numpy())
+    return sizes
+
+
+def _group_line(release: Release, names: list[str]) -> str:
+    sizes = group_sizes(release.table, names, release.manifest.weight)
+    return (
+        f"{{{', '.join(names)}}}: {len(sizes):,} groups; the smallest has {sizes[0]:,} records, "
+        f"the middle one {int(np.median(sizes)):,}, the largest {sizes[-1]:,}."
+    )
+
+
+def _size_bars(sizes: IntArray) -> str:
+    """Records by the size of their group, in doubling steps."""
+    lines, lo = [], int(sizes[0])
+    while lo <= sizes[-1]:
+        held = sizes[(sizes >= lo) & (sizes < 2 * lo)]
+        share = held.sum() / sizes.sum()
+        lines.append(f"  {lo:>7,} to {2 * lo - 1:>7,}  {share:6.1%}  [cyan]{'█' * round(share * BAR)}[/cyan]")
+        lo *= 2
+    return "\n".join(["  records in groups of", *lines])
+
+
+def _people(raw: pa.Table, released: pa.Table, masked: Iterable[str]) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("attribute", no_wrap=True)
+    for number in range(1, raw.num_rows + 1):
+        table.add_column(f"person {number}", overflow="fold")
+    before, after = raw.to_pylist(), released.to_pylist()
+    for name in masked:
+        cells = [
+            f"{one[name]} → [cyan]{other[name]}[/cyan]" if str(one[name]) != other[name] else f"{one[name]}"
+            for one, other in zip(before, after, strict=True)
+        ]
+        table.add_row(name, *cells)
+    return table
+
+
+def _labels(entry: Generalization | Suppression | Discretization | AsIs) -> list[str]:
+    if isinstance(entry, Suppression):
+        return [*entry.disclosed, entry.marker]
+    return [] if isinstance(entry, AsIs) else [block.label for block in entry.blocks]
+
+
+def _shortened(labels: list[str], room: int = 76) -> str:
+    text = " · ".join(labels)
+    return text if len(text) <= room else text[: room - 1].rsplit(" · ", 1)[0] + " · …"
+
+
+def _say_dropped(console: Console, dropped: int) -> None:
+    if dropped:
+        console.print(f"{rows_text(dropped)} with missing values left out, as the spec asks.")
+
+
+def _say_redundant(console: Console, fit: Fit) -> None:
+    for requirement in fit.redundant:
+        console.print(f"  implied by another requirement, so not searched for: {requirement.sentence()}")
+
+
+def _say_as_is(console: Console, names: Iterable[str]) -> None:
+    if names := list(names):
+        console.print(f"In no requirement, so released as they are: {listed(names, 30)}.", style="yellow")

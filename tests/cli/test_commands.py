@@ -1,0 +1,145 @@
+"""The commands as an owner uses them, on a small table."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+import unveil
+from commands import Run
+from project import Project
+from unveil.cli.interrupt import stop_on_interrupt
+
+
+def test_publish_verify_apply(project: Project, run: Run) -> None:
+    published = run("publish", project.spec, "--to", project.release, "--trace", project.folder / "trace.json")
+    assert published.code == 0, published
+    assert "48 records" in published.out
+    assert "1 row with missing values left out" in published.out
+    assert "'income'" in published.out  # in no requirement: the owner is told that it goes out as it is
+    assert {path.name for path in project.release.iterdir()} == {"data.parquet", "manifest.json"}
+
+    assert run("verify", project.release).code == 0
+    assert run("verify", project.release, "--raw", project.spec).code == 0
+
+    trace = json.loads((project.folder / "trace.json").read_text())
+    assert trace
+    assert set(trace[0]) == {"attribute", "refined", "into", "gain", "loss", "score"}
+
+    target = project.folder / "later.csv"
+    applied = run("apply", project.release, project.table, "--to", target, "--unseen", "suppress")
+    assert applied.code == 0, applied
+    rows = pyarrow.csv.read_csv(target)
+    assert rows.column_names == ["age", "job", "town", "income", "ill"]
+    assert rows.num_rows == 49
+
+
+def test_the_manifest_says_what_was_dropped(project: Project, run: Run) -> None:
+    run("publish", project.spec, "--to", project.release)
+    manifest = json.loads((project.release / "manifest.json").read_text())
+    assert manifest["rows"] == {"read": 49, "dropped": 1, "released": 48}
+    assert manifest["records"] == 48
+
+
+def test_csv_beside_parquet(project: Project, run: Run) -> None:
+    assert run("publish", project.spec, "--to", project.release, "--format", "csv").code == 0
+    assert (project.release / "data.csv").exists()
+    assert run("verify", project.release, "--raw", project.spec).code == 0
+
+
+def test_verify_says_what_is_broken_and_exits_with_1(project: Project, run: Run) -> None:
+    run("publish", project.spec, "--to", project.release)
+    data = project.release / "data.parquet"
+    spoiled = bytearray(data.read_bytes())
+    spoiled[len(spoiled) // 2] ^= 1
+    data.write_bytes(bytes(spoiled))
+    outcome = run("verify", project.release)
+    assert outcome.code == 1
+    assert "data.parquet" in outcome.out
+    assert json.loads(run("verify", project.release, "--json").out)
+
+
+def test_check(project: Project, run: Run) -> None:
+    outcome = run("check", project.spec)
+    assert outcome.code == 0
+    assert "people.toml fits people.csv" in outcome.out
+    assert "'income'" in outcome.out
+
+
+def test_check_tells_of_redundant_requirements(project: Project, run: Run) -> None:
+    with project.spec.open("a") as file:
+        file.write('[[require]]\nkind = "k-anonymity"\nquasi-identifier = ["job", "age"]\nk = 2\n')
+    assert "implied by another requirement" in run("check", project.spec).out
+
+
+def test_steps_stops_early(project: Project, run: Run) -> None:
+    assert run("publish", project.spec, "--to", project.release, "--steps", 0).code == 0
+    manifest = json.loads((project.release / "manifest.json").read_text())
+    assert [block["label"] for block in manifest["masking"]["age"]["blocks"]] == ["[0, 100)"]
+    assert manifest["masking"]["town"]["disclosed"] == []
+    assert run("verify", project.release, "--raw", project.spec).code == 0
+
+
+def test_apply_refuses_what_has_no_block(project: Project, run: Run) -> None:
+    run("publish", project.spec, "--to", project.release)
+    before = project.files()
+    outcome = run("apply", project.release, project.table, "--to", project.folder / "later.parquet")
+    assert outcome.code == 2
+    assert "'age'" in outcome.err
+    assert "'?'" in outcome.err
+    assert project.files() == before
+
+
+def test_version(run: Run) -> None:
+    assert run("--version").out == f"unveil {unveil.__version__}\n"
+
+
+def test_the_demo_shows_a_verified_release(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    outcome = run("demo")
+    assert outcome.code == 0, outcome
+    assert "all hold" in outcome.out
+    assert "this release" in outcome.out
+    assert unveil.verify("demo-release") == []
+    assert run("demo").code == 0
+    assert (tmp_path / "demo-release-2").is_dir()
+
+
+def test_the_first_interrupt_is_noted_and_the_second_interrupts() -> None:
+    with stop_on_interrupt(keep=True) as stop:
+        assert not stop()
+        os.kill(os.getpid(), signal.SIGINT)
+        assert stop()
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_an_interrupted_search_publishes_what_it_reached(project: Project) -> None:
+    asked = iter([False, False, True])
+    stopped = unveil.publish(project.spec, stop=lambda: next(asked))
+    assert stopped.trace == unveil.publish(project.spec, steps=3).trace
+    assert len(stopped.trace) == 3
+
+
+def test_an_interrupt_without_keep_writes_nothing(project: Project) -> None:
+    """A real process and a real signal, while it reads from a table that never comes."""
+    project.table.unlink()
+    os.mkfifo(project.table)
+    before = project.files()
+    command = [sys.executable, "-m", "unveil", "publish", str(project.spec), "--to", str(project.release)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(2)
+        process.send_signal(signal.SIGINT)
+        feed = os.open(project.table, os.O_WRONLY | os.O_NONBLOCK)
+        os.close(feed)
+        _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert error == "unveil: interrupted; nothing was written.\n"
+    assert project.files() == before
