@@ -1,0 +1,90 @@
+"""A release is written whole or not at all, carries nothing that was masked, and says the same wherever it is made."""
+
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import unveil
+from project import Project
+from unveil.errors import ReleaseError
+from unveil.release import folder as release_folder
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_the_same_table_and_spec_give_the_same_bytes(project: Project) -> None:
+    unveil.publish(project.spec).write(project.release)
+    first = contents(project.release)
+    shutil.rmtree(project.release)
+    lines = project.table.read_text().splitlines()
+    project.table.write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n")
+    unveil.publish(project.spec).write(project.release)
+    assert contents(project.release) == first
+
+
+@pytest.mark.parametrize(
+    "failure", [OSError(28, "No space left on device"), KeyboardInterrupt(), RuntimeError("crash")]
+)
+@pytest.mark.parametrize("place", ["write_data", "_sha256", "_settle"])
+def test_a_failure_on_the_way_leaves_nothing(
+    project: Project, monkeypatch: pytest.MonkeyPatch, failure: BaseException, place: str
+) -> None:
+    release = unveil.publish(project.spec)
+    before = project.files()
+
+    def fail(*_: object) -> None:
+        raise failure
+
+    monkeypatch.setattr(release_folder, place, fail)
+    with pytest.raises(ReleaseError if isinstance(failure, OSError) else type(failure)):
+        release.write(project.release)
+    assert project.files() == before
+
+
+def test_an_older_release_is_never_touched(project: Project) -> None:
+    unveil.publish(project.spec, steps=0).write(project.release)
+    before = contents(project.release)
+    with pytest.raises(ReleaseError, match="exists already"):
+        unveil.publish(project.spec).write(project.release)
+    assert contents(project.release) == before
+
+
+def test_hidden_values_dropped_rows_and_identifiers_stand_in_no_file(project: Project) -> None:
+    """Not even in a dictionary page or a footer: the bytes are searched."""
+    secret = ["Xanadu", "Yonville"]
+    project.edit(project.spec, 'values = ["Aarhus", "Bergen", "Cork"]', "")
+    text = project.table.read_text().replace("p1,", "Zaphod,").replace("Bergen", secret[0])
+    project.table.write_text(text + f"x,?,baker,{secret[1]},77777.25,yes\n")
+    release = unveil.publish(project.spec, steps=0)
+    release.write(project.release, ("parquet", "csv"))
+    everything = b"".join(contents(project.release).values())
+    for word in [*secret, "Zaphod", "77777", "Aarhus", "clerk,"]:
+        assert word.encode() not in everything
+    assert pa.parquet.read_schema(project.release / "data.parquet").metadata is None
+
+
+def test_a_release_opens_again(project: Project) -> None:
+    release = unveil.publish(project.spec)
+    release.write(project.release)
+    again = unveil.open_release(project.release)
+    assert again.manifest == release.manifest
+    assert again.to_pandas().astype(str).equals(release.to_pandas().astype(str))
+    assert again.to_polars().shape == again.table.shape
+    assert "48 rows" in repr(again)
+
+
+def test_what_is_no_release_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ReleaseError, match="not a release"):
+        unveil.open_release(tmp_path)
+    (tmp_path / "manifest.json").write_text('{"schema_version": 99}')
+    with pytest.raises(ReleaseError, match="manifest"):
+        unveil.open_release(tmp_path)
+
+
+def test_there_must_be_a_folder_to_write_into(project: Project) -> None:
+    with pytest.raises(ReleaseError, match="no folder"):
+        unveil.publish(project.spec).write(project.folder / "not" / "there")
