@@ -88,7 +88,7 @@ def publish(
     if trace is not None:
         release.write_trace(trace)
     release.write(to, ("parquet", "csv") if csv == "csv" else ("parquet",))
-    screens.show_release(console, release, release.manifest.rows.dropped)
+    screens.show_release(console, release)
     console.print(f"Written to {escape(str(to))}.")
     if trace is not None:
         console.print(f"The trace in {escape(str(trace))} is private: keep it.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -11,8 +11,10 @@ from rich.table import Table
 
 from unveil.arrays import IntArray
 from unveil.errors import listed, rows_text
+from unveil.evaluate import InferenceRisk
 from unveil.masking import AsIs, Discretization, Generalization, Suppression
 from unveil.release import Release
+from unveil.schema import Atom
 from unveil.workflow import Fit
 from unveil.workflow.demo import Demo
 
@@ -20,25 +22,47 @@ BAR = 40
 
 
 def show_fit(console: Console, fit: Fit) -> None:
-    """The result of `check`."""
+    """The result of `check`: the risks of the raw table first, then what a release will promise."""
     table = fit.table
     console.print(f"{fit.spec.origin} fits {table.origin}: {table.records:,} records can be released.")
     _say_dropped(console, table.dropped)
-    for requirement in fit.spec.requirements:
-        console.print(f"  can hold: {requirement.sentence()}")
-    _say_redundant(console, fit)
+    for group in fit.groups:
+        console.print(
+            f"Raw, {group.small:,} of {group.groups:,} groups on {{{', '.join(group.quasi_identifier)}}} are smaller "
+            f"than {group.k:,}; {group.people:,} people stand in them, {group.unique:,} alone."
+        )
+    for risk in fit.inferences:
+        _show_inferences(console, risk)
+    for requirement in fit.requirements:
+        console.print(f"Can hold: {requirement.sentence()}")
+    _say_redundant(console, fit.redundant)
     _say_as_is(console, fit.as_is)
     if fit.observed:
         console.print(f"Domains taken from the data, not declared: {listed(fit.observed, 30)}.")
 
 
-def show_release(console: Console, release: Release, dropped: int) -> None:
+def _show_inferences(console: Console, risk: InferenceRisk) -> None:
+    counts = ", ".join(f"{count:,} above {share:.0%}" for share, count in risk.above.items())
+    console.print(
+        f"Raw, inferences from {{{', '.join(risk.channel)}}} to {risk.sensitive}: {counts}. "
+        f"{risk.people:,} people could be exposed above the limit of {risk.limit:.0%}. The worst:"
+    )
+    for inference in risk.worst:
+        who = ", ".join(f"{name} = {value}" for name, value in inference.channel.items())
+        console.print(
+            f"  {who} → {inference.value}: {inference.confidence:.0%} ({inference.held:,} of {inference.size:,})",
+            markup=False,
+        )
+
+
+def show_release(console: Console, release: Release) -> None:
     """The result of `publish`."""
     console.print(f"{release.manifest.records:,} records in {release.table.num_rows:,} rows are ready.")
-    _say_dropped(console, dropped)
+    _say_dropped(console, release.manifest.rows.dropped)
     console.print(masking_table(release))
-    for requirement in release.manifest.requirements:
-        console.print(_group_line(release, list(requirement["quasi-identifier"])))
+    for names in _masked_sets(release):
+        console.print(_group_line(release, names))
+    _say_redundant(console, release.redundant)
     as_is = [name for name, entry in release.masking.columns.items() if isinstance(entry, AsIs)]
     _say_as_is(console, as_is)
     console.print(release.manifest.guarantee, style="bold")
@@ -68,9 +92,9 @@ def show_demo(console: Console, demo: Demo) -> None:
     console.rule("Some people, raw and released")
     console.print(_people(*demo.people, sorted(demo.spec.masked)))
     console.rule("How many share each combination")
-    for requirement in manifest.requirements:
-        console.print(_group_line(demo.release, list(requirement["quasi-identifier"])))
-        console.print(_size_bars(group_sizes(demo.release.table, list(requirement["quasi-identifier"]))))
+    for names in _masked_sets(demo.release):
+        console.print(_group_line(demo.release, names))
+        console.print(_size_bars(group_sizes(demo.release.table, names)))
     console.rule("What a classifier keeps")
     console.print("A decision tree trained on the release, tested on people it never saw:")
     for name, value in demo.accuracies.items():
@@ -144,9 +168,15 @@ def _say_dropped(console: Console, dropped: int) -> None:
         console.print(f"{rows_text(dropped)} with missing values left out, as the spec asks.")
 
 
-def _say_redundant(console: Console, fit: Fit) -> None:
-    for requirement in fit.redundant:
-        console.print(f"  implied by another requirement, so not searched for: {requirement.sentence()}")
+def _masked_sets(release: Release) -> list[list[str]]:
+    """The sets of attributes that the requirements are about, each once."""
+    sets = [tuple(item.get("quasi-identifier") or item["channel"]) for item in release.manifest.requirements]
+    return [list(names) for names in dict.fromkeys(sets)]
+
+
+def _say_redundant(console: Console, atoms: Sequence[Atom]) -> None:
+    for atom in atoms:
+        console.print(f"Implied by another requirement, so not searched for: {atom}.", markup=False)
 
 
 def _say_as_is(console: Console, names: Iterable[str]) -> None:

@@ -186,7 +186,7 @@ class MemoryIndex:
         discloses = np.array([offer is not None and offer.discloses for offer in self._offers])
         first_candidate = np.array([offer.first if offer else 0 for offer in self._offers], dtype=np.int64)
         cells = np.array([len(offer.parts) if offer else 0 for offer in self._offers], dtype=np.int64)
-        room = max(ROOM, 2 * int(cells.max()) * self._codes.shape[1])
+        room = max(ROOM // self._width, 2 * int(cells.max()) * self._codes.shape[1])
         tally = np.zeros((self._cells, self._width), dtype=np.int64)
         counts = np.empty((room, self._width), dtype=np.int64)
         owner = np.empty(room, dtype=np.int64)

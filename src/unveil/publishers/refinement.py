@@ -12,10 +12,11 @@ import pyarrow as pa
 from unveil.arrays import IntArray
 from unveil.counting import Engine
 from unveil.masking import AsIs, Discretize, Generalize, Masking, Suppress, Tree, as_is, freeze
+from unveil.publishers.guards import make_guards, redundant_atoms, resolved_requirements
 from unveil.publishers.rows import released_rows
-from unveil.refine import Anonymity, Guard, Search, Step, best_split, gain_alone, gain_per_loss
+from unveil.refine import Search, Step, best_split, gain_alone, gain_per_loss
 from unveil.release import Manifest, Release, Rows
-from unveil.schema import Spec, without_redundant
+from unveil.schema import Spec
 from unveil.tables import Table
 
 CRITERIA = {"score": gain_per_loss, "infogain": gain_alone}
@@ -23,17 +24,13 @@ CRITERIA = {"score": gain_per_loss, "infogain": gain_alone}
 
 def start_search(table: Table, spec: Spec, engine: Engine) -> Search:
     """The fully masked table, ready to be refined."""
-    place = {attribute.name: column for column, attribute in enumerate(table.attributes)}
+    guards = make_guards(table, spec, resolved_requirements(table, spec), engine)
     histograms = engine.histograms()
     trees = [
         (column, _tree(table, column, histograms[column]))
         for column, attribute in enumerate(table.attributes)
         if attribute.name in spec.masked
     ]
-    guards = []
-    for requirement in without_redundant(spec.requirements):
-        columns = sorted(place[name] for name in requirement.attributes)
-        guards.append(Guard(Anonymity(requirement), engine.index(columns), columns))
     return Search(trees, histograms, guards, CRITERIA[spec.criterion])
 
 
@@ -61,19 +58,20 @@ def publish_refinement(
         trace.append(describe(step))
         if stop():
             break
-    masking = _masking(table, spec, search)
+    masking = _masking(table, search)
+    requirements = resolved_requirements(table, spec)
     rows = released_rows(table, masking, spec)
     manifest = Manifest(
         unveil_version=version,
-        guarantee=" ".join(requirement.sentence() for requirement in spec.requirements),
+        guarantee=" ".join(requirement.sentence() for requirement in requirements),
         class_=spec.table.class_,
         weight=spec.table.weight,
-        requirements=tuple(requirement.describe() for requirement in spec.requirements),
+        requirements=tuple(requirement.describe() for requirement in requirements),
         columns=masking.columns,
         rows=Rows(read=table.read, dropped=table.dropped, released=rows.num_rows),
         records=table.records,
     )
-    return Release(rows, manifest, trace)
+    return Release(rows, manifest, trace, redundant_atoms(requirements))
 
 
 def describe(step: Step) -> dict[str, Any]:
@@ -99,7 +97,7 @@ def _tree(table: Table, column: int, histogram: IntArray) -> Tree:
     return Discretize(attribute, table.bounds(column), values, partial(best_split, histogram))
 
 
-def _masking(table: Table, spec: Spec, search: Search) -> Masking:
+def _masking(table: Table, search: Search) -> Masking:
     columns: dict[str, Any] = {
         attribute.name: freeze(attribute, search.cuts[column]) if column in search.cuts else as_is(attribute)
         for column, attribute in enumerate(table.attributes)

@@ -2,7 +2,7 @@
 
 from unveil.refine.gains import best_split, info_gain
 from unveil.refine.guard import Guard
-from unveil.refine.levels import Anonymity, Level
+from unveil.refine.levels import Level, level_of
 from unveil.refine.search import Search, Step, gain_alone, gain_per_loss
 
-__all__ = ["Anonymity", "Guard", "Level", "Search", "Step", "best_split", "gain_alone", "gain_per_loss", "info_gain"]
+__all__ = ["Guard", "Level", "Search", "Step", "best_split", "gain_alone", "gain_per_loss", "info_gain", "level_of"]

@@ -1,4 +1,4 @@
-"""A guard keeps one requirement: its level now, and what each candidate would make of it."""
+"""A guard keeps the requirements on one set of attributes: their levels now, and after each candidate."""
 
 from __future__ import annotations
 
@@ -13,25 +13,36 @@ from unveil.refine.levels import Level
 
 
 class Guard:
-    """One requirement during a search."""
+    """Requirements that share a partition index, during a search."""
 
-    def __init__(self, level: Level, index: Index, columns: Sequence[int]) -> None:
-        self._level = level
+    def __init__(self, levels: Sequence[Level], index: Index, columns: Sequence[int]) -> None:
+        self._levels = levels
         self._index = index
         self.columns = frozenset(columns)
-        self.now = float(level.of(index.totals())[0])
-        self._lowest: FloatArray = np.zeros(0)
+        self.now: FloatArray = np.array([level.of(index.totals())[0] for level in levels])
+        self._lowest: FloatArray = np.zeros((len(levels), 0))
+
+    def __len__(self) -> int:
+        """How many requirements it keeps."""
+        return len(self._levels)
 
     def after(self) -> FloatArray:
-        """The level after each candidate."""
-        return np.minimum(self.now, self._lowest)
+        """The levels after each candidate, one row per requirement."""
+        return np.minimum(self.now[:, None], self._lowest)
 
     def valid(self) -> BoolArray:
-        """Which candidates leave the requirement satisfied."""
-        return self._level.holds(self.after())
+        """Which candidates leave all requirements satisfied."""
+        held = [level.holds(row) for level, row in zip(self._levels, self.after(), strict=True)]
+        every: BoolArray = np.logical_and.reduce(held)
+        return every
+
+    def loss(self) -> FloatArray:
+        """How much each candidate would take away, summed over the requirements."""
+        lost: FloatArray = (self.now[:, None] - self.after()).sum(axis=0)
+        return lost
 
     def concerns(self, columns: IntArray) -> BoolArray:
-        """Which candidates are on attributes of this requirement."""
+        """Which candidates are on attributes of these requirements."""
         return np.isin(columns, list(self.columns))
 
     def start(self, offers: Sequence[Offer], alive: BoolArray) -> None:
@@ -46,13 +57,14 @@ class Guard:
         """Takes over a refinement; only the groups that hold the refined block are touched."""
         self._make_room(alive)
         if column in self.columns:
-            self.now = float(min(self.now, self._lowest[winner]))
+            self.now = self.after()[:, winner]
             self._take(self._index.refine(refinement, column, offers, alive))
 
     def _make_room(self, alive: BoolArray) -> None:
-        fresh = len(alive) - len(self._lowest)
-        self._lowest = np.concatenate([self._lowest, np.full(fresh, np.inf)])
+        fresh = len(alive) - self._lowest.shape[1]
+        self._lowest = np.hstack([self._lowest, np.full((len(self._levels), fresh), np.inf)])
 
     def _take(self, batches: Iterable[Pieces]) -> None:
         for owner, counts in batches:
-            np.minimum.at(self._lowest, owner, self._level.of(counts))
+            for level, lowest in zip(self._levels, self._lowest, strict=True):
+                np.minimum.at(lowest, owner, level.of(counts))

@@ -111,9 +111,8 @@ class Search:
         for guard in self._guards:
             concerned = guard.concerns(self._column)
             self._alive &= guard.valid() | ~concerned
-            # What no record would be moved by has no piece yet: its level stays as it is.
-            loss += np.where(concerned, guard.now - guard.after(), 0.0)
-            holders += concerned
+            loss += np.where(concerned, guard.loss(), 0.0)
+            holders += np.where(concerned, len(guard), 0)
         loss /= np.maximum(holders, 1)
         return loss, self._criterion(self._gain, loss)
 

@@ -14,6 +14,7 @@ from unveil.errors import ReleaseError
 from unveil.masking import Masking
 from unveil.release.folder import read_manifest, write_release, write_text
 from unveil.release.manifest import Manifest
+from unveil.schema import Atom
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,12 +27,20 @@ class Release:
         table: The masked rows, as an Arrow table.
         manifest: What the release claims.
         trace: The steps that led to it. Private to the owner; empty for a release read from a folder.
+        redundant: Requirements that others implied, so that the search did not need them.
     """
 
-    def __init__(self, table: pa.Table, manifest: Manifest, trace: Sequence[dict[str, Any]] = ()) -> None:
+    def __init__(
+        self,
+        table: pa.Table,
+        manifest: Manifest,
+        trace: Sequence[dict[str, Any]] = (),
+        redundant: Sequence[Atom] = (),
+    ) -> None:
         self.table = table
         self.manifest = manifest
         self.trace = list(trace)
+        self.redundant = tuple(redundant)
 
     @property
     def masking(self) -> Masking:

@@ -2,22 +2,39 @@
 
 from unveil.schema.attributes import Attribute, interval_label, number_text, parse_number, value_text
 from unveil.schema.hchy import Hierarchies, read_hchy
-from unveil.schema.requirements import KAnonymity, without_redundant
+from unveil.schema.requirements import (
+    AlphaKAnonymity,
+    Atom,
+    Confidence,
+    KAnonymity,
+    LDiversity,
+    Requirement,
+    TCloseness,
+    Template,
+    without_redundant,
+)
 from unveil.schema.spec import Criterion, Missing, Spec, TableSpec, load_spec
 from unveil.schema.taxonomy import SUPPRESSED, Node, Taxonomy
 from unveil.schema.taxonomy_files import read_taxonomy
 
 __all__ = [
     "SUPPRESSED",
+    "AlphaKAnonymity",
+    "Atom",
     "Attribute",
+    "Confidence",
     "Criterion",
     "Hierarchies",
     "KAnonymity",
+    "LDiversity",
     "Missing",
     "Node",
+    "Requirement",
     "Spec",
+    "TCloseness",
     "TableSpec",
     "Taxonomy",
+    "Template",
     "interval_label",
     "load_spec",
     "number_text",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from unveil.errors import SpecError, did_you_mean
+from unveil.errors import SpecError, did_you_mean, listed
 
 Number = int | float
+Names = Annotated[list[str], Field(min_length=1)]
+Share = Annotated[Number, Field(gt=0, le=1)]
 
 
 class Section(BaseModel):
@@ -49,7 +51,7 @@ class AttributeSection(Section):
     range: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = None
     whole: bool = False
     step: Number | None = None
-    values: Annotated[list[str], Field(min_length=1)] | None = None
+    values: Names | None = None
     taxonomy: str | None = None
 
 
@@ -57,8 +59,55 @@ class KAnonymitySection(Section):
     """`[[require]]` of kind `k-anonymity`."""
 
     kind: Literal["k-anonymity"]
-    quasi_identifier: Annotated[list[str], Field(min_length=1)]
+    quasi_identifier: Names
     k: Annotated[int, Field(ge=1)]
+
+
+class ConfidenceSection(Section):
+    """`[[require]]` of kind `confidence`: privacy templates."""
+
+    kind: Literal["confidence"]
+    channel: Names
+    sensitive: str
+    values: Names | None = None
+    limit: Share
+
+
+class LDiversitySection(Section):
+    """`[[require]]` of kind `l-diversity`."""
+
+    kind: Literal["l-diversity"]
+    quasi_identifier: Names
+    sensitive: str
+    l: Annotated[Number, Field(ge=1)]  # noqa: E741 - the name of the model
+    variant: Literal["distinct", "entropy"] = "distinct"
+
+
+class TClosenessSection(Section):
+    """`[[require]]` of kind `t-closeness`."""
+
+    kind: Literal["t-closeness"]
+    quasi_identifier: Names
+    sensitive: str
+    t: Annotated[Number, Field(ge=0, le=1)]
+    distance: Literal["equal", "ordered"] = "equal"
+
+
+class AlphaKAnonymitySection(Section):
+    """`[[require]]` of kind `alpha-k-anonymity`."""
+
+    kind: Literal["alpha-k-anonymity"]
+    quasi_identifier: Names
+    k: Annotated[int, Field(ge=1)]
+    sensitive: str
+    values: Names | None = None
+    alpha: Share
+
+
+RequireSection = Annotated[
+    KAnonymitySection | ConfidenceSection | LDiversitySection | TClosenessSection | AlphaKAnonymitySection,
+    Field(discriminator="kind"),
+]
 
 
 class PublishSection(Section):
@@ -73,7 +122,7 @@ class SpecSections(Section):
 
     table: TableSection
     attributes: dict[str, AttributeSection] = {}
-    require: list[KAnonymitySection] = []
+    require: list[RequireSection] = []
     publish: PublishSection = PublishSection()
 
 
@@ -93,7 +142,13 @@ def _sentence(error: ValidationError, origin: str) -> str:
     kind = problem["type"]
     if kind == "extra_forbidden":
         where, key = _place(place[:-1]), str(place[-1])
-        return f"{origin}: {where} has the unknown key {key!r}{did_you_mean(key, _known(place[:-1])) or '.'}"
+        return f"{origin}: {where} has the unknown key {key!r}{did_you_mean(key, _known(problem['loc'][:-1])) or '.'}"
+    if kind == "union_tag_invalid":
+        name = str(problem["ctx"]["tag"])
+        hint = did_you_mean(name, _KINDS) or f"; there are {listed(_KINDS)}."
+        return f"{origin}: {_place(place)} has the unknown kind {name!r}{hint}"
+    if kind == "union_tag_not_found":
+        return f"{origin}: {_place(place)} lacks the key 'kind'."
     if kind == "missing":
         return f"{origin}: {_place(place[:-1])} lacks the key {str(place[-1])!r}."
     value = problem["input"]
@@ -101,7 +156,13 @@ def _sentence(error: ValidationError, origin: str) -> str:
     return f"{origin}: {_place(place)} is {value!r}, but {rule}."
 
 
-_KINDS = ("k-anonymity",)
+_KINDS: dict[str, type[Section]] = {
+    "k-anonymity": KAnonymitySection,
+    "confidence": ConfidenceSection,
+    "l-diversity": LDiversitySection,
+    "t-closeness": TClosenessSection,
+    "alpha-k-anonymity": AlphaKAnonymitySection,
+}
 
 
 def _place(loc: list[Any]) -> str:
@@ -117,14 +178,14 @@ def _place(loc: list[Any]) -> str:
     return " ".join([head, *(str(part) for part in rest)])
 
 
-def _known(loc: list[Any]) -> list[str]:
+def _known(loc: Sequence[Any]) -> list[str]:
     """The keys known at a place, for a hint."""
     sections: dict[str, type[Section]] = {
         "table": TableSection,
         "attributes": AttributeSection,
-        "require": KAnonymitySection,
         "publish": PublishSection,
         "missing": MissingSection,
+        **_KINDS,
     }
     nearest = [sections[str(part)] for part in loc if str(part) in sections]
     section = nearest[-1] if nearest else SpecSections

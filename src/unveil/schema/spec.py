@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from unveil.errors import SpecError, TaxonomyError, did_you_mean, listed
+from unveil.errors import SpecError, TaxonomyError
 from unveil.schema.attributes import Attribute, Range, number_text
 from unveil.schema.files import read_text
-from unveil.schema.requirements import KAnonymity
+from unveil.schema.requirement_checks import check_requirements, read_requirement
+from unveil.schema.requirements import Requirement
 from unveil.schema.sections import AttributeSection, SpecSections, read_sections
 from unveil.schema.taxonomy import SUPPRESSED, Taxonomy
 from unveil.schema.taxonomy_files import read_taxonomy
@@ -46,7 +47,7 @@ class Spec:
 
     table: TableSpec
     attributes: dict[str, Attribute]
-    requirements: tuple[KAnonymity, ...]
+    requirements: tuple[Requirement, ...]
     criterion: Criterion = "score"
     method: str = "refinement"
     origin: str = "spec"
@@ -93,12 +94,10 @@ def _resolve(sections: SpecSections, origin: str, folder: Path) -> Spec:
     attributes = {name: _attribute(name, section, origin, folder) for name, section in described.items()}
     if table.weight is not None and (table.weight in attributes or table.weight == table.class_):
         raise SpecError(f"{origin}: [table] weight names {table.weight!r}, which is described as another column.")
-    requirements = tuple(KAnonymity(tuple(section.quasi_identifier), section.k) for section in sections.require)
+    requirements = tuple(read_requirement(section) for section in sections.require)
     if not requirements:
         raise SpecError(f"{origin}: there is no [[require]] section, so nothing would be protected.")
-    for number, requirement in enumerate(requirements, start=1):
-        place = f"{origin}: [[require]] number {number}"
-        _check_quasi_identifier(requirement.quasi_identifier, attributes, table.class_, place)
+    check_requirements(requirements, attributes, table.class_, origin)
     return Spec(
         table=TableSpec(
             class_=table.class_,
@@ -187,18 +186,3 @@ def _distinct(values: list[str] | None, place: str) -> tuple[str, ...] | None:
     if twice:
         raise SpecError(f"{place} values hold {twice[0]!r} twice.")
     return tuple(values)
-
-
-def _check_quasi_identifier(
-    names: tuple[str, ...], attributes: Mapping[str, Attribute], class_: str, place: str
-) -> None:
-    for index, name in enumerate(names):
-        if name == class_:
-            raise SpecError(f"{place}: the quasi-identifier names the class {name!r}, which is released as it is.")
-        if name in names[:index]:
-            raise SpecError(f"{place}: the quasi-identifier names {name!r} twice.")
-        if name not in attributes:
-            hint = did_you_mean(name, attributes) or f"; there are {listed(attributes)}."
-            raise SpecError(f"{place}: the quasi-identifier names {name!r}, which is not described{hint}")
-        if attributes[name].role == "identifier":
-            raise SpecError(f"{place}: the quasi-identifier names the identifier {name!r}, which is never released.")

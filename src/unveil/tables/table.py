@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from unveil.arrays import BoolArray, FloatArray, IntArray
-from unveil.errors import RequirementError, TableError, did_you_mean, listed, rows_text
+from unveil.errors import TableError, did_you_mean, listed, rows_text
 from unveil.schema import Attribute, Spec
 from unveil.tables.columns import Column, RawColumn, number_column, raw_column, text_column, weights
 from unveil.tables.sources import read_table
@@ -65,7 +65,7 @@ def load_table(spec: Spec, source: Any = None) -> Table:
     columns = {name: raw_column(name, raw[name], spec.table.missing.values, origin) for name in names}
     kept = _kept_rows(list(columns.values()), spec, origin)
     columns = {name: column.keep(kept) for name, column in columns.items()}
-    table = Table(
+    return Table(
         attributes=spec.released,
         columns=tuple(
             (number_column if attribute.kind == "number" else text_column)(columns[attribute.name], attribute, origin)
@@ -78,8 +78,6 @@ def load_table(spec: Spec, source: Any = None) -> Table:
         dropped=raw.num_rows - int(kept.sum()),
         origin=origin,
     )
-    _check_feasible(spec, table)
-    return table
 
 
 def _check_columns(spec: Spec, names: Sequence[str], origin: str) -> None:
@@ -127,17 +125,6 @@ def _others(spec: Spec, raw: pa.Table, kept: BoolArray) -> pa.Table:
     if spec.table.others != "release" or not names:
         return pa.table({})
     return raw.select(names).filter(pa.array(kept))
-
-
-def _check_feasible(spec: Spec, table: Table) -> None:
-    """A release exists if and only if the most masked table satisfies the requirement: |T| ≥ k."""
-    for requirement in spec.requirements:
-        if requirement.k > table.records:
-            after = f" after {rows_text(table.dropped)} with missing values were dropped" if table.dropped else ""
-            raise RequirementError(
-                f"{spec.origin}: k = {requirement.k:,} on {{{', '.join(requirement.quasi_identifier)}}} is larger "
-                f"than the table {table.origin}, which has {table.records:,} records{after}."
-            )
 
 
 def widened(numbers: FloatArray) -> tuple[float, float]:

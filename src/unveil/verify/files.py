@@ -29,13 +29,14 @@ def check_files(folder: Path, manifest: Manifest) -> Iterator[Finding]:
         yield Finding("files", f"the folder holds {listed(sorted(extra))}, which {MANIFEST} does not list.")
     for name, claim in manifest.files.items():
         path = folder / name
-        if path.is_symlink() or not path.is_file():
-            yield Finding("files", f"{MANIFEST} lists {name}, but the folder holds no such file.")
+        if path.is_symlink():
+            yield Finding("files", f"{MANIFEST} lists {name}, but that is a link to a file elsewhere.")
             continue
         try:
             digest = _sha256(path)
         except OSError as error:
-            yield Finding("files", f"{name} cannot be read: {first_line(error)}.")
+            reason = error.strerror or "it cannot be opened"
+            yield Finding("files", f"{MANIFEST} lists {name}, but it cannot be read: {reason}.")
             continue
         if digest != claim.sha256:
             message = f"the sha256 of {name} is {digest}, but {MANIFEST} says {claim.sha256}."

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from unveil.errors import TableError, listed
 from unveil.schema import Spec
-from unveil.verify.columns import Column, Counts, encode, is_text, missing
+from unveil.verify.columns import Column, Counts, encode, missing
 from unveil.verify.data import LARGEST_WEIGHT, first_line
 
 ENDINGS = frozenset({".csv", ".parquet"})
@@ -103,10 +103,8 @@ def number(value: Any) -> int | float | None:
 
 
 def _without_value(column: Column, marks: tuple[str, ...]) -> NDArray[np.bool_]:
-    gone = missing(column.values)
-    if is_text(column.values.type):
-        gone = gone | np.array([value in marks for value in column.values.to_pylist()], dtype=np.bool_)
-    rows: NDArray[np.bool_] = gone[column.codes]
+    marked = np.array([value in marks for value in plain(column.values)], dtype=np.bool_)
+    rows: NDArray[np.bool_] = (marked | missing(column.values))[column.codes]
     return rows
 
 

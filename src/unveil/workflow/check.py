@@ -1,11 +1,13 @@
-"""Check: whether a spec fits its table and whether its requirements can hold at all."""
+"""Check: whether a spec fits its table, whether its requirements can hold, and what the raw table would give away."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from unveil.schema import KAnonymity, Spec, load_spec, without_redundant
+from unveil.evaluate import GroupRisk, InferenceRisk, group_risk, inference_risk
+from unveil.publishers import make_guards, redundant_atoms, resolved_requirements
+from unveil.schema import AlphaKAnonymity, Atom, Confidence, KAnonymity, Requirement, Spec, load_spec
 from unveil.tables import Table, load_table
 from unveil.workflow.publish import SpecLike
 
@@ -16,12 +18,14 @@ class Fit:
 
     spec: Spec
     table: Table
+    requirements: tuple[Requirement, ...]
+    groups: tuple[GroupRisk, ...]
+    inferences: tuple[InferenceRisk, ...]
 
     @property
-    def redundant(self) -> tuple[KAnonymity, ...]:
+    def redundant(self) -> tuple[Atom, ...]:
         """Requirements that others imply."""
-        kept = without_redundant(self.spec.requirements)
-        return tuple(requirement for requirement in self.spec.requirements if requirement not in kept)
+        return redundant_atoms(self.requirements)
 
     @property
     def as_is(self) -> tuple[str, ...]:
@@ -37,5 +41,33 @@ class Fit:
 
 def check(table: Any, spec: SpecLike | None = None) -> Fit:
     """Reads spec and table; raises the error that `publish` would raise."""
+    # The engine compiles its loops on import, which other verbs need not wait for.
+    from unveil.counting.memory import MemoryEngine
+
     checked = load_spec(table if spec is None else spec)
-    return Fit(checked, load_table(checked, None if spec is None else table))
+    loaded = load_table(checked, None if spec is None else table)
+    requirements = resolved_requirements(loaded, checked)
+    make_guards(loaded, checked, requirements, MemoryEngine(loaded))
+    return Fit(checked, loaded, requirements, _groups(loaded, requirements), _inferences(loaded, requirements))
+
+
+def _groups(table: Table, requirements: tuple[Requirement, ...]) -> tuple[GroupRisk, ...]:
+    return tuple(
+        group_risk(table, requirement.quasi_identifier, requirement.k)
+        for requirement in requirements
+        if isinstance(requirement, KAnonymity | AlphaKAnonymity)
+    )
+
+
+def _inferences(table: Table, requirements: tuple[Requirement, ...]) -> tuple[InferenceRisk, ...]:
+    return tuple(
+        inference_risk(
+            table,
+            requirement.attributes,
+            requirement.sensitive,
+            requirement.values or (),
+            requirement.limit if isinstance(requirement, Confidence) else requirement.alpha,
+        )
+        for requirement in requirements
+        if isinstance(requirement, Confidence | AlphaKAnonymity)
+    )

@@ -1,0 +1,87 @@
+"""From the owner's requirements to the guards of a search, after a check that they can hold at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from unveil.counting import Engine
+from unveil.errors import RequirementError, TableError, did_you_mean, rows_text
+from unveil.refine import Guard, level_of
+from unveil.schema import Atom, KAnonymity, Requirement, Spec, TCloseness, without_redundant
+from unveil.tables import Table
+
+Sharing = tuple[tuple[int, ...], int | None]
+"""Attributes and sensitive attribute that an index is over."""
+
+
+def resolved_requirements(table: Table, spec: Spec) -> tuple[Requirement, ...]:
+    """The requirements with what they leave to the data filled in: all values, and their order."""
+    return tuple(_resolved(requirement, table, spec) for requirement in spec.requirements)
+
+
+def _resolved(requirement: Requirement, table: Table, spec: Spec) -> Requirement:
+    if isinstance(requirement, KAnonymity):
+        return requirement
+    column = [attribute.name for attribute in table.attributes].index(requirement.sensitive)
+    domain = _domain(table, column)
+    for value in getattr(requirement, "values", None) or ():
+        if value not in domain:
+            hint = did_you_mean(value, domain) or "."
+            raise TableError(
+                f"{spec.origin}: the value {value!r} of the sensitive attribute {requirement.sensitive!r} "
+                f"is not one that {table.origin} has{hint}"
+            )
+    if isinstance(requirement, TCloseness):
+        codes = sorted(set(table.columns[column].codes.tolist()))
+        held = tuple(domain[code] for code in codes) if table.attributes[column].kind == "category" else ()
+        return requirement.resolved(held)
+    return requirement.resolved(domain)
+
+
+def _domain(table: Table, column: int) -> tuple[str, ...]:
+    """The values of a sensitive attribute, in the order of their codes."""
+    return tuple(str(value) for value in table.columns[column].values)
+
+
+def redundant_atoms(requirements: Sequence[Requirement]) -> tuple[Atom, ...]:
+    """Requirements that others imply, so that the search need not know them."""
+    atoms = [atom for requirement in requirements for atom in requirement.atoms()]
+    kept = list(without_redundant(atoms))
+    dropped = []
+    for atom in atoms:
+        if kept and atom == kept[0]:
+            kept.pop(0)
+        else:
+            dropped.append(atom)
+    return tuple(dropped)
+
+
+def make_guards(table: Table, spec: Spec, requirements: Sequence[Requirement], engine: Engine) -> list[Guard]:
+    """One guard for each set of attributes and sensitive attribute, over all requirements on it.
+
+    Raises:
+        RequirementError: A requirement does not hold even where everything is masked, so no release can satisfy it.
+    """
+    place = {attribute.name: column for column, attribute in enumerate(table.attributes)}
+    shared: dict[Sharing, list[Atom]] = {}
+    for atom in without_redundant([atom for requirement in requirements for atom in requirement.atoms()]):
+        columns = tuple(sorted(place[name] for name in atom.attributes))
+        sensitive = None if atom.sensitive is None else place[atom.sensitive]
+        shared.setdefault((columns, sensitive), []).append(atom)
+    guards = []
+    for (columns, sensitive), atoms in shared.items():
+        index = engine.index(columns, sensitive)
+        total = index.totals()[0]
+        values = () if sensitive is None else _domain(table, sensitive)
+        levels = [level_of(atom, values, total) for atom in atoms]
+        guard = Guard(levels, index, columns)
+        for atom, level, now in zip(atoms, levels, guard.now, strict=True):
+            if not level.holds(now):
+                raise RequirementError(_cannot_hold(atom, level.shortfall(total), table, spec))
+        guards.append(guard)
+    return guards
+
+
+def _cannot_hold(atom: Atom, reason: str, table: Table, spec: Spec) -> str:
+    dropped = f" ({rows_text(table.dropped)} with missing values left out)" if table.dropped else ""
+    return f"{spec.origin}: no release of {table.origin} can satisfy {atom}: {reason}{dropped}."
