@@ -7,6 +7,7 @@ The tree of exceptions::
     ├── TaxonomyError      a taxonomy file
     ├── TableError         the table: its file, its columns, its values
     ├── RequirementError   a requirement that no release of this table can satisfy
+    ├── BudgetError        a privacy budget that is used up
     └── ReleaseError       a release folder, or another output that cannot be written
 
 Each carries one sentence that names the file, the attribute, the rule and the value. The command line prints it and
@@ -37,6 +38,10 @@ class TableError(UnveilError):
 
 class RequirementError(UnveilError):
     """No release of this table can satisfy the requirement."""
+
+
+class BudgetError(UnveilError):
+    """A draw or a release would cost more than is left of its privacy budget."""
 
 
 class ReleaseError(UnveilError):

@@ -15,6 +15,7 @@ from project import Project
 from unveil.errors import TableError
 from unveil.schema import load_spec
 from unveil.tables import read_table
+from unveil.tables.table import widened
 
 
 @pytest.fixture
@@ -115,22 +116,22 @@ def test_observed_ranges_are_widened_to_round_numbers(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "bounds"),
+    ("values", "whole", "bounds"),
     [
-        ([17, 90], (10, 100)),
-        ([0, 4356], (0, 5000)),
-        ([1990, 2005], (1980, 2010)),
-        ([-3.2, 7.9], (-10, 10)),
-        ([0.03, 0.07], (0.02, 0.08)),
-        ([5, 5], (4, 6)),
-        ([0, 0], (0, 1)),
-        ([100, 200], (0, 300)),
+        ([17, 90], True, (10, 100)),
+        ([0, 4356], True, (0, 5000)),
+        ([1990, 2005], True, (1980, 2010)),
+        ([1, 4], True, (0, 10)),
+        ([5, 5], True, (0, 10)),
+        ([0, 0], True, (0, 10)),
+        ([100, 200], True, (0, 300)),
+        ([-3.2, 7.9], False, (-10, 10)),
+        ([0.03, 0.07], False, (0.02, 0.08)),
+        ([0.5, 0.5], False, (0.4, 0.6)),
     ],
 )
-def test_widened(values: list[float], bounds: tuple[float, float]) -> None:
-    from unveil.tables.table import widened
-
-    assert widened(np.array(values, dtype=float)) == pytest.approx(bounds)
+def test_widened(values: list[float], whole: bool, bounds: tuple[float, float]) -> None:
+    assert widened(np.array(values, dtype=float), whole=whole) == pytest.approx(bounds)
 
 
 def test_what_is_no_table(project: Project) -> None:

@@ -85,9 +85,9 @@ def publish(
         check_trace(trace, to)
     with stop_on_interrupt(keep) as stop:
         release = workflow.publish(spec, steps=steps, stop=stop)
+    release.write(to, ("parquet", "csv") if csv == "csv" else ("parquet",))
     if trace is not None:
         release.write_trace(trace)
-    release.write(to, ("parquet", "csv") if csv == "csv" else ("parquet",))
     screens.show_release(console, release)
     console.print(f"Written to {escape(str(to))}.")
     if trace is not None:

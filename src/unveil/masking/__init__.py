@@ -13,7 +13,7 @@ from unveil.masking.masking import (
     Unseen,
     dictionary_of,
 )
-from unveil.masking.trees import Discretize, Generalize, Splitter, Suppress, Tree
+from unveil.masking.trees import Discretize, Flat, Generalize, Splitter, Suppress, Tree
 
 __all__ = [
     "AsIs",
@@ -22,6 +22,7 @@ __all__ = [
     "Discretization",
     "Discretize",
     "Entry",
+    "Flat",
     "Generalization",
     "Generalize",
     "Masking",

@@ -15,8 +15,8 @@ from unveil.arrays import BoolArray, IntArray, NumberArray
 from unveil.masking.blocks import Block
 from unveil.schema import SUPPRESSED, Attribute, Node, Taxonomy, interval_label
 
-Splitter = Callable[[IntArray], int | None]
-"""Given the codes of an interval, the code of the value to split at, or None where there is none."""
+Splitter = Callable[[Block], float | None]
+"""The value at which to split an interval, or None where it cannot be split."""
 
 
 class Tree(Protocol):
@@ -78,6 +78,26 @@ class Suppress:
         return tuple(Block(self._values[code], np.array([code])) for code in codes)
 
 
+class Flat:
+    """A category without a taxonomy where all values are told apart at once: `⊥ → {each value}`."""
+
+    discloses = False
+
+    def __init__(self, attribute: Attribute, values: tuple[str, ...]) -> None:
+        self.attribute = attribute
+        self._values = values
+
+    def root(self) -> Block:
+        """Any value."""
+        return Block(SUPPRESSED, np.arange(len(self._values)))
+
+    def parts(self, block: Block) -> tuple[Block, ...]:
+        """Every value on its own."""
+        if block.label != SUPPRESSED:
+            return ()
+        return tuple(Block(value, np.array([code])) for code, value in enumerate(self._values))
+
+
 class Discretize:
     """Refinement for discretization: the tree of intervals grows as the splitter finds the splits."""
 
@@ -95,14 +115,12 @@ class Discretize:
 
     def parts(self, block: Block) -> tuple[Block, ...]:
         """The two halves of the best split."""
-        code = self._split(block.codes)
-        if code is None or block.bounds is None:
+        value = self._split(block)
+        if value is None or block.bounds is None:
             return ()
         lo, hi = block.bounds
-        value = self._values[code].item()
-        place = int(np.searchsorted(block.codes, code))
-        left, right = block.codes[:place], block.codes[place:]
-        return _interval((lo, value), left), _interval((value, hi), right)
+        below = self._values[block.codes] < value
+        return _interval((lo, value), block.codes[below]), _interval((value, hi), block.codes[~below])
 
 
 def _interval(bounds: tuple[float, float], codes: IntArray) -> Block:

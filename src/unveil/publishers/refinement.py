@@ -94,7 +94,7 @@ def _tree(table: Table, column: int, histogram: IntArray) -> Tree:
         return Generalize(attribute, attribute.taxonomy)
     if isinstance(values, tuple):
         return Suppress(attribute, values, histogram.sum(axis=1) > 0)
-    return Discretize(attribute, table.bounds(column), values, partial(best_split, histogram))
+    return Discretize(attribute, table.bounds(column), values, partial(best_split, values, histogram))
 
 
 def _masking(table: Table, search: Search) -> Masking:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
-from unveil.arrays import FloatArray, IntArray
+from unveil.arrays import FloatArray, IntArray, NumberArray
+from unveil.masking import Block
 
 NOTHING = 1e-12
 """A gain below this is rounding, and counts as none."""
@@ -37,24 +40,44 @@ def first_best(values: FloatArray) -> int:
     return int(np.argmax(values >= best * (1 - TIED)))
 
 
-def best_split(histogram: IntArray, codes: IntArray) -> int | None:
+class Gain(Protocol):
+    """What a refinement is worth, and whether it is worth looking at."""
+
+    def of(self, children: IntArray) -> FloatArray:
+        """The gain of refinements, from class counts of shape `[refinements, children, classes]`."""
+        ...
+
+    def beneficial(self, records: IntArray) -> bool:
+        """Whether a block with these class counts may be refined."""
+        ...
+
+
+class InfoGain:
+    """TDR and PDA: information gain; beneficial is what holds more than one class."""
+
+    def of(self, children: IntArray) -> FloatArray:
+        """InfoGain(v)."""
+        return info_gain(children)
+
+    def beneficial(self, records: IntArray) -> bool:
+        """Whether more than one class is involved in the refined records."""
+        return int(np.count_nonzero(records)) > 1
+
+
+def best_split(values: NumberArray, histogram: IntArray, interval: Block) -> float | None:
     """The value that splits an interval with the highest information gain, the lowest of those tied.
 
     Anonymity plays no part in it. Every value of the interval is held by some record, so both sides have records.
     """
+    codes = interval.codes
     if len(codes) < 2:
         return None
     left = np.cumsum(histogram[codes], axis=0)
-    total = left[-1]
-    splits = np.stack([left[:-1], total - left[:-1]], axis=1)
-    return int(codes[1 + first_best(info_gain(splits))])
+    splits = np.stack([left[:-1], left[-1] - left[:-1]], axis=1)
+    split: float = values[codes[1 + first_best(info_gain(splits))]].item()
+    return split
 
 
-def refinement_gain(parts: IntArray) -> FloatArray:
-    """The gain of refining a block into all its parts, from the class counts of the parts."""
-    return info_gain(parts[None])
-
-
-def disclosure_gains(parts: IntArray, hidden: IntArray) -> FloatArray:
-    """The gain of disclosing each part, from its class counts and those of all that is still hidden."""
-    return info_gain(np.stack([parts, hidden - parts], axis=1))
+def disclosures(parts: IntArray, hidden: IntArray) -> IntArray:
+    """Each part on its own and the rest of what is hidden: what disclosing it makes of the block."""
+    return np.stack([parts, hidden - parts], axis=1)

@@ -13,11 +13,15 @@ import numpy as np
 
 from unveil.arrays import BoolArray, FloatArray, IntArray
 from unveil.masking import Block, Offer, Refinement, Tree
-from unveil.refine.gains import disclosure_gains, first_best, refinement_gain
+from unveil.refine.gains import Gain, InfoGain, disclosures, first_best
 from unveil.refine.guard import Guard
 
 Criterion = Callable[[FloatArray, FloatArray], FloatArray]
 """The score of candidates from their gains and losses."""
+
+
+Selector = Callable[[FloatArray], int]
+"""Picks one of the candidates, given their scores in the order of attributes and domains."""
 
 
 def gain_per_loss(gain: FloatArray, loss: FloatArray) -> FloatArray:
@@ -49,6 +53,8 @@ class Search:
         histograms: Sequence[IntArray],
         guards: Sequence[Guard],
         criterion: Criterion = gain_per_loss,
+        gain: Gain | None = None,
+        select: Selector = first_best,
     ) -> None:
         """Masks everything.
 
@@ -57,11 +63,15 @@ class Search:
             histograms: The `[value, class]` counts of every attribute of the table.
             guards: One for each requirement.
             criterion: What makes a candidate better than another.
+            gain: What a refinement is worth; information gain if nothing else is given.
+            select: How the next refinement is picked; the best score, and of those tied the first.
         """
         self._trees = dict(trees)
         self._histograms = histograms
         self._guards = guards
         self._criterion = criterion
+        self._worth = gain or InfoGain()
+        self._select = select
         self.cuts: dict[int, list[Block]] = {column: [tree.root()] for column, tree in trees}
         self._offers: list[Offer] = []
         self._column: IntArray = np.zeros(0, dtype=np.int64)
@@ -94,8 +104,8 @@ class Search:
         histogram = self._histograms[column]
         records = histogram[block.codes].sum(axis=0)
         counts = np.array([histogram[part.codes].sum(axis=0) for part in parts])
-        gains = disclosure_gains(counts, records) if offer.discloses else refinement_gain(counts)
-        beneficial = np.full(len(gains), np.count_nonzero(records) > 1)
+        gains = self._worth.of(disclosures(counts, records) if offer.discloses else counts[None])
+        beneficial = np.full(len(gains), self._worth.beneficial(records))
         firsts = [part.first for part in parts] if offer.discloses else [block.first]
         self._column = np.append(self._column, np.full(len(gains), column))
         self._place = np.append(self._place, firsts)
@@ -117,13 +127,13 @@ class Search:
         return loss, self._criterion(self._gain, loss)
 
     def _choose(self) -> tuple[int, float, float] | None:
-        """The best candidate; of those tied the first by attribute, then by the order of the domain."""
+        """The selected candidate; they are offered by attribute, then by the order of the domain."""
         loss, score = self._scores()
         open_ = np.flatnonzero(self._alive)
         if not len(open_):
             return None
         open_ = open_[np.lexsort((self._place[open_], self._column[open_]))]
-        winner = int(open_[first_best(score[open_])])
+        winner = int(open_[self._select(score[open_])])
         return winner, float(loss[winner]), float(score[winner])
 
     def _refinement(self, winner: int) -> Refinement:
@@ -155,7 +165,7 @@ class Search:
         histogram = self._histograms[offer.column]
         hidden = histogram[rest.codes].sum(axis=0)
         numbers = np.arange(offer.first, offer.first + offer.candidates)
-        self._alive[numbers] &= np.count_nonzero(hidden) > 1
+        self._alive[numbers] &= self._worth.beneficial(hidden)
         still = numbers[self._alive[numbers]]
         if len(still):
-            self._gain[still] = disclosure_gains(histogram[self._place[still]], hidden)
+            self._gain[still] = self._worth.of(disclosures(histogram[self._place[still]], hidden))

@@ -63,8 +63,8 @@ def value_text(value: object) -> str:
 
 
 def parse_number(value: object) -> float | None:
-    """The number that a raw value stands for, or None if it is none. Text may not group digits."""
-    if isinstance(value, bool) or (isinstance(value, str) and "_" in value):
+    """The number that a raw value stands for, or None if it is none. Text is plain ASCII and does not group digits."""
+    if isinstance(value, bool) or (isinstance(value, str) and (not value.isascii() or "_" in value)):
         return None
     try:
         return float(value)  # type: ignore[arg-type]

@@ -77,6 +77,10 @@ def load_spec(source: str | Path | Mapping[str, Any] | Spec) -> Spec:
         return source
     if isinstance(source, Mapping):
         return _resolve(read_sections(source, "spec"), "spec", Path())
+    if not isinstance(source, str | Path):
+        raise SpecError(
+            f"a spec is a path, a mapping or a Spec, not a {type(source).__name__}; give it beside the table."
+        )
     path = Path(source)
     text = read_text(path, "spec", SpecError)
     try:

@@ -38,13 +38,18 @@ def _arx_branch(path: Path) -> Branch:
     rows = csv.reader(text.splitlines(), delimiter=";" if ";" in first else ",")
     paths: dict[str, list[str]] = {}
     for number, row in enumerate(rows, start=1):
-        labels = [cell.strip() for cell in row]
+        labels = _without_repeats([cell.strip() for cell in row])
         if not any(labels):
             continue
         if labels[0] in paths:
             raise TaxonomyError(f"{path.name}: line {number}: the leaf {labels[0]!r} stands twice.")
         paths[labels[0]] = labels
     return _joined(list(paths.values()), path.name)
+
+
+def _without_repeats(path: list[str]) -> list[str]:
+    """A value that stays itself on the next level is the same block: ARX repeats it, a tree need not."""
+    return [label for place, label in enumerate(path) if place == 0 or label != path[place - 1]]
 
 
 def _joined(paths: list[list[str]], origin: str) -> Branch:

@@ -88,7 +88,7 @@ def _read_csv(path: Path) -> pa.Table:
         header = head.readline()
     if not header.strip():
         raise TableError(f"{path}: the file is empty.")
-    delimiter = next((mark for mark in ",;\t" if mark in header), ",")
+    delimiter = max(",;\t", key=header.count)
     names = [name.strip() for name in next(csv.reader([header], delimiter=delimiter))]
     check_names(names, path.name)
     table = pa.csv.read_csv(

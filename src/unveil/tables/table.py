@@ -46,7 +46,7 @@ class Table:
         attribute = self.attributes[place]
         if attribute.range is not None:
             return attribute.range
-        return widened(np.asarray(self.columns[place].values, dtype=np.float64))
+        return widened(np.asarray(self.columns[place].values, dtype=np.float64), whole=attribute.whole)
 
 
 def load_table(spec: Spec, source: Any = None) -> Table:
@@ -127,13 +127,14 @@ def _others(spec: Spec, raw: pa.Table, kept: BoolArray) -> pa.Table:
     return raw.select(names).filter(pa.array(kept))
 
 
-def widened(numbers: FloatArray) -> tuple[float, float]:
+def widened(numbers: FloatArray, *, whole: bool) -> tuple[float, float]:
     """Round numbers below and above what was observed, so that no release prints the exact extremes.
 
-    Zero stays: it is where amounts begin, not a value that points at somebody.
+    Whole numbers are rounded to tens at least. Zero stays: it is where amounts begin, not a value that points at
+    somebody.
     """
     lo, hi = float(numbers.min()), float(numbers.max())
-    exponent = math.floor(math.log10((hi - lo) or abs(hi) or 1.0))
+    exponent = max(math.floor(math.log10((hi - lo) or abs(hi) or 1.0)), 1 if whole else -300)
     grid = 10.0**exponent
     below = math.floor(lo / grid) - (1 if lo != 0 and math.floor(lo / grid) * grid == lo else 0)
     above = math.floor(hi / grid) + 1

@@ -1,11 +1,8 @@
-"""Whether a manifest says what the owner's spec says: columns, domains, taxonomies and requirements."""
+"""Whether a manifest says what the owner's spec says: columns, domains and taxonomies."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
-
-from pydantic import ValidationError
+from collections.abc import Iterator, Sequence
 
 from unveil.errors import listed
 from unveil.schema import Attribute, Spec, Taxonomy
@@ -19,14 +16,12 @@ from unveil.verify.manifest import (
     Released,
     Suppression,
 )
-from unveil.verify.requirements import KAnonymity, Stated
 
 
 def check_agreement(manifest: Manifest, spec: Spec) -> Iterator[Finding]:
     """The manifest keeps to the spec."""
     yield from _role_findings(manifest, spec)
     yield from _column_findings(manifest, spec)
-    yield from _requirement_findings(manifest, spec)
     for name, entry in manifest.masking.items():
         attribute = spec.attributes.get(name)
         if attribute is None:
@@ -58,36 +53,6 @@ def _column_findings(manifest: Manifest, spec: Spec) -> Iterator[Finding]:
     others = [name for name in names if name not in expected]
     if others and spec.table.others != "release":
         yield Finding("spec-columns", f"{MANIFEST} has the column {listed(others)}, which the spec does not describe.")
-
-
-def _requirement_findings(manifest: Manifest, spec: Spec) -> Iterator[Finding]:
-    for number, asked in enumerate(spec.requirements, start=1):
-        covers = COVERS.get(asked.kind)
-        place = f"requirement {number} of the spec ({asked.kind})"
-        if covers is None:
-            yield Finding("spec-requirement", f"{place} cannot be checked.")
-        elif not any(_covered(covers, stated, asked) for stated in manifest.requirements):
-            yield Finding(
-                "spec-requirement",
-                f"{place} is not stated in {MANIFEST}, or only weaker: {asked.describe()}.",
-            )
-
-
-def _covered(covers: Callable[[Stated, Any], bool], stated: Stated, asked: Any) -> bool:
-    try:
-        return covers(stated, asked)
-    except ValidationError:
-        return False
-
-
-def k_anonymity(stated: Stated, asked: Any) -> bool:
-    """The same quasi-identifier and at least the same k."""
-    claim = KAnonymity.model_validate(stated)
-    return set(claim.quasi_identifier) == set(asked.quasi_identifier) and claim.k >= asked.k
-
-
-COVERS: dict[str, Callable[[Stated, Any], bool]] = {"k-anonymity": k_anonymity}
-"""For each kind of requirement: whether what a manifest states is as strong as what the spec asks."""
 
 
 def _undescribed_problems(entry: Entry) -> Iterator[str]:

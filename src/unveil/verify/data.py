@@ -19,6 +19,7 @@ from unveil.verify.manifest import MANIFEST, Manifest, Released
 PARQUET = "data.parquet"
 ARROW_SCHEMA = b"ARROW:schema"
 LARGEST_WEIGHT = 2**53
+LARGEST_SUM = 2**62  # sums of weights are 64-bit whole numbers, and would start again below zero
 FIELD_NUMBER = b"PARQUET:field_id"
 
 
@@ -145,4 +146,7 @@ def _weights(column: Column) -> Counts:
             message = f"the weight column {column.name!r} holds {value!r}, which is not a whole number above 0."
             raise BrokenClaimError([Finding("weight", message)])
     weights: Counts = pc.cast(column.values, pa.int64()).to_numpy()[column.codes]
+    if weights.sum(dtype=np.float64) > LARGEST_SUM:
+        message = f"the weight column {column.name!r} adds up to more than {LARGEST_SUM:,}, which cannot be counted."
+        raise BrokenClaimError([Finding("weight", message)])
     return weights

@@ -120,5 +120,5 @@ def _difference_findings(groups: Groups) -> Iterator[Finding]:
                 "truth",
                 f"the release {verb} {records_text(int(excess[worst]))} of {groups.text(worst)} "
                 f"({records_text(int(excess[excess > 0].sum()))} in all, "
-                f"of {(excess > 0).sum():,} different rows).",
+                f"of {(excess > 0).sum():,} kinds of rows).",
             )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from unveil.schema import Spec
 from unveil.verify.agreement import check_agreement
+from unveil.verify.asked import check_asked
 from unveil.verify.cuts import check_cuts, check_labels
 from unveil.verify.data import read_data
 from unveil.verify.files import check_copy, check_files
@@ -70,5 +71,6 @@ def verify_against_raw(folder: Path, spec: Spec) -> list[Finding]:
     except BrokenClaimError as broken:
         reason = broken.findings[0].message
         return [*findings, Finding("truth", f"the release cannot be compared with the raw table: {reason}")]
+    findings += check_asked(manifest, data, spec)
     findings += check_truth(manifest, data, read_raw(spec))
     return findings

@@ -1,0 +1,125 @@
+"""Two-sided geometric noise (discrete Laplace), exact and fast.
+
+Z has P(Z = z) = (1 − α) / (1 + α) · α^|z| with α = exp(−ε). Added to an integer count of sensitivity 1 it is ε-DP:
+neighbouring counts differ by one, and P(Z = z) / P(Z = z + 1) lies between α and 1/α.
+
+A draw compares a uniform number with the tail P(|Z| ≥ k) for k = 1, 2, …. The first 64 bits of those tails are kept in
+a table of integers, so that a draw is one look-up of a 64-bit word. A word that equals an entry does not decide the
+comparison; such a draw, one in about 2^58, goes on with more bits (`uniform.py`). A word below the last entry falls
+off the table; from there the tail is geometric again, and by its lack of memory the excess is a fresh geometric draw.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from unveil.arrays import IntArray
+from unveil.noise.source import Source, words
+from unveil.noise.uniform import CHUNK, Bounds, Uniform, exp_bounds
+
+LONGEST = 1 << 16
+"""How many entries a table has at most."""
+WORKING = 320
+"""Bits of the fixed-point numbers that tables are computed with."""
+
+
+class Geometric:
+    """Draws of G ≥ 0 with P(G ≥ k) = scale · exp(−kε) for k ≥ 1; one-sided geometric noise where the scale is 1."""
+
+    def __init__(self, epsilon: Fraction, source: Source, *, two_sided: bool = False) -> None:
+        if epsilon <= 0:
+            raise ValueError("noise needs a positive epsilon")
+        self.epsilon = epsilon
+        self._source = source
+        self._two_sided = two_sided
+        self._table = self._tails()
+        self._excess: Geometric | None = None
+
+    def tail(self, k: int) -> Bounds:
+        """P(G ≥ k) as closely as one likes."""
+
+        def bounds(size: int) -> tuple[Fraction, Fraction]:
+            least, most = exp_bounds(k * self.epsilon, size)
+            if not self._two_sided:
+                return least, most
+            low, high = exp_bounds(self.epsilon, size)
+            return 2 * least / (1 + high), 2 * most / (1 + low)
+
+        return bounds
+
+    def draw(self, count: int) -> IntArray:
+        """Independent draws."""
+        drawn = words(self._source, count)
+        place = np.searchsorted(self._table, drawn, side="right")
+        values = len(self._table) - place
+        for at in np.flatnonzero((place > 0) & (self._table[np.maximum(place - 1, 0)] == drawn)):
+            values[at] = self._settled(int(drawn[at]))
+        fallen = np.flatnonzero(drawn < self._table[0])
+        if len(fallen):
+            values[fallen] = len(self._table) + self._beyond().draw(len(fallen))
+        return values.astype(np.int64)
+
+    def _beyond(self) -> Geometric:
+        if self._excess is None:
+            self._excess = Geometric(self.epsilon, self._source) if self._two_sided else self
+        return self._excess
+
+    def _tails(self) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+        """First 64 bits of P(G ≥ k), in ascending order: for k = K, …, 2, 1."""
+        one = 1 << WORKING
+        least, most = (_fixed(bound) for bound in exp_bounds(self.epsilon, WORKING))
+        low = high = one
+        if self._two_sided:
+            low, high = 2 * one * one // (one + most + 1), 2 * one * one // (one + least) + 1
+        entries: list[int] = []
+        while len(entries) < LONGEST:
+            low, high = low * least >> WORKING, (high * (most + 1) >> WORKING) + 1
+            first, same = low >> (WORKING - CHUNK), high >> (WORKING - CHUNK)
+            if first != same or (first < 1 << 20 and entries):
+                break  # too deep in the tail for 64 bits: the excess takes over
+            entries.append(first)
+        return np.array(entries[::-1], dtype=np.uint64)
+
+    def _settled(self, word: int) -> int:
+        """The draw that a word begins which equals an entry of the table."""
+        uniform = Uniform(self._source, word)
+        k = 1
+        while uniform.below(self.tail(k)):
+            k += 1
+        return k - 1
+
+
+class TwoSidedGeometric:
+    """Noise for integer counts."""
+
+    def __init__(self, epsilon: Fraction, source: Source) -> None:
+        self.epsilon = epsilon
+        self._source = source
+        self._magnitude = Geometric(epsilon, source, two_sided=True)
+        self._excess = Geometric(epsilon, source)
+
+    def draw(self, count: int) -> IntArray:
+        """Independent draws: a magnitude and a fair sign."""
+        magnitude = self._magnitude.draw(count)
+        signs = np.unpackbits(np.frombuffer(self._source.bytes((count + 7) // 8), dtype=np.uint8))[:count]
+        return np.where(signs == 1, -magnitude, magnitude)
+
+    def at_least(self, threshold: int, count: int) -> IntArray:
+        """Draws given that they reach a threshold of at least 1: the excess has no memory."""
+        return threshold + self._excess.draw(count)
+
+    def reaches(self, threshold: int) -> Bounds:
+        """P(Z ≥ threshold) for a threshold of at least 1: half of P(|Z| ≥ threshold)."""
+        both = self._magnitude.tail(threshold)
+
+        def bounds(size: int) -> tuple[Fraction, Fraction]:
+            least, most = both(size)
+            return least / 2, most / 2
+
+        return bounds
+
+
+def _fixed(number: Fraction) -> int:
+    return (number.numerator << WORKING) // number.denominator

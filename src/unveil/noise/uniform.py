@@ -1,0 +1,72 @@
+"""A uniform real number that is drawn bit by bit, as far as a comparison needs it.
+
+Every decision of the kernel is a comparison of such a number with real numbers that are known as closely as one likes.
+A comparison is decided only when the bits drawn so far and the bounds known so far leave no doubt; otherwise both are
+made finer. So every outcome has exactly the probability that the real numbers say, whatever arithmetic finds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+from unveil.noise.source import Source, bits
+
+CHUNK = 64
+
+Bounds = Callable[[int], tuple[Fraction, Fraction]]
+"""A real number: given how many bits matter, a lower and an upper bound about that close."""
+
+
+class Uniform:
+    """A uniform number in [0, 1), known up to its first bits."""
+
+    def __init__(self, source: Source, prefix: int | None = None) -> None:
+        """Starts with 64 bits, given or drawn."""
+        self._source = source
+        self.size = CHUNK
+        self.prefix = bits(source, CHUNK) if prefix is None else prefix
+
+    def refine(self) -> None:
+        """Draws more bits."""
+        self.prefix = (self.prefix << CHUNK) | bits(self._source, CHUNK)
+        self.size += CHUNK
+
+    @property
+    def range(self) -> tuple[Fraction, Fraction]:
+        """Where the number lies."""
+        return Fraction(self.prefix, 1 << self.size), Fraction(self.prefix + 1, 1 << self.size)
+
+    def below(self, real: Bounds) -> bool:
+        """Whether the number is below a real one."""
+        while True:
+            lo, hi = self.range
+            least, most = real(self.size + 16)
+            if hi <= least:
+                return True
+            if lo >= most:
+                return False
+            self.refine()
+
+
+def exp_bounds(gamma: Fraction, size: int) -> tuple[Fraction, Fraction]:
+    """Bounds of exp(−γ) for γ ≥ 0, relative width about 2^−size.
+
+    The decimal module rounds exp correctly to its precision, so a step of one unit in the last place is a safe bound.
+    """
+    digits = size * 3 // 10 + 12
+    down, up = Context(prec=digits + 6, rounding=ROUND_FLOOR), Context(prec=digits + 6, rounding=ROUND_CEILING)
+    small = down.divide(Decimal(gamma.numerator), Decimal(gamma.denominator))
+    large = up.divide(Decimal(gamma.numerator), Decimal(gamma.denominator))
+    context = Context(prec=digits, Emin=-(10**9), Emax=10**9)
+    least = context.next_minus(context.exp(-large))
+    most = context.next_plus(context.exp(-small))
+    return Fraction(least), min(Fraction(most), Fraction(1))
+
+
+def accept_exp(gamma: Fraction, source: Source) -> bool:
+    """True with probability exp(−γ)."""
+    if gamma == 0:
+        return True
+    return Uniform(source).below(lambda size: exp_bounds(gamma, size))
