@@ -13,7 +13,7 @@ from unveil.arrays import IntArray
 from unveil.errors import listed, rows_text
 from unveil.evaluate import InferenceRisk
 from unveil.masking import AsIs, Discretization, Generalization, Suppression
-from unveil.release import Release
+from unveil.release import RefinementManifest, Release
 from unveil.schema import Atom
 from unveil.workflow import Fit
 from unveil.workflow.demo import Demo
@@ -56,16 +56,21 @@ def _show_inferences(console: Console, risk: InferenceRisk) -> None:
 
 
 def show_release(console: Console, release: Release) -> None:
-    """The result of `publish`."""
-    console.print(f"{release.manifest.records:,} records in {release.table.num_rows:,} rows are ready.")
-    _say_dropped(console, release.manifest.rows.dropped)
+    """The result of `publish`. Of a private release only what is released is told: no row was counted here."""
+    manifest = release.manifest
+    if isinstance(manifest, RefinementManifest):
+        console.print(f"{manifest.records:,} records in {release.table.num_rows:,} rows are ready.")
+        _say_dropped(console, manifest.rows.dropped)
+    else:
+        console.print(f"Noisy counts of {manifest.cells:,} cells are ready, in {release.table.num_rows:,} rows.")
     console.print(masking_table(release))
-    for names in _masked_sets(release):
-        console.print(_group_line(release, names))
+    if isinstance(manifest, RefinementManifest):
+        for names in _masked_sets(manifest):
+            console.print(_group_line(release.table, names, manifest.weight))
     _say_redundant(console, release.redundant)
     as_is = [name for name, entry in release.masking.columns.items() if isinstance(entry, AsIs)]
     _say_as_is(console, as_is)
-    console.print(release.manifest.guarantee, style="bold")
+    console.print(manifest.guarantee, style="bold")
 
 
 def masking_table(release: Release) -> Table:
@@ -80,7 +85,7 @@ def masking_table(release: Release) -> Table:
 
 def show_demo(console: Console, demo: Demo) -> None:
     """The result of `demo`."""
-    manifest = demo.release.manifest
+    manifest = demo.manifest
     console.rule("[bold]unveil demo: Adult, from raw to released")
     console.print(
         f"{manifest.rows.read:,} people from the 1994 US census, income as the class. "
@@ -92,8 +97,8 @@ def show_demo(console: Console, demo: Demo) -> None:
     console.rule("Some people, raw and released")
     console.print(_people(*demo.people, sorted(demo.spec.masked)))
     console.rule("How many share each combination")
-    for names in _masked_sets(demo.release):
-        console.print(_group_line(demo.release, names))
+    for names in _masked_sets(manifest):
+        console.print(_group_line(demo.release.table, names, manifest.weight))
         console.print(_size_bars(group_sizes(demo.release.table, names)))
     console.rule("What a classifier keeps")
     console.print("A decision tree trained on the release, tested on people it never saw:")
@@ -118,8 +123,8 @@ def group_sizes(table: pa.Table, names: list[str], weight: str | None = None) ->
     return sizes
 
 
-def _group_line(release: Release, names: list[str]) -> str:
-    sizes = group_sizes(release.table, names, release.manifest.weight)
+def _group_line(table: pa.Table, names: list[str], weight: str | None) -> str:
+    sizes = group_sizes(table, names, weight)
     return (
         f"{{{', '.join(names)}}}: {len(sizes):,} groups; the smallest has {sizes[0]:,} records, "
         f"the middle one {int(np.median(sizes)):,}, the largest {sizes[-1]:,}."
@@ -168,9 +173,9 @@ def _say_dropped(console: Console, dropped: int) -> None:
         console.print(f"{rows_text(dropped)} with missing values left out, as the spec asks.")
 
 
-def _masked_sets(release: Release) -> list[list[str]]:
+def _masked_sets(manifest: RefinementManifest) -> list[list[str]]:
     """The sets of attributes that the requirements are about, each once."""
-    sets = [tuple(item.get("quasi-identifier") or item["channel"]) for item in release.manifest.requirements]
+    sets = [tuple(item.get("quasi-identifier") or item["channel"]) for item in manifest.requirements]
     return [list(names) for names in dict.fromkeys(sets)]
 
 

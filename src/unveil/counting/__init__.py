@@ -1,5 +1,5 @@
 """Counting: the only part that touches rows."""
 
-from unveil.counting.engine import Engine, Index, Pieces
+from unveil.counting.engine import Cells, Engine, Index, Pieces
 
-__all__ = ["Engine", "Index", "Pieces"]
+__all__ = ["Cells", "Engine", "Index", "Pieces"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from unveil.arrays import BoolArray, IntArray
-from unveil.masking import Offer, Refinement
+from unveil.masking import Block, Offer, Refinement
 
 
 class Pieces(NamedTuple):
@@ -46,6 +46,15 @@ class Index(Protocol):
         ...
 
 
+class Cells(NamedTuple):
+    """The occupied cells of a product of cuts: which block of each attribute, and the records per class."""
+
+    blocks: IntArray
+    """One row per cell, one column per attribute."""
+    counts: IntArray
+    """One row per cell, one column per class."""
+
+
 class Engine(Protocol):
     """Counts of a table."""
 
@@ -55,4 +64,8 @@ class Engine(Protocol):
 
     def index(self, columns: Sequence[int], sensitive: int | None = None) -> Index:
         """The partition index over these attributes, and over the values of a sensitive one if given."""
+        ...
+
+    def cells(self, cuts: Sequence[Sequence[Block]]) -> Cells:
+        """The occupied cells of the product of the cuts of all attributes."""
         ...

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from unveil.arrays import BoolArray, IntArray, packed_keys, run_starts, sorted_order
-from unveil.counting.engine import Pieces
+from unveil.counting.engine import Cells, Pieces
 from unveil.counting.kernels import count_pieces, split_groups
 from unveil.masking import Block, Offer, Refinement
 from unveil.tables import Table
@@ -53,6 +53,26 @@ class MemoryEngine:
         codes, weight = compressed(codes, sizes, weight)
         secrets = codes.pop() if secret else np.zeros(len(weight), dtype=np.uint8)
         return MemoryIndex(columns, codes, sizes[: len(held)], weight, secrets, len(secret) if secret else 1)
+
+    def cells(self, cuts: Sequence[Sequence[Block]]) -> Cells:
+        """The occupied cells of the product of the cuts, in one pass over the rows."""
+        held = []
+        for column, cut in zip(self._table.columns, cuts, strict=True):
+            block_of = np.zeros(len(column), dtype=np.int32)
+            for number, block in enumerate(cut):
+                block_of[block.codes] = number
+            held.append(block_of[column.codes])
+        keys = packed_keys(held, [len(cut) for cut in cuts])
+        order = sorted_order(keys)
+        starts = run_starts(keys, order)
+        cell = np.zeros(len(order), dtype=np.int64)
+        cell[starts[1:]] = 1
+        classes = self._table.classes
+        flat = np.cumsum(cell) * len(classes) + classes.codes[order]
+        weight = None if self._table.weight is None else self._table.weight[order]
+        counts = np.bincount(flat, weights=weight, minlength=len(starts) * len(classes)).astype(np.int64)
+        blocks = np.stack([column[order[starts]] for column in held], axis=1).astype(np.int64)
+        return Cells(blocks, counts.reshape(len(starts), len(classes)))
 
 
 def compressed(codes: list[Array], sizes: Sequence[int], weight: IntArray) -> tuple[list[Array], IntArray]:

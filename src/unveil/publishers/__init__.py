@@ -1,6 +1,15 @@
 """Recipes: which trees, which gain, which guards, and what is released."""
 
+from unveil.publishers.diffgen import publish_diffgen
 from unveil.publishers.guards import make_guards, redundant_atoms, resolved_requirements
 from unveil.publishers.refinement import describe, publish_refinement, start_search
 
-__all__ = ["describe", "make_guards", "publish_refinement", "redundant_atoms", "resolved_requirements", "start_search"]
+__all__ = [
+    "describe",
+    "make_guards",
+    "publish_diffgen",
+    "publish_refinement",
+    "redundant_atoms",
+    "resolved_requirements",
+    "start_search",
+]

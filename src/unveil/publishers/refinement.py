@@ -15,7 +15,7 @@ from unveil.masking import AsIs, Discretize, Generalize, Masking, Suppress, Tree
 from unveil.publishers.guards import make_guards, redundant_atoms, resolved_requirements
 from unveil.publishers.rows import released_rows
 from unveil.refine import Search, Step, best_split, gain_alone, gain_per_loss
-from unveil.release import Manifest, Release, Rows
+from unveil.release import RefinementManifest, Release, Rows
 from unveil.schema import Spec
 from unveil.tables import Table
 
@@ -61,7 +61,7 @@ def publish_refinement(
     masking = _masking(table, search)
     requirements = resolved_requirements(table, spec)
     rows = released_rows(table, masking, spec)
-    manifest = Manifest(
+    manifest = RefinementManifest(
         unveil_version=version,
         guarantee=" ".join(requirement.sentence() for requirement in requirements),
         class_=spec.table.class_,

@@ -39,9 +39,9 @@ def released_rows(table: Table, masking: Masking, spec: Spec) -> pa.Table:
 
     With a weight column, rows that masking has made equal become one row, so that no weight points at a raw row.
     """
-    columns = [_ranked(column.name, _released_values(column, masking), column.codes) for column in table.columns]
-    columns += [_ranked_as_is(name, table.others[name]) for name in table.others.column_names]
-    columns.append(_ranked(table.classes.name, pa.array(table.classes.values), table.classes.codes))
+    columns = [ranked(column.name, _released_values(column, masking), column.codes) for column in table.columns]
+    columns += [ranked_as_is(name, table.others[name]) for name in table.others.column_names]
+    columns.append(ranked(table.classes.name, pa.array(table.classes.values), table.classes.codes))
     keys = packed_keys([column.ranks for column in columns], [len(column.values) for column in columns])
     order = sorted_order(keys)
     if table.weight is None:
@@ -61,7 +61,7 @@ def _released_values(column: Column, masking: Masking) -> pa.Array:
     return pa.array(entry.labels(values), pa.string())
 
 
-def _ranked(name: str, released: pa.Array, codes: CodeArray) -> RankedColumn:
+def ranked(name: str, released: pa.Array, codes: CodeArray) -> RankedColumn:
     """Ranks the released values that occur. Values that share a label share a rank."""
     held = np.bincount(codes, minlength=len(released)) > 0
     values = pc.unique(released.filter(pa.array(held)))
@@ -70,7 +70,7 @@ def _ranked(name: str, released: pa.Array, codes: CodeArray) -> RankedColumn:
     return RankedColumn(name, values, rank_of.astype(np.int32)[codes])
 
 
-def _ranked_as_is(name: str, column: pa.ChunkedArray) -> RankedColumn:
+def ranked_as_is(name: str, column: pa.ChunkedArray) -> RankedColumn:
     """A column that the spec does not describe. Its nulls stay nulls and come last."""
     encoded = dictionary_of(column)
     indices = encoded.indices
@@ -78,4 +78,4 @@ def _ranked_as_is(name: str, column: pa.ChunkedArray) -> RankedColumn:
     if indices.null_count:
         indices = indices.fill_null(len(values))
         values = pa.concat_arrays([values, pa.nulls(1, values.type)])
-    return _ranked(name, values, indices.to_numpy(zero_copy_only=False))
+    return ranked(name, values, indices.to_numpy(zero_copy_only=False))

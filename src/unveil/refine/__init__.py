@@ -4,5 +4,19 @@ from unveil.refine.gains import best_split, info_gain
 from unveil.refine.guard import Guard
 from unveil.refine.levels import Level, level_of
 from unveil.refine.search import Search, Step, gain_alone, gain_per_loss
+from unveil.refine.utilities import InfoGainUtility, MaxUtility, Utility
 
-__all__ = ["Guard", "Level", "Search", "Step", "best_split", "gain_alone", "gain_per_loss", "info_gain", "level_of"]
+__all__ = [
+    "Guard",
+    "InfoGainUtility",
+    "Level",
+    "MaxUtility",
+    "Search",
+    "Step",
+    "Utility",
+    "best_split",
+    "gain_alone",
+    "gain_per_loss",
+    "info_gain",
+    "level_of",
+]

@@ -1,17 +1,21 @@
 """The release folder and its manifest, versioned."""
 
-from unveil.release.folder import FORMATS, check_absent, read_manifest, write_data, write_whole
-from unveil.release.manifest import Manifest, Rows
+from unveil.release.folder import FORMATS, check_absent, read_manifest, replace_text, write_data, write_whole
+from unveil.release.manifest import DiffGenManifest, LedgerEntry, Manifest, RefinementManifest, Rows
 from unveil.release.release import Release, open_release
 
 __all__ = [
     "FORMATS",
+    "DiffGenManifest",
+    "LedgerEntry",
     "Manifest",
+    "RefinementManifest",
     "Release",
     "Rows",
     "check_absent",
     "open_release",
     "read_manifest",
+    "replace_text",
     "write_data",
     "write_whole",
 ]

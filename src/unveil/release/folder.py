@@ -14,7 +14,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from unveil.errors import ReleaseError
-from unveil.release.manifest import File, Manifest
+from unveil.release.manifest import File, Manifest, read_manifest_text
 
 MANIFEST = "manifest.json"
 FORMATS = ("parquet", "csv")
@@ -88,13 +88,27 @@ def write_text(path: Path, text: str, what: str) -> None:
     write_whole(path, write, what)
 
 
+def replace_text(path: Path, text: str, what: str) -> None:
+    """Writes a text file in place of an older one, so that one of the two is there at any time."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.absolute().parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except OSError as error:
+        Path(name).unlink(missing_ok=True)
+        raise ReleaseError(f"{path}: the {what} cannot be written: {error.strerror or error}.") from error
+
+
 def read_manifest(folder: Path) -> Manifest:
     """The manifest of a release folder."""
     path = folder / MANIFEST
     if not path.is_file():
         raise ReleaseError(f"{folder}: this is not a release; it has no {MANIFEST}.")
     try:
-        return Manifest.from_json(path.read_text(encoding="utf-8"), str(path))
+        return read_manifest_text(path.read_text(encoding="utf-8"), str(path))
     except UnicodeDecodeError as error:
         raise ReleaseError(f"{path}: the manifest is not UTF-8 text (byte {error.start}).") from error
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from unveil.errors import ReleaseError
 from unveil.masking import ColumnMasking, Entry, Masking
@@ -25,19 +25,24 @@ class File(Entry):
     sha256: str
 
 
-class Manifest(Entry):
-    """What a release claims about itself."""
+class LedgerEntry(Entry):
+    """A charge to the privacy budget, as an exact fraction."""
+
+    purpose: str
+    epsilon: str
+    composition: Literal["sequential", "parallel"]
+
+
+class Claims(Entry):
+    """What every release claims about itself."""
 
     schema_version: Literal[1] = 1
     unveil_version: str
-    method: Literal["refinement"] = "refinement"
+    method: str
     guarantee: str
     class_: str = Field(alias="class")
-    weight: str | None
     requirements: tuple[dict[str, Any], ...]
     columns: dict[str, ColumnMasking] = Field(alias="masking")
-    rows: Rows
-    records: int
     files: dict[str, File] = Field(default_factory=dict)
 
     @property
@@ -48,14 +53,45 @@ class Manifest(Entry):
     def to_json(self) -> str:
         """The text of `manifest.json`."""
         content = self.model_dump(mode="json", by_alias=True)
-        return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+        files = content.pop("files")
+        return json.dumps({**content, "files": files}, ensure_ascii=False, indent=2) + "\n"
 
-    @classmethod
-    def from_json(cls, text: str, origin: str) -> Manifest:
-        """Reads the text of a manifest."""
-        try:
-            return cls.model_validate_json(text)
-        except ValidationError as error:
-            problem = error.errors()[0]
-            place = ".".join(str(part) for part in problem["loc"]) or "the file"
-            raise ReleaseError(f"{origin}: the manifest is not one of a release: {place}: {problem['msg']}.") from None
+
+class RefinementManifest(Claims):
+    """A release of masked rows."""
+
+    method: Literal["refinement"] = "refinement"
+    weight: str | None
+    rows: Rows
+    records: int
+
+
+class DiffGenManifest(Claims):
+    """A release of noisy counts. Nothing in it derives from the data but through the draws that the ledger lists."""
+
+    method: Literal["diffgen"] = "diffgen"
+    private: bool
+    """Whether the draws came from the operating system; a seeded release is for tests and experiments."""
+    classes: tuple[str, ...]
+    specializations: int
+    utility: Literal["max", "infogain"]
+    choice: Literal["exponential", "permute-and-flip"]
+    budget: Literal["full", "paper"]
+    ledger: tuple[LedgerEntry, ...]
+    cells: int
+    threshold: int | None
+
+
+Manifest = RefinementManifest | DiffGenManifest
+
+_READER: TypeAdapter[Manifest] = TypeAdapter(Annotated[Manifest, Field(discriminator="method")])
+
+
+def read_manifest_text(text: str, origin: str) -> Manifest:
+    """Reads the text of a manifest."""
+    try:
+        return _READER.validate_json(text)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        place = ".".join(str(part) for part in problem["loc"]) or "the file"
+        raise ReleaseError(f"{origin}: the manifest is not one of a release: {place}: {problem['msg']}.") from None

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
 from unveil.errors import ReleaseError
 from unveil.masking import Masking
 from unveil.release.folder import read_manifest, write_release, write_text
-from unveil.release.manifest import Manifest
+from unveil.release.manifest import Manifest, RefinementManifest
 from unveil.schema import Atom
 
 if TYPE_CHECKING:
@@ -57,6 +58,13 @@ class Release:
         import polars
 
         return polars.from_arrow(self.table)
+
+    def to_rows(self) -> pa.Table:
+        """One row per record: a release of counts with each cell repeated as often as its count says."""
+        if isinstance(self.manifest, RefinementManifest):
+            return self.table
+        counts = self.table["count"].to_numpy()
+        return self.table.drop_columns(["count"]).take(pa.array(np.repeat(np.arange(len(counts)), counts)))
 
     def write(self, folder: str | Path, formats: Sequence[str] = ("parquet",)) -> None:
         """Writes the release folder, whole or not at all."""

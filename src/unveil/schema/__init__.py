@@ -1,7 +1,9 @@
 """What the owner declares: attributes, domains, taxonomies, requirements, and the spec file that holds them."""
 
 from unveil.schema.attributes import Attribute, interval_label, number_text, parse_number, value_text
+from unveil.schema.grid import Grid, fraction, grid_of
 from unveil.schema.hchy import Hierarchies, read_hchy
+from unveil.schema.privacy import PrivatePlan
 from unveil.schema.requirements import (
     AlphaKAnonymity,
     Atom,
@@ -24,17 +26,21 @@ __all__ = [
     "Attribute",
     "Confidence",
     "Criterion",
+    "Grid",
     "Hierarchies",
     "KAnonymity",
     "LDiversity",
     "Missing",
     "Node",
+    "PrivatePlan",
     "Requirement",
     "Spec",
     "TCloseness",
     "TableSpec",
     "Taxonomy",
     "Template",
+    "fraction",
+    "grid_of",
     "interval_label",
     "load_spec",
     "number_text",

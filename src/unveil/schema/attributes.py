@@ -26,6 +26,8 @@ class Attribute:
     """For a number: integers only."""
     step: float | None = None
     """For a number: the declared resolution."""
+    outside: Literal["refuse", "clamp"] = "refuse"
+    """For a number: what happens to a value outside the range."""
     values: tuple[str, ...] | None = None
     """For a category without a taxonomy: its values, in domain order."""
     taxonomy: Taxonomy | None = None

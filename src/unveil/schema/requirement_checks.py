@@ -17,6 +17,7 @@ from unveil.schema.requirements import (
 from unveil.schema.sections import (
     AlphaKAnonymitySection,
     ConfidenceSection,
+    DifferentialPrivacySection,
     KAnonymitySection,
     LDiversitySection,
     TClosenessSection,
@@ -28,7 +29,7 @@ DECIMALS = 6
 RequireSections = KAnonymitySection | ConfidenceSection | LDiversitySection | TClosenessSection | AlphaKAnonymitySection
 
 
-def read_requirement(section: RequireSections) -> Requirement:
+def read_requirement(section: RequireSections | DifferentialPrivacySection) -> Requirement:
     """The requirement that a section states."""
     match section:
         case KAnonymitySection():
@@ -44,6 +45,8 @@ def read_requirement(section: RequireSections) -> Requirement:
             values = None if section.values is None else tuple(section.values)
             quasi_identifier = tuple(section.quasi_identifier)
             return AlphaKAnonymity(quasi_identifier, section.k, section.sensitive, values, section.alpha)
+        case DifferentialPrivacySection():
+            raise TypeError("differential privacy is a plan of its own, not a requirement of the search")
 
 
 def check_requirements(

@@ -40,6 +40,7 @@ class TableSection(Section):
     source: str | None = None
     missing: MissingSection = MissingSection()
     others: Literal["refuse", "drop", "release"] = "refuse"
+    budget: Number | None = None
     weight: str | None = None
 
 
@@ -51,6 +52,7 @@ class AttributeSection(Section):
     range: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = None
     whole: bool = False
     step: Number | None = None
+    outside: Literal["refuse", "clamp"] = "refuse"
     values: Names | None = None
     taxonomy: str | None = None
 
@@ -104,8 +106,20 @@ class AlphaKAnonymitySection(Section):
     alpha: Share
 
 
+class DifferentialPrivacySection(Section):
+    """`[[require]]` of kind `differential-privacy`."""
+
+    kind: Literal["differential-privacy"]
+    epsilon: Number
+
+
 RequireSection = Annotated[
-    KAnonymitySection | ConfidenceSection | LDiversitySection | TClosenessSection | AlphaKAnonymitySection,
+    KAnonymitySection
+    | ConfidenceSection
+    | LDiversitySection
+    | TClosenessSection
+    | AlphaKAnonymitySection
+    | DifferentialPrivacySection,
     Field(discriminator="kind"),
 ]
 
@@ -113,8 +127,13 @@ RequireSection = Annotated[
 class PublishSection(Section):
     """`[publish]`: by which method, and how it chooses."""
 
-    method: Literal["refinement"] = "refinement"
+    method: Literal["refinement", "diffgen"] = "refinement"
     criterion: Literal["score", "infogain"] = "score"
+    specializations: Annotated[int, Field(ge=0)] | None = None
+    utility: Literal["max", "infogain"] = "max"
+    choice: Literal["exponential", "permute-and-flip"] | None = None
+    budget: Literal["full", "paper"] = "full"
+    threshold: Annotated[int, Field(ge=1)] | None = None
 
 
 class SpecSections(Section):
@@ -162,6 +181,7 @@ _KINDS: dict[str, type[Section]] = {
     "l-diversity": LDiversitySection,
     "t-closeness": TClosenessSection,
     "alpha-k-anonymity": AlphaKAnonymitySection,
+    "differential-privacy": DifferentialPrivacySection,
 }
 
 

@@ -6,12 +6,15 @@ import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
 from unveil.errors import SpecError, TaxonomyError
 from unveil.schema.attributes import Attribute, Range, number_text
 from unveil.schema.files import read_text
+from unveil.schema.grid import fraction
+from unveil.schema.privacy import PrivatePlan, check_public, read_plan
 from unveil.schema.requirement_checks import check_requirements, read_requirement
 from unveil.schema.requirements import Requirement
 from unveil.schema.sections import AttributeSection, SpecSections, read_sections
@@ -38,6 +41,8 @@ class TableSpec:
     class_values: tuple[str, ...] | None = None
     missing: Missing = Missing()
     others: Literal["refuse", "drop", "release"] = "refuse"
+    budget: Fraction | None = None
+    """What all differentially private releases of this table may cost together."""
     weight: str | None = None
 
 
@@ -49,9 +54,11 @@ class Spec:
     attributes: dict[str, Attribute]
     requirements: tuple[Requirement, ...]
     criterion: Criterion = "score"
-    method: str = "refinement"
+    plan: PrivatePlan | None = None
+    """For differential privacy: how it is spent. Without, the release is made by refinement."""
     origin: str = "spec"
     folder: Path = field(default_factory=Path)
+    is_file: bool = False
 
     @property
     def source_path(self) -> Path:
@@ -67,7 +74,9 @@ class Spec:
 
     @property
     def masked(self) -> frozenset[str]:
-        """The attributes that some requirement holds, ∪QID."""
+        """The attributes that are masked: those that some requirement holds, ∪QID, or all for differential privacy."""
+        if self.plan is not None:
+            return frozenset(attribute.name for attribute in self.released)
         return frozenset(name for requirement in self.requirements for name in requirement.attributes)
 
 
@@ -76,7 +85,7 @@ def load_spec(source: str | Path | Mapping[str, Any] | Spec) -> Spec:
     if isinstance(source, Spec):
         return source
     if isinstance(source, Mapping):
-        return _resolve(read_sections(source, "spec"), "spec", Path())
+        return _resolve(read_sections(source, "spec"), "spec", None)
     if not isinstance(source, str | Path):
         raise SpecError(
             f"a spec is a path, a mapping or a Spec, not a {type(source).__name__}; give it beside the table."
@@ -90,18 +99,27 @@ def load_spec(source: str | Path | Mapping[str, Any] | Spec) -> Spec:
     return _resolve(read_sections(content, path.name), path.name, path.parent)
 
 
-def _resolve(sections: SpecSections, origin: str, folder: Path) -> Spec:
+def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
     """Reads taxonomies and checks what sections mean together."""
+    folder = parent or Path()
     table = sections.table
     described = dict(sections.attributes)
     labels = _class_labels(described.pop(table.class_, None), table.class_, origin)
     attributes = {name: _attribute(name, section, origin, folder) for name, section in described.items()}
     if table.weight is not None and (table.weight in attributes or table.weight == table.class_):
         raise SpecError(f"{origin}: [table] weight names {table.weight!r}, which is described as another column.")
-    requirements = tuple(read_requirement(section) for section in sections.require)
-    if not requirements:
+    if not sections.require:
         raise SpecError(f"{origin}: there is no [[require]] section, so nothing would be protected.")
+    plan = read_plan(sections, origin)
+    requirements = () if plan else tuple(read_requirement(section) for section in sections.require)
     check_requirements(requirements, attributes, table.class_, origin)
+    kept = [attribute for attribute in attributes.values() if attribute.role == "attribute"]
+    if plan:
+        check_public(plan, kept, labels, table.others, origin)
+    elif clamped := [attribute.name for attribute in kept if attribute.outside == "clamp"]:
+        raise SpecError(
+            f"{origin}: [attributes.{clamped[0]}] outside = 'clamp' would release values that are not true."
+        )
     return Spec(
         table=TableSpec(
             class_=table.class_,
@@ -109,14 +127,16 @@ def _resolve(sections: SpecSections, origin: str, folder: Path) -> Spec:
             class_values=labels,
             missing=Missing(tuple(table.missing.values), table.missing.rows),
             others=table.others,
+            budget=_budget(table.budget, origin),
             weight=table.weight,
         ),
         attributes=attributes,
         requirements=requirements,
         criterion=sections.publish.criterion,
-        method=sections.publish.method,
+        plan=plan,
         origin=origin,
         folder=folder,
+        is_file=parent is not None,
     )
 
 
@@ -137,7 +157,7 @@ def _attribute(name: str, section: AttributeSection, origin: str, folder: Path) 
         return Attribute(name, role="identifier")
     if section.kind is None:
         raise SpecError(f"{place} lacks the key 'kind' (number or category).")
-    wrong = {"number": {"values", "taxonomy"}, "category": {"range", "whole", "step"}}[section.kind]
+    wrong = {"number": {"values", "taxonomy"}, "category": {"range", "whole", "step", "outside"}}[section.kind]
     if mixed := sorted(wrong & section.model_fields_set):
         raise SpecError(f"{place} is a {section.kind}, for which {mixed[0]!r} has no meaning.")
     if section.values is not None and section.taxonomy is not None:
@@ -150,6 +170,7 @@ def _attribute(name: str, section: AttributeSection, origin: str, folder: Path) 
         range=_range(section, place),
         whole=section.whole,
         step=_step(section, place),
+        outside=section.outside,
         values=_distinct(section.values, place),
         taxonomy=_taxonomy(name, section.taxonomy, place, folder),
     )
@@ -179,6 +200,14 @@ def _step(section: AttributeSection, place: str) -> float | None:
     if section.step is not None and not (math.isfinite(section.step) and section.step > 0):
         raise SpecError(f"{place} step is {section.step}, but it must be larger than 0.")
     return section.step
+
+
+def _budget(amount: float | None, origin: str) -> Fraction | None:
+    if amount is None:
+        return None
+    if not (math.isfinite(amount) and amount > 0):
+        raise SpecError(f"{origin}: [table] budget is {amount}, but it must be above 0 and finite.")
+    return fraction(amount)
 
 
 def _distinct(values: list[str] | None, place: str) -> tuple[str, ...] | None:

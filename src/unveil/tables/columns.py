@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from unveil.arrays import BoolArray, IntArray, NumberArray
 from unveil.errors import TableError, did_you_mean, rows_text
 from unveil.masking import dictionary_of
-from unveil.schema import SUPPRESSED, Attribute, interval_label, number_text, parse_number, value_text
+from unveil.schema import SUPPRESSED, Attribute, grid_of, interval_label, number_text, parse_number, value_text
 
 Codes = np.ndarray[Any, np.dtype[np.int32]]
 MISSING = -1
@@ -108,6 +108,8 @@ def number_column(raw: RawColumn, attribute: Attribute, origin: str) -> Column:
     """Codes of a number: its observed values in ascending order, checked against the declared range."""
     place = f"{origin}: attribute {attribute.name!r}"
     numbers = np.array([_number(value, place, raw) for value in raw.distinct], dtype=np.float64)
+    if attribute.outside == "clamp" and (grid := grid_of(attribute)) is not None:
+        numbers = np.clip(numbers, float(grid.value(0)), float(grid.value(grid.size - 1)))
     _check_numbers(numbers, raw, attribute, place)
     values, lookup = np.unique(numbers, return_inverse=True)
     if attribute.whole:

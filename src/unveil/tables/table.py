@@ -59,7 +59,7 @@ def load_table(spec: Spec, source: Any = None) -> Table:
     raw, origin = read_table(spec.source_path if source is None else source)
     described = [attribute.name for attribute in spec.released]
     _check_columns(spec, raw.column_names, origin)
-    if raw.num_rows == 0:
+    if raw.num_rows == 0 and spec.plan is None:
         raise TableError(f"{origin}: the table has no rows.")
     names = [*described, spec.table.class_, *([spec.table.weight] if spec.table.weight else [])]
     columns = {name: raw_column(name, raw[name], spec.table.missing.values, origin) for name in names}
@@ -104,14 +104,15 @@ def _kept_rows(columns: Sequence[RawColumn], spec: Spec, origin: str) -> BoolArr
                 f"{spec.origin} is to refuse them; set missing.rows to 'drop' to leave such rows out."
             )
         missing |= column.missing
-    if missing.all():
+    if missing.all() and spec.plan is None:
         raise TableError(f"{origin}: every row has a missing value, so none is left.")
     return ~missing
 
 
 def _class_column(raw: RawColumn, spec: Spec, origin: str) -> Column:
     column = text_column(raw, Attribute(raw.name, values=spec.table.class_values), origin)
-    if len(raw.distinct) < 2:
+    # Whether a private table is empty or of one class must not show, so such tables are published like any other.
+    if len(raw.distinct) < 2 and spec.plan is None:
         label = column.values[int(column.codes[0])]
         raise TableError(
             f"{origin}: the class {raw.name!r} has one label only, {label!r}, so there is nothing to learn."

@@ -23,7 +23,7 @@ def apply(release: str | Path, table: Any, *, unseen: Unseen = "refuse") -> pa.T
     manifest = read_manifest(Path(release))
     rows, _ = read_table(table)
     masked = manifest.masking.apply(rows, unseen=unseen)
-    for name in (manifest.class_, manifest.weight):
+    for name in (manifest.class_, getattr(manifest, "weight", None)):
         if name in rows.column_names:
             masked = masked.append_column(name, rows[name])
     return masked

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 
 from unveil.evaluate import accuracy
-from unveil.release import Release, open_release
+from unveil.release import RefinementManifest, Release, open_release
 from unveil.schema import Spec, load_spec
 from unveil.verify import Finding
 from unveil.workflow.publish import publish
@@ -26,6 +26,7 @@ class Demo:
 
     spec: Spec
     release: Release
+    manifest: RefinementManifest
     people: tuple[pa.Table, pa.Table]
     """A few people as they are, and as they are released."""
     accuracies: dict[str, float]
@@ -40,6 +41,8 @@ def demo(folder: Path) -> Demo:
     train, test = (adult.filter(pc.equal(adult["split"], part)) for part in ("train", "test"))
     publish(train, spec).write(folder)
     release = open_release(folder)
+    if not isinstance(release.manifest, RefinementManifest):
+        raise TypeError("the bundled spec is one of refinement")
     train, test = _complete(train, spec), _complete(test, spec)
     class_ = spec.table.class_
     known = [*release.masking, class_]
@@ -51,6 +54,7 @@ def demo(folder: Path) -> Demo:
     return Demo(
         spec=spec,
         release=release,
+        manifest=release.manifest,
         people=(some, release.masking.apply(some)),
         accuracies={
             "raw data": accuracy(train.select(known), test.select(known), class_),

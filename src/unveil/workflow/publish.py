@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from unveil.publishers import publish_refinement
+from unveil.noise import SeededSource, SystemSource
+from unveil.publishers import publish_diffgen, publish_refinement
 from unveil.release import Release
 from unveil.schema import Spec, load_spec
 from unveil.tables import load_table
 from unveil.version import __version__
+from unveil.workflow.budget import enter
 
 SpecLike = str | Path | Mapping[str, Any] | Spec
 
@@ -21,6 +23,7 @@ def publish(
     *,
     steps: int | None = None,
     stop: Callable[[], bool] = lambda: False,
+    unsafe_seed: int | None = None,
 ) -> Release:
     """Makes a release.
 
@@ -30,10 +33,18 @@ def publish(
         spec: The spec: a path to a TOML file, a mapping of the same shape, or a `Spec`.
         steps: Stop after so many refinements; the table is valid at any time.
         stop: Asked after every refinement whether to stop there.
+        unsafe_seed: For tests and experiments with differential privacy: draw from a seed. The release is not private
+            and says so; it is not entered into the owner's ledger.
     """
     # The engine compiles its loops on import, which other verbs need not wait for.
     from unveil.counting.memory import MemoryEngine
 
     checked = load_spec(table if spec is None else spec)
     loaded = load_table(checked, None if spec is None else table)
-    return publish_refinement(loaded, checked, MemoryEngine(loaded), __version__, steps, stop)
+    engine = MemoryEngine(loaded)
+    if checked.plan is not None:
+        if unsafe_seed is None:
+            enter(checked)
+        source = SystemSource() if unsafe_seed is None else SeededSource(unsafe_seed)
+        return publish_diffgen(loaded, checked, checked.plan, engine, source, __version__)
+    return publish_refinement(loaded, checked, engine, __version__, steps, stop)

@@ -1,0 +1,137 @@
+"""Noisy counts of every cell of a product of cuts, the empty ones too.
+
+A cell is one block of each attribute and one class. Its noisy count is its count plus two-sided geometric noise. One
+record changes the count of one cell by one, so all counts together cost the ε of the noise.
+
+Where there are few cells, each gets its noise in turn. Where there are more than anyone could list, only noisy counts
+that reach a threshold are published. That is post-processing, and most cells are empty and fall short, so they need not
+be visited: of the cells in order, each empty one passes independently with the same probability q, so the gaps between
+those that pass are geometric with parameter q. Passing cells that turn out to be occupied are skipped: those have had
+their own noise. What an empty cell exceeds the threshold by is geometric, since the noise has no memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from decimal import Context, Decimal
+from fractions import Fraction
+
+import numpy as np
+
+from unveil.arrays import IntArray
+from unveil.counting import Cells
+from unveil.noise import Bounds, Source, TwoSidedGeometric, Uniform
+
+LISTED = 100_000
+"""Up to so many cells are all published."""
+SPURIOUS = 1_000
+"""Where they are not, the threshold is such that fewer empty cells than this pass on average."""
+
+
+def cell_total(sizes: Sequence[int], classes: int) -> int:
+    """How many cells there are."""
+    return math.prod(sizes) * classes
+
+
+def public_threshold(total: int, epsilon: Fraction) -> int | None:
+    """The threshold that follows from public numbers alone; None where every cell is listed."""
+    if total <= LISTED:
+        return None
+    # Below P(Z ≥ t) ≤ exp(−εt), so t = ln(total / spurious) / ε is enough.
+    return max(1, math.ceil(math.log(total / SPURIOUS) / float(epsilon)))
+
+
+def noisy_cells(
+    cells: Cells, sizes: Sequence[int], epsilon: Fraction, threshold: int | None, source: Source
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Draws the noisy counts.
+
+    Args:
+        cells: The occupied cells.
+        sizes: The number of blocks of each attribute.
+        epsilon: What the counts may cost.
+        threshold: Publish only counts that reach it; all cells if it is None.
+        source: The randomness.
+
+    Returns:
+        Blocks (one row per published cell), classes and counts. Counts are never negative.
+    """
+    noise = TwoSidedGeometric(epsilon, source)
+    classes = cells.counts.shape[1]
+    if threshold is None:
+        return _all_cells(cells, sizes, noise)
+    noisy = cells.counts + noise.draw(cells.counts.size).reshape(cells.counts.shape)
+    cell, class_ = np.nonzero(noisy >= threshold)
+    occupied = {tuple(blocks) for blocks in cells.blocks.tolist()}
+    passing = _passing(cell_total(sizes, classes), noise.reaches(threshold), source)
+    places = [_unranked(place, sizes, classes) for place in passing]
+    empty = [(blocks, number) for blocks, number in places if blocks not in occupied]
+    blocks = np.array([blocks for blocks, _ in empty], dtype=np.int64).reshape(len(empty), len(sizes))
+    labels = np.array([number for _, number in empty], dtype=np.int64)
+    return (
+        np.concatenate([cells.blocks[cell], blocks]),
+        np.concatenate([class_, labels]),
+        np.concatenate([noisy[cell, class_], noise.at_least(threshold, len(empty))]),
+    )
+
+
+def _all_cells(cells: Cells, sizes: Sequence[int], noise: TwoSidedGeometric) -> tuple[IntArray, IntArray, IntArray]:
+    classes = cells.counts.shape[1]
+    counts = np.zeros((math.prod(sizes), classes), dtype=np.int64)
+    counts[np.ravel_multi_index(tuple(cells.blocks.T), tuple(sizes))] = cells.counts
+    noisy = np.maximum(counts.ravel() + noise.draw(counts.size), 0)
+    places = np.unravel_index(np.arange(len(noisy)), (*sizes, classes))
+    return np.stack(places[:-1], axis=1), places[-1], noisy
+
+
+def _unranked(place: int, sizes: Sequence[int], classes: int) -> tuple[tuple[int, ...], int]:
+    """The cell with a number: its blocks and its class."""
+    place, class_ = divmod(place, classes)
+    blocks = []
+    for size in reversed(sizes):
+        place, block = divmod(place, size)
+        blocks.append(block)
+    return tuple(reversed(blocks)), class_
+
+
+def _passing(total: int, chance: Bounds, source: Source) -> Iterator[int]:
+    """The numbers below `total` at which independent events of the same chance happen, in order."""
+    place = gap(chance, source)
+    while place < total:
+        yield place
+        place += 1 + gap(chance, source)
+
+
+def gap(chance: Bounds, source: Source) -> int:
+    """How many events fail before one happens: G with P(G ≥ g) = (1 − q)^g.
+
+    G is the integer part of ln U / ln(1 − q) for a uniform U. The ratio is bounded from both sides, and U and q made
+    finer, until its integer part is certain.
+    """
+    uniform = Uniform(source)
+    while True:
+        size = uniform.size + 64
+        lo, hi = uniform.range
+        least, most = chance(size)
+        if lo > 0:
+            smallest, largest = _log_ratio(hi, most, size, -1), _log_ratio(lo, least, size, 1)
+            if int(smallest) == int(largest):
+                return int(smallest)
+        uniform.refine()
+
+
+def _log_ratio(uniform: Fraction, chance: Fraction, size: int, side: int) -> Decimal:
+    """Ln U / ln(1 − q), moved to one side by more than it can be off.
+
+    1 − q is near 1, where its logarithm loses as many digits as q has leading zeros; the precision allows for those.
+    """
+    digits = size * 3 // 10
+    zeros = max(0, len(str(chance.denominator)) - len(str(chance.numerator)))
+    context = Context(prec=2 * digits + zeros + 20, Emin=-(10**9), Emax=10**9)
+    top, bottom = (
+        context.ln(context.divide(Decimal(number.numerator), Decimal(number.denominator)))
+        for number in (uniform, 1 - chance)
+    )
+    ratio = context.divide(top, bottom)
+    return context.add(ratio, side * context.multiply(ratio, Decimal(1).scaleb(-digits)))

@@ -1,0 +1,179 @@
+"""Publishing under ε-differential privacy: DiffGen, Algorithm 1.
+
+The search is the loop of `refine/search.py` with private plugs: the split of a number is drawn when its interval comes
+into the cut (lines 4 and 9), and the next specialization is drawn among the candidates (line 7). Neither touches a row:
+gains and splits come from the histograms of single attributes. The counts of the cells (line 12) are the second pass.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import islice
+
+import numpy as np
+import pyarrow as pa
+
+from unveil.arrays import FloatArray, IntArray, NumberArray, packed_keys, sorted_order
+from unveil.counting import Engine
+from unveil.masking import Block, Discretize, Flat, Generalize, Masking, Tree, freeze
+from unveil.noise import Ledger, Source, below, exponential_choice, permute_and_flip
+from unveil.publishers.cells import cell_total, noisy_cells, public_threshold
+from unveil.publishers.rows import ranked
+from unveil.refine import InfoGainUtility, MaxUtility, Search, Utility, gain_alone
+from unveil.release import DiffGenManifest, LedgerEntry, Release
+from unveil.schema import Grid, PrivatePlan, Spec, grid_of
+from unveil.tables import Table
+
+COUNT = "count"
+
+
+class PrivateStructure:
+    """The draws that shape the cuts, each charged before it happens.
+
+    In the paper, ε' = ε / (2(|A_n| + 2h)): one draw for the first split of every number, then for every specialization
+    one draw to select it and one for the splits of its children. The children of an interval are disjoint, so one
+    charge covers both. With the full budget, splits that no specialization can use any more are not drawn, a monotone
+    utility gets the tighter exponent, and what is not spent here goes to the counts.
+    """
+
+    def __init__(self, plan: PrivatePlan, numbers: int, utility: Utility, ledger: Ledger, source: Source) -> None:
+        self._plan = plan
+        self._ledger = ledger
+        self._source = source
+        self._utility = utility
+        self._share = plan.epsilon / max(2 * (numbers + 2 * plan.specializations), 1)
+        self._rate = utility.rate(self._share, tight=plan.budget == "full")
+        self._selected = 0
+        self._charged = False
+
+    def select(self, scores: FloatArray) -> int:
+        """Line 7: draws the next specialization."""
+        self._selected += 1
+        self._charged = False
+        self._charge(f"specialization {self._selected}")
+        whole = scores.astype(np.int64)
+        if self._plan.choice == "permute-and-flip":
+            return permute_and_flip(whole, self._rate, self._source)
+        return exponential_choice(whole, self._rate, np.ones_like(whole), self._source)
+
+    def split(self, name: str, grid: Grid, values: NumberArray, histogram: IntArray, interval: Block) -> float | None:
+        """Lines 4 and 9, Equation 6: draws where to split an interval, from all values of its domain.
+
+        Args:
+            name: The attribute.
+            grid: Its domain.
+            values: Its observed values.
+            histogram: Their class counts.
+            interval: The interval to split.
+        """
+        lo, hi = (grid.place(bound) for bound in interval.bounds or (0, 0))
+        if hi - lo < 2 or (self._plan.budget == "full" and self._selected == self._plan.specializations):
+            return None
+        self._charge_split(name)
+        counts = histogram[interval.codes]
+        # A split at place j puts what is below j to the left: all places in (x_i, x_i+1] do the same.
+        ends = np.concatenate([[lo], grid.places(values[interval.codes]), [hi - 1]])
+        left = np.concatenate([np.zeros((1, counts.shape[1]), dtype=np.int64), np.cumsum(counts, axis=0)])
+        sizes = np.diff(ends)
+        scores = self._utility.of(np.stack([left, left[-1] - left], axis=1)).astype(np.int64)
+        open_ = np.flatnonzero(sizes > 0)
+        chosen = int(open_[exponential_choice(scores[open_], self._rate, sizes[open_], self._source)])
+        return grid.value(int(ends[chosen]) + 1 + below(self._source, int(sizes[chosen])))
+
+    def _charge_split(self, name: str) -> None:
+        if self._selected == 0:
+            self._charge(f"first split of {name}")
+        elif not self._charged:
+            self._charge(f"splits after specialization {self._selected}", parallel=True)
+            self._charged = True
+
+    def _charge(self, purpose: str, *, parallel: bool = False) -> None:
+        self._ledger.charge(purpose, self._share, "parallel" if parallel else "sequential")
+
+
+def publish_diffgen(
+    table: Table, spec: Spec, plan: PrivatePlan, engine: Engine, source: Source, version: str
+) -> Release:
+    """Draws a differentially private release.
+
+    Args:
+        table: The checked table.
+        spec: The spec, whose domains are all declared.
+        plan: How the budget is spent.
+        engine: What counts the table.
+        source: The randomness; a release from a seeded one says that it is not private.
+        version: The version to write into the manifest.
+    """
+    ledger = Ledger(plan.epsilon)
+    search = _search(table, plan, engine, ledger, source)
+    for _ in islice(search.steps(), plan.specializations):
+        continue
+    counts = ledger.left if plan.budget == "full" else plan.epsilon / 2
+    ledger.charge("counts of all cells", counts)
+    cuts = [_in_order(search.cuts[column]) for column in range(len(table.columns))]
+    sizes = [len(cut) for cut in cuts]
+    total = cell_total(sizes, len(table.classes))
+    threshold = plan.threshold or public_threshold(total, counts)
+    blocks, classes, noisy = noisy_cells(engine.cells(cuts), sizes, counts, threshold, source)
+    masking = Masking(
+        {attribute.name: freeze(attribute, cut) for attribute, cut in zip(table.attributes, cuts, strict=True)}
+    )
+    manifest = DiffGenManifest(
+        unveil_version=version,
+        guarantee=plan.sentence() if source.private else "None: it was made with a seed, for tests and experiments.",
+        private=source.private,
+        class_=spec.table.class_,
+        classes=tuple(str(label) for label in table.classes.values),
+        requirements=({"kind": "differential-privacy", "epsilon": str(plan.epsilon)},),
+        columns=masking.columns,
+        specializations=plan.specializations,
+        utility=plan.utility,
+        choice=plan.choice,
+        budget=plan.budget,
+        ledger=tuple(
+            LedgerEntry(purpose=entry.purpose, epsilon=str(entry.epsilon), composition=entry.composition)
+            for entry in ledger.entries
+        ),
+        cells=total,
+        threshold=threshold,
+    )
+    return Release(_counted(table, cuts, blocks, classes, noisy), manifest)
+
+
+def _search(table: Table, plan: PrivatePlan, engine: Engine, ledger: Ledger, source: Source) -> Search:
+    utility: Utility = MaxUtility() if plan.utility == "max" else InfoGainUtility(len(table.classes))
+    numbers = sum(attribute.kind == "number" for attribute in table.attributes)
+    structure = PrivateStructure(plan, numbers, utility, ledger, source)
+    histograms = engine.histograms()
+    trees = [(column, _tree(table, column, histograms[column], structure)) for column in range(len(table.columns))]
+    return Search(trees, histograms, (), gain_alone, utility, structure.select)
+
+
+def _tree(table: Table, column: int, histogram: IntArray, structure: PrivateStructure) -> Tree:
+    attribute = table.attributes[column]
+    values = table.columns[column].values
+    if attribute.taxonomy is not None:
+        return Generalize(attribute, attribute.taxonomy)
+    if isinstance(values, tuple):
+        return Flat(attribute, values)
+    grid = grid_of(attribute)
+    if grid is None:
+        raise ValueError(f"{attribute.name} has no declared domain")
+    split = partial(structure.split, attribute.name, grid, values, histogram)
+    return Discretize(attribute, table.bounds(column), values, split)
+
+
+def _in_order(cut: list[Block]) -> list[Block]:
+    return sorted(cut, key=lambda block: block.bounds or (block.first, 0))
+
+
+def _counted(table: Table, cuts: list[list[Block]], blocks: IntArray, classes: IntArray, noisy: IntArray) -> pa.Table:
+    """One row per cell, sorted by its values as the rows of any release are."""
+    columns = [
+        ranked(attribute.name, pa.array([block.label for block in cut]), blocks[:, place])
+        for place, (attribute, cut) in enumerate(zip(table.attributes, cuts, strict=True))
+    ]
+    columns.append(ranked(table.classes.name, pa.array([str(label) for label in table.classes.values]), classes))
+    order = sorted_order(packed_keys([column.ranks for column in columns], [len(column.values) for column in columns]))
+    rows = {column.name: column.take(order) for column in columns}
+    return pa.table({**rows, COUNT: pa.array(noisy[order])})

@@ -1,0 +1,109 @@
+"""What differential privacy asks of a spec: one budget, and nothing read off the data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from unveil.errors import SpecError
+from unveil.schema.attributes import Attribute
+from unveil.schema.grid import fraction, grid_of
+from unveil.schema.sections import DifferentialPrivacySection, SpecSections
+
+Utility = Literal["max", "infogain"]
+Choice = Literal["exponential", "permute-and-flip"]
+Budget = Literal["full", "paper"]
+
+
+@dataclass(frozen=True)
+class PrivatePlan:
+    """How a differentially private release is made."""
+
+    epsilon: Fraction
+    specializations: int
+    utility: Utility = "max"
+    choice: Choice = "permute-and-flip"
+    budget: Budget = "full"
+    threshold: int | None = None
+    """Publish only cells whose noisy count reaches this; chosen from public numbers where it is not given."""
+
+    def sentence(self) -> str:
+        """The guarantee as a reader of the release gets it."""
+        return (
+            f"This release is ε-differentially private with ε = {text(self.epsilon)}: adding or removing the record of "
+            f"any one person changes the probability of any release by a factor of at most exp({text(self.epsilon)})."
+        )
+
+
+def text(number: Fraction) -> str:
+    """A fraction as a person writes it: in decimal where that is exact."""
+    decimal = float(number)
+    return f"{decimal:g}" if fraction(decimal) == number else str(number)
+
+
+def read_plan(sections: SpecSections, origin: str) -> PrivatePlan | None:
+    """The plan of a `diffgen` spec; None for refinement."""
+    budgets = [section for section in sections.require if isinstance(section, DifferentialPrivacySection)]
+    publish = sections.publish
+    if publish.method == "refinement":
+        if budgets:
+            raise SpecError(f"{origin}: differential-privacy needs [publish] method = 'diffgen'.")
+        if extra := sorted(publish.model_fields_set - {"method", "criterion"}):
+            raise SpecError(f"{origin}: [publish] {extra[0]} belongs to the method 'diffgen', not to 'refinement'.")
+        return None
+    if len(budgets) != 1 or len(sections.require) != 1:
+        raise SpecError(
+            f"{origin}: the method 'diffgen' needs one requirement, of kind 'differential-privacy', and no other."
+        )
+    if "criterion" in publish.model_fields_set:
+        raise SpecError(f"{origin}: [publish] criterion belongs to the method 'refinement', not to 'diffgen'.")
+    epsilon = budgets[0].epsilon
+    if not (math.isfinite(epsilon) and epsilon > 0):
+        raise SpecError(f"{origin}: [[require]] number 1 epsilon is {epsilon}, but it must be above 0 and finite.")
+    if publish.specializations is None:
+        raise SpecError(f"{origin}: [publish] lacks the key 'specializations' (how many, at most).")
+    if publish.budget == "paper" and publish.choice == "permute-and-flip":
+        raise SpecError(f"{origin}: [publish] budget = 'paper' goes with choice = 'exponential', as in the paper.")
+    choice: Choice = publish.choice or ("exponential" if publish.budget == "paper" else "permute-and-flip")
+    return PrivatePlan(
+        fraction(epsilon), publish.specializations, publish.utility, choice, publish.budget, publish.threshold
+    )
+
+
+def check_public(
+    plan: PrivatePlan, attributes: Iterable[Attribute], labels: tuple[str, ...] | None, others: str, origin: str
+) -> None:
+    """Refuses what would let the data shape the release other than through the private draws."""
+    if others == "release":
+        raise SpecError(f"{origin}: [table] others = 'release' would publish raw values, which no budget covers.")
+    if labels is None:
+        raise SpecError(f"{origin}: the class needs its labels declared (values), since observed ones are private.")
+    if len(labels) < 2:
+        raise SpecError(f"{origin}: the class has one label only, {labels[0]!r}, so there is nothing to learn.")
+    most = sum(_most_specializations(attribute, origin) for attribute in attributes)
+    if plan.specializations > most:
+        raise SpecError(
+            f"{origin}: [publish] specializations is {plan.specializations}, but the domains allow {most} at most."
+        )
+
+
+def _most_specializations(attribute: Attribute, origin: str) -> int:
+    """How often the values of an attribute can be specialized, whatever the order."""
+    place = f"{origin}: [attributes.{attribute.name}]"
+    if attribute.kind == "number":
+        grid = grid_of(attribute)
+        if attribute.range is None:
+            raise SpecError(f"{place} has an observed range, which is private; declare range = [lo, hi].")
+        if attribute.step is None and not attribute.whole:
+            raise SpecError(f"{place} has no resolution, so its domain is not finite; declare whole = true or a step.")
+        if grid is None:
+            raise SpecError(f"{place} range is not a whole number of steps of {attribute.step}.")
+        return grid.size - 1
+    if attribute.taxonomy is not None:
+        return sum(1 for node in attribute.taxonomy.root.walk() if node.children)
+    if attribute.values is None:
+        raise SpecError(f"{place} has observed values, which are private; declare values = [...] or a taxonomy.")
+    return 1

@@ -1,0 +1,69 @@
+"""The owner's ledger: what all differentially private releases of a table have cost so far.
+
+It is a file beside the spec, shared by all specs in that folder, with an entry for every release of a table. A release
+is entered before anything is drawn, so that a crash can only make the ledger too high, never too low.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from unveil.errors import BudgetError
+from unveil.release import replace_text
+from unveil.schema import Spec
+
+LEDGER = "unveil-ledger.json"
+
+
+def enter(spec: Spec) -> None:
+    """Enters a release into the ledger, or refuses it where the table's budget does not allow it.
+
+    A spec that is no file has no place beside it; its releases are the caller's to count.
+    """
+    if spec.plan is None or spec.table.source is None or not spec.is_file:
+        return
+    path = spec.folder / LEDGER
+    with _locked(spec.folder):
+        entries = read_ledger(path)
+        spent = spent_on(entries, spec.table.source)
+        budget = spec.table.budget
+        if budget is not None and spent + spec.plan.epsilon > budget:
+            raise BudgetError(
+                f"{path}: releases of {spec.table.source} have cost ε = {spent} of the budget {budget}; "
+                f"{budget - spent} is left, and this one asks for {spec.plan.epsilon}."
+            )
+        entry = {"source": spec.table.source, "spec": spec.origin, "epsilon": str(spec.plan.epsilon)}
+        replace_text(path, json.dumps([*entries, entry], ensure_ascii=False, indent=1) + "\n", "ledger")
+
+
+def read_ledger(path: Path) -> list[dict[str, Any]]:
+    """The entries of a ledger; a damaged one is refused, since nobody knows what it said."""
+    if not path.exists():
+        return []
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))
+        for entry in entries:
+            if Fraction(entry["epsilon"]) <= 0 or not isinstance(entry["source"], str):
+                raise ValueError(entry)
+    except (ValueError, TypeError, KeyError, ZeroDivisionError) as error:
+        raise BudgetError(f"{path}: the ledger is damaged, so what is left of the budget is not known.") from error
+    return list(entries)
+
+
+def spent_on(entries: list[dict[str, Any]], source: str) -> Fraction:
+    """What the releases of a table have cost."""
+    return sum((Fraction(entry["epsilon"]) for entry in entries if entry["source"] == source), Fraction(0))
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Only one release at a time reads and writes the ledger of a folder."""
+    with (folder / f".{LEDGER}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
