@@ -2,9 +2,19 @@
 
 import pyarrow as pa
 
+from oracles.problem import QID, Closeness, Discretized, Diversity, Generalized, Problem, Suppressed, Template
 from oracles.problem import Attribute as OracleAttribute
-from oracles.problem import Discretized, Generalized, Problem, Suppressed
-from unveil.schema import Attribute, KAnonymity, Spec, TableSpec, Taxonomy
+from unveil.schema import (
+    Attribute,
+    Confidence,
+    KAnonymity,
+    LDiversity,
+    Requirement,
+    Spec,
+    TableSpec,
+    Taxonomy,
+    TCloseness,
+)
 
 CLASS = "the class"
 WEIGHT = "# of Recs."
@@ -13,10 +23,26 @@ WEIGHT = "# of Recs."
 def spec_of(problem: Problem) -> Spec:
     return Spec(
         table=TableSpec(class_=CLASS, weight=WEIGHT),
-        attributes={attribute.name: attribute_of(attribute, problem) for attribute in problem.attributes},
-        requirements=tuple(KAnonymity(tuple(qid.attributes), qid.k) for qid in problem.qids),
+        attributes={
+            **{attribute.name: attribute_of(attribute, problem) for attribute in problem.attributes},
+            **{name: Attribute(name, values=tuple(values)) for name, values in problem.sensitive.items()},
+        },
+        requirements=tuple(requirement_of(requirement) for requirement in problem.requirements),
         criterion=problem.criterion,
     )
+
+
+def requirement_of(requirement: QID | Template | Diversity | Closeness) -> Requirement:
+    match requirement:
+        case QID():
+            return KAnonymity(tuple(requirement.attributes), requirement.k)
+        case Template():
+            values = (requirement.value,)
+            return Confidence(tuple(requirement.channel), requirement.sensitive, values, float(requirement.limit))
+        case Diversity():
+            return LDiversity(tuple(requirement.qid), requirement.sensitive, requirement.l, requirement.variant)
+        case Closeness():
+            return TCloseness(tuple(requirement.qid), requirement.sensitive, requirement.t, requirement.distance)
 
 
 def attribute_of(attribute: OracleAttribute, problem: Problem) -> Attribute:
@@ -37,6 +63,8 @@ def table_of(problem: Problem) -> pa.Table:
         )
         for attribute in problem.attributes
     }
+    for name in problem.sensitive:
+        columns[name] = pa.array([record.values[name] for record in problem.records], pa.string())
     columns[CLASS] = pa.array([record.cls for record in problem.records])
     columns[WEIGHT] = pa.array([record.weight for record in problem.records])
     return pa.table(columns)

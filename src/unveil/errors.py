@@ -50,8 +50,9 @@ class ReleaseError(UnveilError):
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A clause that offers the nearest known word, or nothing if none is near."""
-    match = get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f"; did you mean {match[0]!r}?" if match else ""
+    spellings = {name.casefold(): name for name in reversed(list(known))}
+    match = get_close_matches(word.casefold(), list(spellings), n=1, cutoff=0.6)
+    return f"; did you mean {spellings[match[0]]!r}?" if match else ""
 
 
 def listed(words: Iterable[str], most: int = 8) -> str:

@@ -88,7 +88,7 @@ def masked(raw: Raw, cut: tuple[Block, ...]) -> str:
 
 
 def mask(records: Iterable[Record], cuts: Cuts) -> list[Record]:
-    """The masked table; an attribute in no QID has no cut and stays raw."""
+    """The masked table; an attribute in no requirement has no cut and stays raw."""
     return [
         replace(r, values={n: masked(v, cuts[n]) if n in cuts else v for n, v in r.values.items()}) for r in records
     ]

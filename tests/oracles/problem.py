@@ -1,7 +1,12 @@
-"""The problem that TDR solves (Section II of the paper): a table, its attributes, its QIDs."""
+"""The problem that TDR and PDA solve: a table, its attributes, its requirements.
+
+Section II of the paper on TDR (TKDE 2007), Section 3 of the paper on PDA (ICDM 2005).
+"""
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import fsum, log
 from typing import Literal, NamedTuple, TypeAlias
 
 Raw: TypeAlias = str | int | float
@@ -45,19 +50,170 @@ class Record:
     weight: int = 1
 
 
+# ---- Requirements ----
+
+# A group of the masked table: how many of its records hold each value of the requirement's
+# sensitive attribute, for every value of the domain and in its order. Without a sensitive
+# attribute, every record counts under "".
+Group: TypeAlias = Mapping[str, int]
+Names: TypeAlias = Sequence[str] | Set[str]
+Level: TypeAlias = int | Fraction | float  # the higher, the more private
+
+
+def covers(one: Names, other: Names) -> bool:
+    return set(other) <= set(one)
+
+
 class QID(NamedTuple):
     """A quasi-identifier and its anonymity threshold."""
 
-    attributes: Sequence[str] | Set[str]
+    attributes: Names
     k: int
+
+    @property
+    def sensitive(self) -> None:
+        return None
+
+    def level(self, groups: Sequence[Group]) -> int:
+        """A(QID): the size of the smallest group."""
+        return min(sum(group.values()) for group in groups)
+
+    def holds(self, level: Level) -> bool:
+        return level >= self.k
+
+    def implies(self, other: object) -> bool:
+        return isinstance(other, QID) and covers(self.attributes, other.attributes) and self.k >= other.k
+
+
+@dataclass(frozen=True)
+class Template:
+    """⟨IC → π, h⟩; the limit h as a fraction or as it is written in decimal."""
+
+    channel: Names
+    sensitive: str
+    value: str
+    limit: Fraction | str
+
+    @property
+    def attributes(self) -> Names:
+        return self.channel
+
+    def level(self, groups: Sequence[Group]) -> Fraction:
+        """-Conf(IC → π), where conf(ic → π) = s(ic, π) / s(ic)."""
+        return -max(Fraction(group[self.value], sum(group.values())) for group in groups)
+
+    def holds(self, level: Level) -> bool:
+        return -level <= Fraction(self.limit)
+
+    def implies(self, other: object) -> bool:
+        """Lemma 3.1."""
+        return (
+            isinstance(other, Template)
+            and (self.sensitive, self.value) == (other.sensitive, other.value)
+            and covers(self.channel, other.channel)
+            and Fraction(self.limit) <= Fraction(other.limit)
+        )
+
+
+@dataclass(frozen=True)
+class Diversity:
+    """ℓ-diversity: ℓ different sensitive values in each group, or the entropy of ℓ equal ones."""
+
+    qid: Names
+    sensitive: str
+    l: float  # noqa: E741
+    variant: Literal["distinct", "entropy"]
+
+    @property
+    def attributes(self) -> Names:
+        return self.qid
+
+    def level(self, groups: Sequence[Group]) -> int | float:
+        if self.variant == "distinct":
+            return min(sum(n > 0 for n in group.values()) for group in groups)
+        return min(-fsum(p * log(p) for p in shares(group) if p) for group in groups)
+
+    def holds(self, level: Level) -> bool:
+        return level >= self.l if self.variant == "distinct" else level >= log(self.l) - 1e-9
+
+    def implies(self, other: object) -> bool:
+        return (
+            isinstance(other, Diversity)
+            and (self.sensitive, self.variant) == (other.sensitive, other.variant)
+            and covers(self.qid, other.qid)
+            and self.l >= other.l
+        )
+
+
+@dataclass(frozen=True)
+class Closeness:
+    """t-closeness (Li, Li and Venkatasubramanian 2007)."""
+
+    qid: Names
+    sensitive: str
+    t: float
+    distance: Literal["equal", "ordered"]
+
+    @property
+    def attributes(self) -> Names:
+        return self.qid
+
+    def level(self, groups: Sequence[Group]) -> Fraction:
+        """The distance of the farthest group to the whole table, negated."""
+        table = {value: sum(group[value] for group in groups) for value in groups[0]}
+        somewhere = [value for value, n in table.items() if n]
+        q = shares({value: table[value] for value in somewhere})
+        distance = equal_distance if self.distance == "equal" else ordered_distance
+        return -max(distance(shares({value: group[value] for value in somewhere}), q) for group in groups)
+
+    def holds(self, level: Level) -> bool:
+        return -float(level) <= self.t + 1e-9
+
+    def implies(self, other: object) -> bool:
+        return (
+            isinstance(other, Closeness)
+            and (self.sensitive, self.distance) == (other.sensitive, other.distance)
+            and covers(self.qid, other.qid)
+            and self.t <= other.t
+        )
+
+
+def shares(group: Group) -> list[Fraction]:
+    return [Fraction(n, sum(group.values())) for n in group.values()]
+
+
+def equal_distance(p: Sequence[Fraction], q: Sequence[Fraction]) -> Fraction:
+    return sum((abs(x - y) for x, y in zip(p, q, strict=True)), Fraction()) / 2
+
+
+def ordered_distance(p: Sequence[Fraction], q: Sequence[Fraction]) -> Fraction:
+    m = len(p)
+    moved = [abs(sum(p[:i], Fraction()) - sum(q[:i], Fraction())) for i in range(1, m + 1)]
+    return sum(moved, Fraction()) / (m - 1) if m > 1 else Fraction()
+
+
+Inference: TypeAlias = Template | Diversity | Closeness
+Requirement: TypeAlias = QID | Inference
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Definition 2. `steps`: at most so many refinements; None: until nothing is left to refine."""
+    """Definition 2. `steps`: at most so many refinements; None: until nothing is left to refine.
+
+    What may be inferred is limited one sensitive value at a time: a set of values is one template
+    for each, (α, k)-anonymity is a QID and templates with its attributes as the channel. Sensitive
+    attributes (name → domain in order) are never masked and stand apart from `attributes`; their
+    values stand with the others in the records.
+    """
 
     attributes: Sequence[Attribute]
     records: Sequence[Record]
-    qids: Sequence[QID]
+    qids: Sequence[QID] = ()
     criterion: Literal["score", "infogain"] = "score"
     steps: int | None = None
+    inferences: Sequence[Inference] = ()
+    sensitive: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def requirements(self) -> list[Requirement]:
+        return [*self.qids, *self.inferences]

@@ -1,7 +1,10 @@
-"""Random problems for TDR: small, full of ties, and always feasible."""
+"""Random problems for TDR and PDA: small, full of ties, and always feasible."""
 
-from math import inf, nextafter
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import ceil, inf, nextafter
+from typing import Literal, TypeAlias, TypeVar
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
@@ -9,16 +12,22 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from .problem import (
     QID,
     Attribute,
+    Closeness,
     Discretized,
+    Diversity,
     Generalized,
+    Inference,
     Problem,
     Raw,
     Record,
+    Requirement,
     Suppressed,
+    Template,
     Tree,
 )
 
 T = TypeVar("T")
+Drawn: TypeAlias = tuple[Attribute, tuple[Raw, ...]]  # with those values that records may hold
 
 # Tree order and domain order are rarely the order of the alphabet.
 NAMES = (
@@ -36,6 +45,7 @@ WORDS = (
 LABELS = tuple(tuple(words.split("/")) for words in WORDS)  # 7 leaves, 4 inner nodes and a root
 RANGES = ((0.0, 1.0), (-1.5, 2.5), (0.1, 0.7), (-1000.0, 1e6))
 CLASSES = ("Y", "N", "может быть")
+SENSITIVE = (("s", "r"), ("pay band", "illness"), ("диагноз", "Salaire €"))
 
 
 def some_of(values: tuple[T, ...]) -> SearchStrategy[tuple[T, ...]]:
@@ -65,55 +75,159 @@ def leaves(tree: Tree) -> tuple[str, ...]:
 
 
 @st.composite
-def generalized(draw: DrawFn, name: str) -> tuple[Attribute, tuple[Raw, ...]]:
+def generalized(draw: DrawFn, name: str) -> Drawn:
     tree = draw(trees())
     return Generalized(name, tree), draw(held(leaves(tree)))
 
 
 @st.composite
-def suppressed(draw: DrawFn, name: str) -> tuple[Attribute, tuple[Raw, ...]]:
+def suppressed(draw: DrawFn, name: str) -> Drawn:
     values = draw(st.sampled_from(LABELS))[: draw(st.integers(2, 5))]
     return Suppressed(name, values), draw(held(values))
 
 
 @st.composite
-def whole_numbers(draw: DrawFn, name: str) -> tuple[Attribute, tuple[Raw, ...]]:
+def whole_numbers(draw: DrawFn, name: str) -> Drawn:
     lo, width = draw(st.integers(-3, 3)), draw(st.integers(1, 9))
     return Discretized(name, lo, lo + width), draw(held(tuple(range(lo, lo + width))))
 
 
 @st.composite
-def fractions(draw: DrawFn, name: str) -> tuple[Attribute, tuple[Raw, ...]]:
+def fractions(draw: DrawFn, name: str) -> Drawn:
     lo, hi = draw(st.sampled_from(RANGES))
     inside = tuple(lo + (hi - lo) * i / 7 for i in range(1, 7))
     return Discretized(name, lo, hi), draw(held((lo, *inside, nextafter(hi, -inf))))
 
 
-def attributes(name: str) -> SearchStrategy[tuple[Attribute, tuple[Raw, ...]]]:
+def attributes(name: str) -> SearchStrategy[Drawn]:
     """An attribute and those values of its domain that records may hold."""
     return st.one_of(whole_numbers(name), suppressed(name), generalized(name), fractions(name))
 
 
+# ---- Tables: problems without requirements ----
+
+
 @st.composite
-def problems(draw: DrawFn) -> Problem:
+def domains(draw: DrawFn) -> dict[str, tuple[str, ...]]:
+    """One or two sensitive attributes, with 2 to 4 values each."""
+    names = draw(st.sampled_from(SENSITIVE))[: draw(st.integers(1, 2))]
+    return {name: draw(st.sampled_from(LABELS))[: draw(st.integers(2, 4))] for name in names}
+
+
+@st.composite
+def tables(
+    draw: DrawFn,
+    attribute: Callable[[str], SearchStrategy[Drawn]] = attributes,
+    sensitive: SearchStrategy[dict[str, tuple[str, ...]]] = st.just({}),  # noqa: B008
+) -> Problem:
+    """At least two classes."""
     names = draw(st.sampled_from(NAMES))[: draw(st.integers(1, 4))]
-    drawn = [draw(attributes(name)) for name in names]
+    drawn = [draw(attribute(name)) for name in names]
+    secrets = draw(sensitive)
     classes = CLASSES[: draw(st.integers(2, 3))]
-    values = st.tuples(*(st.sampled_from(raws) for _, raws in drawn))
+    everything = [raws for _, raws in drawn] + [draw(held(domain)) for domain in secrets.values()]
+    values = st.tuples(*map(st.sampled_from, everything))
     row = st.tuples(values, st.sampled_from(classes), st.integers(1, 3))
     least = draw(st.sampled_from((2, 8, 16)))  # left alone, lists stay too short for many steps
     rows = draw(st.lists(row, min_size=least, max_size=25))
-    records = [Record(dict(zip(names, raws, strict=True)), c, w) for raws, c, w in rows]
+    records = [Record(dict(zip((*names, *secrets), raws, strict=True)), c, w) for raws, c, w in rows]
     if len({record.cls for record in records}) == 1:
         last = records[-1]
         records[-1] = Record(last.values, "N" if last.cls == "Y" else "Y", last.weight)
-    total = sum(record.weight for record in records)
-    highest = draw(st.sampled_from((2, 5, total)))  # one high k among them stops everything
-    ks = st.integers(1, min(highest, total))
-    qids = st.builds(QID, some_of(names), ks)
-    return Problem(
-        attributes=[attribute for attribute, _ in drawn],
-        records=records,
-        qids=draw(st.lists(qids, min_size=1, max_size=3)),
-        criterion=draw(st.sampled_from(("score", "infogain"))),
+    return Problem([a for a, _ in drawn], records, sensitive=secrets)
+
+
+# ---- Requirements: each list holds on the fully masked table, in which all records are one group ----
+
+
+def names_of(table: Problem) -> tuple[str, ...]:
+    return tuple(attribute.name for attribute in table.attributes)
+
+
+# How strict all requirements of a problem may be: one strict one among them stops everything.
+HIGHEST = st.sampled_from((2, 5, 75))  # k
+LENIENT = st.sampled_from((True, True, False))  # the lenient half of what can hold
+
+
+def qids(table: Problem, highest: int) -> SearchStrategy[QID]:
+    total = sum(record.weight for record in table.records)
+    return st.builds(QID, some_of(names_of(table)), st.integers(1, min(highest, total)))
+
+
+def one_of_these(ways: Sequence[T], lenient: bool) -> SearchStrategy[T]:
+    """The most lenient stands first."""
+    return st.sampled_from(ways[: (len(ways) + 1) // 2] if lenient else ways)
+
+
+def whole(table: Problem, sensitive: str) -> dict[str, int]:
+    """How many records hold each sensitive value."""
+    counts = dict.fromkeys(table.sensitive[sensitive], 0)
+    for record in table.records:
+        counts[str(record.values[sensitive])] += record.weight
+    return counts
+
+
+@st.composite
+def templates(draw: DrawFn, table: Problem, lenient: bool) -> list[Inference]:
+    """For a set of values, one template for each; all with one limit."""
+    sensitive = draw(st.sampled_from(sorted(table.sensitive)))
+    counts, channel = whole(table, sensitive), draw(some_of(names_of(table)))
+    values = draw(some_of(tuple(counts)))
+    most = max(counts[value] for value in values)
+    lowest = max(1, ceil(Fraction(20 * most, sum(counts.values()))))
+    limit = draw(one_of_these([f"{twentieths / 20:.2f}" for twentieths in range(20, lowest - 1, -1)], lenient))
+    return [Template(channel, sensitive, value, limit) for value in values]
+
+
+@st.composite
+def diversities(draw: DrawFn, table: Problem, lenient: bool) -> list[Inference]:
+    sensitive = draw(st.sampled_from(sorted(table.sensitive)))
+    qid = draw(some_of(names_of(table)))
+    variant: Literal["distinct", "entropy"] = draw(st.sampled_from(("distinct", "entropy")))
+    ls = (1, 2, 3, 4) if variant == "distinct" else (1, 1.1, 1.25, 1.5, 2, 2.5, 3, 3.5, 4)
+    every = [Diversity(qid, sensitive, ell, variant) for ell in ls]
+    return [draw(one_of_these([d for d in every if d.holds(d.level([whole(table, sensitive)]))], lenient))]
+
+
+@st.composite
+def closenesses(draw: DrawFn, table: Problem, lenient: bool) -> list[Inference]:
+    sensitive = draw(st.sampled_from(sorted(table.sensitive)))
+    qid, t = draw(some_of(names_of(table))), draw(one_of_these((1.0, 0.5, 0.25, 0.1, 0.0), lenient))
+    distance: Literal["equal", "ordered"] = draw(st.sampled_from(("equal", "ordered")))
+    return [Closeness(qid, sensitive, t, distance)]
+
+
+# ---- Problems ----
+
+CRITERIA: SearchStrategy[Literal["score", "infogain"]] = st.sampled_from(("score", "infogain"))
+
+
+@st.composite
+def problems(draw: DrawFn) -> Problem:
+    table = draw(tables())
+    some = draw(st.lists(qids(table, draw(HIGHEST)), min_size=1, max_size=3))
+    return replace(table, qids=some, criterion=draw(CRITERIA))
+
+
+@st.composite
+def mixed_problems(draw: DrawFn) -> Problem:
+    """One to four requirements of any kinds, where templates for a set of values count as one."""
+    table, highest, lenient = draw(tables(sensitive=domains())), draw(HIGHEST), draw(LENIENT)
+    anonymous = qids(table, highest).map(lambda qid: [qid])
+    kinds = (anonymous, templates(table, lenient), diversities(table, lenient), closenesses(table, lenient))
+    drawn = draw(st.lists(st.one_of(*kinds), min_size=draw(st.integers(1, 3)), max_size=4))
+    every: list[Requirement] = [requirement for some in drawn for requirement in some]
+    return replace(
+        table,
+        qids=[r for r in every if isinstance(r, QID)],
+        inferences=[r for r in every if not isinstance(r, QID)],
+        criterion=draw(CRITERIA),
     )
+
+
+@st.composite
+def template_problems(draw: DrawFn) -> Problem:
+    """What the paper on PDA knows: templates alone, suppression alone, the score alone."""
+    table, lenient = draw(tables(suppressed, domains())), draw(LENIENT)
+    drawn = draw(st.lists(templates(table, lenient), min_size=1, max_size=4))
+    return replace(table, inferences=[template for some in drawn for template in some])

@@ -1,40 +1,59 @@
 """Top-Down Refinement by brute force, straight from Sections II to IV of the paper (TKDE 2007).
 
+With templates it is the Progressive Disclosure Algorithm (ICDM 2005): AnonyLoss and PrivLoss are
+both the mean drop of a level, so requirements of any kind may stand side by side.
+
 Nothing is kept between steps but the cuts: every candidate masks the whole table anew and
-counts it. Shares no code with the package. The paper's symbols stand in the docstrings.
+counts it. Shares no code with the package. The papers' symbols stand in the docstrings.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from math import log2
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import fsum, log2
 from typing import NamedTuple, TypeVar
 
 from .blocks import Block, Bottom, Cuts, Disclosed, Interval, Node, mask, masking, top
-from .problem import QID, Problem, Raw, Record
+from .problem import QID, Group, Level, Problem, Raw, Record, Requirement
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Requirement)
 
-# ---- Anonymity (Definition 1) ----
+# ---- Levels of privacy (anonymity: Definition 1) ----
+
+
+def groups(table: Iterable[Record], requirement: Requirement, sensitive: Mapping[str, Sequence[str]]) -> list[Group]:
+    """The groups of a masked table on the attributes of a requirement."""
+    name = requirement.sensitive
+    tallies: dict[tuple[Raw, ...], dict[str, int]] = {}
+    for record in table:
+        key = tuple(record.values[attribute] for attribute in requirement.attributes)
+        tally = tallies.setdefault(key, dict.fromkeys(sensitive[name] if name else [""], 0))
+        tally[str(record.values[name]) if name else ""] += record.weight
+    return list(tallies.values())
+
+
+def levels(problem: Problem, cuts: Cuts, requirements: Iterable[Requirement]) -> list[Level]:
+    table = mask(problem.records, cuts)
+    return [requirement.level(groups(table, requirement, problem.sensitive)) for requirement in requirements]
 
 
 def anonymity(records: Iterable[Record], cuts: Cuts, qid: QID) -> int:
     """A(QID): the size of the smallest group of the masked table on QID."""
-    a: Counter[tuple[Raw, ...]] = Counter()
-    for record in mask(records, cuts):
-        a[tuple(record.values[name] for name in qid.attributes)] += record.weight
-    return min(a.values())
+    return qid.level(groups(mask(records, cuts), qid, {}))
 
 
-def without_redundant(qids: Sequence[QID]) -> list[QID]:
-    """Without every ⟨QID_j, k_j⟩ that another one with QID_j ⊆ QID_i and k_j ≤ k_i implies."""
+def without_redundant(requirements: Sequence[R]) -> list[R]:
+    """Without every one that another implies; of those that imply each other, the first stays.
 
-    def implies(i: int, j: int) -> bool:
-        qid_i, qid_j = set(qids[i].attributes), set(qids[j].attributes)
-        same = qid_i == qid_j and qids[i].k == qids[j].k
-        return i < j if same else qid_j <= qid_i and qids[j].k <= qids[i].k
+    ⟨QID_j, k_j⟩ is implied by QID_i ⊇ QID_j with k_i ≥ k_j; the others likewise, among their kind.
+    """
 
-    every = range(len(qids))
-    return [qids[j] for j in every if not any(implies(i, j) for i in every if i != j)]
+    def implied_by(i: int, j: int) -> bool:
+        back = requirements[j].implies(requirements[i])
+        return requirements[i].implies(requirements[j]) and (i < j or not back)
+
+    every = range(len(requirements))
+    return [requirements[j] for j in every if not any(implied_by(i, j) for i in every if i != j)]
 
 
 # ---- Information gain (equations 2, 3 and 5) ----
@@ -108,14 +127,13 @@ def refined(cuts: Cuts, name: str, v: Block, child: tuple[Block, ...]) -> Cuts:
 
 
 def assess(problem: Problem, cuts: Cuts, name: str, v: Block, child: tuple[Block, ...]) -> Candidate:
-    records, qids = problem.records, without_redundant(problem.qids)
+    records, requirements = problem.records, without_redundant(problem.requirements)
     r_v, after = held(records, name, v), refined(cuts, name, v, child)
     gain = info_gain(records, name, v, child) if r_v else 0.0
-    a = [anonymity(records, cuts, qid) for qid in qids]
-    a_v = [anonymity(records, after, qid) for qid in qids]
-    losses = [a[j] - a_v[j] for j, qid in enumerate(qids) if name in qid.attributes]
-    loss = sum(losses) / len(losses)
-    valid = all(a_v[j] >= qid.k for j, qid in enumerate(qids))
+    a, a_v = levels(problem, cuts, requirements), levels(problem, after, requirements)
+    losses = [float(a[j] - a_v[j]) for j, r in enumerate(requirements) if name in r.attributes]
+    loss = fsum(losses) / len(losses)
+    valid = all(r.holds(a_v[j]) for j, r in enumerate(requirements))
     beneficial = len({record.cls for record in r_v}) > 1
     return Candidate(name, v, child, gain, loss, gain / (loss + 1), valid, beneficial)
 
@@ -144,21 +162,23 @@ class Step(NamedTuple):
 
 class Result(NamedTuple):
     steps: list[Step]
-    masking: dict[str, dict[Raw, str]]  # per attribute of a QID: raw value → label
+    masking: dict[str, dict[Raw, str]]  # per masked attribute: raw value → label
     records: list[Record]  # masked, in the order of the input
     cuts: Cuts
 
 
 def most_masked(problem: Problem) -> Cuts:
-    """Lines 1 and 2: one block for each attribute in ∪QID."""
-    union = {name for qid in problem.qids for name in qid.attributes}
+    """Lines 1 and 2: one block for each attribute in ∪QID, or ∪IC."""
+    union = {name for requirement in problem.requirements for name in requirement.attributes}
     return {a.name: (top(a),) for a in problem.attributes if a.name in union}
 
 
 def tdr(problem: Problem) -> Result:
     cuts, steps = most_masked(problem), list[Step]()
-    if any(size(problem.records) < qid.k for qid in problem.qids):
-        raise ValueError("no masked table satisfies the anonymity requirement: |T| < k")
+    reachable = levels(problem, cuts, problem.requirements)  # the highest: |T| for a QID, Lemma 3.3 for a template
+    for requirement, level in zip(problem.requirements, reachable, strict=True):
+        if not requirement.holds(level):
+            raise ValueError(f"no masked table satisfies {requirement}")
     while problem.steps is None or len(steps) < problem.steps:
         open_ = [c for c in candidates(problem, cuts) if c.valid and c.beneficial]
         if not open_:

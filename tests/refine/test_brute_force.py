@@ -1,6 +1,8 @@
 """The engine against a brute-force TDR that shares no code with it: same steps, same scores, same masking."""
 
 from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 import unveil
 from bridge import CLASS, WEIGHT, spec_of, table_of
 from oracles.problem import Problem
-from oracles.strategies import problems
+from oracles.strategies import mixed_problems, problems, template_problems
 from oracles.tdr import Result, tdr
 from unveil.release import Release
 
@@ -28,7 +30,8 @@ def released_records(release: Release) -> Counter:
 def expected_records(problem: Problem, result: Result) -> Counter:
     counts: Counter = Counter()
     for record in result.records:
-        row = tuple((attribute.name, record.values[attribute.name]) for attribute in problem.attributes)
+        names = [*(attribute.name for attribute in problem.attributes), *problem.sensitive]
+        row = tuple((name, record.values[name]) for name in names)
         counts[(*row, (CLASS, record.cls))] += record.weight
     return counts
 
@@ -53,6 +56,22 @@ def assert_same(problem: Problem, release: Release) -> None:
 @given(problems())
 def test_same_steps_scores_and_masking(problem: Problem) -> None:
     assert_same(problem, unveil.publish(table_of(problem), spec_of(problem)))
+
+
+@settings(deadline=None, max_examples=200)
+@given(template_problems())
+def test_templates_as_pda_discloses_them(problem: Problem) -> None:
+    assert_same(problem, unveil.publish(table_of(problem), spec_of(problem)))
+
+
+@settings(deadline=None, max_examples=300)
+@given(mixed_problems())
+def test_any_mix_of_requirements(problem: Problem) -> None:
+    release = unveil.publish(table_of(problem), spec_of(problem))
+    assert_same(problem, release)
+    with TemporaryDirectory() as folder:
+        release.write(Path(folder) / "release")
+        assert unveil.verify(Path(folder) / "release") == []
 
 
 @settings(deadline=None, max_examples=100)

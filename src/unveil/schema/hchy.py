@@ -92,6 +92,8 @@ def _take(found: Hierarchies, header: re.Match[str], tree: Branch, origin: str) 
         found.quasi_identifiers += [_quasi_identifier(branch, origin) for branch in tree[1]]
     elif name == "classes":
         found.classes = tuple(label for label, _ in tree[1])
+    elif name in found.attributes:
+        raise TaxonomyError(f"{origin}: the attribute {name!r} stands twice.")
     elif kind == "continuous":
         found.attributes.append(name)
         found.ranges[name] = _range(name, tree[0], origin)
@@ -114,4 +116,6 @@ def _range(name: str, text: str, origin: str) -> tuple[float, float]:
     if not match:
         raise TaxonomyError(f"{origin}: {name}: {text!r} is not a range such as '17-91'.")
     lo, hi = (float(bound) for bound in match.groups())
+    if lo >= hi:
+        raise TaxonomyError(f"{origin}: {name}: the range {text!r} does not go from a number to a larger one.")
     return lo, hi

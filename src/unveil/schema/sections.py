@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from unveil.errors import SpecError, did_you_mean, listed
-
-Number = int | float
+Number = float
 Names = Annotated[list[str], Field(min_length=1)]
 Share = Annotated[Number, Field(gt=0, le=1)]
 
@@ -22,7 +19,6 @@ class Section(BaseModel):
         strict=True,
         frozen=True,
         alias_generator=lambda name: name.rstrip("_").replace("_", "-"),
-        populate_by_name=True,
     )
 
 
@@ -145,37 +141,7 @@ class SpecSections(Section):
     publish: PublishSection = PublishSection()
 
 
-def read_sections(content: Mapping[str, Any], origin: str) -> SpecSections:
-    """Checks the content of a spec file; the first thing wrong is told in one sentence."""
-    try:
-        return SpecSections.model_validate(content)
-    except ValidationError as error:
-        raise SpecError(_sentence(error, origin)) from None
-
-
-def _sentence(error: ValidationError, origin: str) -> str:
-    # An unknown key is often the cause of a key found missing, so it is told first.
-    problems = sorted(error.errors(), key=lambda problem: problem["type"] != "extra_forbidden")
-    problem = problems[0]
-    place = [part for part in problem["loc"] if part not in _KINDS]
-    kind = problem["type"]
-    if kind == "extra_forbidden":
-        where, key = _place(place[:-1]), str(place[-1])
-        return f"{origin}: {where} has the unknown key {key!r}{did_you_mean(key, _known(problem['loc'][:-1])) or '.'}"
-    if kind == "union_tag_invalid":
-        name = str(problem["ctx"]["tag"])
-        hint = did_you_mean(name, _KINDS) or f"; there are {listed(_KINDS)}."
-        return f"{origin}: {_place(place)} has the unknown kind {name!r}{hint}"
-    if kind == "union_tag_not_found":
-        return f"{origin}: {_place(place)} lacks the key 'kind'."
-    if kind == "missing":
-        return f"{origin}: {_place(place[:-1])} lacks the key {str(place[-1])!r}."
-    value = problem["input"]
-    rule = problem["msg"][0].lower() + problem["msg"][1:]
-    return f"{origin}: {_place(place)} is {value!r}, but {rule}."
-
-
-_KINDS: dict[str, type[Section]] = {
+KINDS: dict[str, type[Section]] = {
     "k-anonymity": KAnonymitySection,
     "confidence": ConfidenceSection,
     "l-diversity": LDiversitySection,
@@ -183,30 +149,4 @@ _KINDS: dict[str, type[Section]] = {
     "alpha-k-anonymity": AlphaKAnonymitySection,
     "differential-privacy": DifferentialPrivacySection,
 }
-
-
-def _place(loc: list[Any]) -> str:
-    """How a person finds the place: `[attributes.age] range`, `[[require]] number 2`."""
-    if not loc:
-        return "the file"
-    if loc[0] == "attributes" and len(loc) > 1:
-        head, rest = f"[attributes.{loc[1]}]", loc[2:]
-    elif loc[0] == "require" and len(loc) > 1:
-        head, rest = f"[[require]] number {loc[1] + 1}", loc[2:]
-    else:
-        head, rest = f"[{loc[0]}]", loc[1:]
-    return " ".join([head, *(str(part) for part in rest)])
-
-
-def _known(loc: Sequence[Any]) -> list[str]:
-    """The keys known at a place, for a hint."""
-    sections: dict[str, type[Section]] = {
-        "table": TableSection,
-        "attributes": AttributeSection,
-        "publish": PublishSection,
-        "missing": MissingSection,
-        **_KINDS,
-    }
-    nearest = [sections[str(part)] for part in loc if str(part) in sections]
-    section = nearest[-1] if nearest else SpecSections
-    return [field.alias or name for name, field in section.model_fields.items()]
+"""The kinds of requirement and the section of each."""

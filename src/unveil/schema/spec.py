@@ -17,7 +17,8 @@ from unveil.schema.grid import fraction
 from unveil.schema.privacy import PrivatePlan, check_public, read_plan
 from unveil.schema.requirement_checks import check_requirements, read_requirement
 from unveil.schema.requirements import Requirement
-from unveil.schema.sections import AttributeSection, SpecSections, read_sections
+from unveil.schema.sections import AttributeSection, SpecSections
+from unveil.schema.sentences import read_sections
 from unveil.schema.taxonomy import SUPPRESSED, Taxonomy
 from unveil.schema.taxonomy_files import read_taxonomy
 
@@ -190,7 +191,7 @@ def _range(section: AttributeSection, place: str) -> Range | None:
         return None
     lo, hi = section.range
     if not (math.isfinite(lo) and math.isfinite(hi) and lo < hi):
-        raise SpecError(f"{place} range is [{lo}, {hi}], but it must go from a number to a larger one.")
+        raise SpecError(f"{place} range is [{lo:g}, {hi:g}], but it must go from a number to a larger one.")
     if section.whole and not (lo == int(lo) and hi == int(hi)):
         raise SpecError(f"{place} is whole, but its range [{number_text(lo)}, {number_text(hi)}) is not.")
     return lo, hi
@@ -198,7 +199,7 @@ def _range(section: AttributeSection, place: str) -> Range | None:
 
 def _step(section: AttributeSection, place: str) -> float | None:
     if section.step is not None and not (math.isfinite(section.step) and section.step > 0):
-        raise SpecError(f"{place} step is {section.step}, but it must be larger than 0.")
+        raise SpecError(f"{place} step is {section.step:g}, but it must be larger than 0.")
     return section.step
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator
 from pathlib import Path
 
 from unveil.errors import TaxonomyError, did_you_mean
@@ -20,9 +21,9 @@ def read_taxonomy(path: Path, attribute: str) -> Taxonomy:
         path: `.csv` for ARX, `.hchy` for the papers' format, anything else for an indented tree.
         attribute: Which tree to take from a `.hchy` file, which holds one per attribute.
     """
-    if path.suffix == ".csv":
+    if path.suffix.lower() == ".csv":
         return Taxonomy(_arx_branch(path), path.name)
-    if path.suffix == ".hchy":
+    if path.suffix.lower() == ".hchy":
         hierarchies = read_hchy(path)
         if attribute not in hierarchies.trees:
             hint = did_you_mean(attribute, hierarchies.trees)
@@ -37,7 +38,7 @@ def _arx_branch(path: Path) -> Branch:
     first = text.partition("\n")[0]
     rows = csv.reader(text.splitlines(), delimiter=";" if ";" in first else ",")
     paths: dict[str, list[str]] = {}
-    for number, row in enumerate(rows, start=1):
+    for number, row in enumerate(_rows(rows, path.name), start=1):
         labels = _without_repeats([cell.strip() for cell in row])
         if not any(labels):
             continue
@@ -45,6 +46,13 @@ def _arx_branch(path: Path) -> Branch:
             raise TaxonomyError(f"{path.name}: line {number}: the leaf {labels[0]!r} stands twice.")
         paths[labels[0]] = labels
     return _joined(list(paths.values()), path.name)
+
+
+def _rows(rows: Iterator[list[str]], origin: str) -> Iterator[list[str]]:
+    try:
+        yield from rows
+    except csv.Error as error:
+        raise TaxonomyError(f"{origin}: the taxonomy is not csv: {error}.") from error
 
 
 def _without_repeats(path: list[str]) -> list[str]:
@@ -81,7 +89,7 @@ def _indented_branch(path: Path) -> Branch:
             continue
         spaces = len(line) - len(line.lstrip(" "))
         depth, odd = divmod(spaces, INDENT)
-        if odd or line[spaces] == "\t" or depth > len(stack):
+        if odd or line[spaces].isspace() or depth > len(stack):
             raise TaxonomyError(f"{path.name}: line {number}: {label!r} is not indented by two spaces per level.")
         branch: Branch = (label, [])
         if depth:

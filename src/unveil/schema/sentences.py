@@ -1,0 +1,142 @@
+"""What is wrong with a spec file, told in one sentence: where, which value, and what it should be."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from unveil.errors import SpecError, did_you_mean, listed
+from unveil.schema.sections import (
+    KINDS,
+    AttributeSection,
+    MissingSection,
+    PublishSection,
+    Section,
+    SpecSections,
+    TableSection,
+)
+
+Place = Sequence[str | int]
+
+RULES = {
+    "string_type": "must be text",
+    "int_type": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "finite_number": "must be finite",
+    "bool_type": "must be true or false",
+    "list_type": "must be a list",
+    "model_type": "must be a section with keys of its own",
+    "dict_type": "must be a section with keys of its own",
+    "greater_than_equal": "must be at least {ge}",
+    "greater_than": "must be above {gt}",
+    "less_than_equal": "must be at most {le}",
+    "literal_error": "must be {expected}",
+}
+
+
+def read_sections(content: Mapping[str, Any], origin: str) -> SpecSections:
+    """Checks the content of a spec file; the first thing wrong is told in one sentence."""
+    try:
+        return SpecSections.model_validate(content)
+    except ValidationError as error:
+        # An unknown key is often the cause of a key found missing, so it is told first.
+        problems = sorted(error.errors(), key=lambda problem: problem["type"] != "extra_forbidden")
+        raise SpecError(f"{origin}: {_sentence(problems[0])}") from None
+
+
+def _sentence(problem: Mapping[str, Any]) -> str:
+    loc: Place = problem["loc"]
+    match problem["type"]:
+        case "extra_forbidden":
+            key = str(loc[-1])
+            return f"{_place(loc[:-1])} has the unknown key {key!r}{did_you_mean(key, _known(loc[:-1])) or '.'}"
+        case "missing":
+            return f"{_place(loc[:-1])} lacks the key {str(loc[-1])!r}."
+        case "union_tag_invalid":
+            kind = str(problem["ctx"]["tag"])
+            hint = did_you_mean(kind, KINDS) or f"; there are {listed(KINDS)}."
+            return f"{_place(loc)} has the unknown kind {kind!r}{hint}"
+        case "union_tag_not_found":
+            return f"{_place(loc)} lacks the key 'kind'."
+        case "too_short" | "too_long" if loc[-1] == "range":
+            return f"{_place(loc)} is {_toml(problem['input'])}, but it must be two numbers, [from, to]."
+        case "too_short":
+            return f"{_place(loc)} is [], but it must not be empty."
+        case "list_type" if list(loc) == ["require"]:
+            return "[require] stands in single brackets, but there can be several: write [[require]]."
+        case "model_type" if loc[-1] == "missing":
+            shape = '{ values = ["?"], rows = "drop" }'
+            return f"{_place(loc)} is {_toml(problem['input'])}, but it must be written {shape}."
+    return f"{_value(loc, problem['input'])}, but it {_rule(problem)}."
+
+
+def _rule(problem: Mapping[str, Any]) -> str:
+    rule = RULES.get(problem["type"], "cannot be read").format(**_context(problem))
+    numeric = problem["type"] in ("int_type", "int_from_float", "float_type")
+    return f"{rule}, without quotes" if numeric and isinstance(problem["input"], str) else rule
+
+
+def _context(problem: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: f"{value:g}" if isinstance(value, float) else value for key, value in problem.get("ctx", {}).items()}
+
+
+def _value(loc: Place, value: Any) -> str:
+    """The place and what stands there; an item of a list is told from the list."""
+    if loc and isinstance(loc[-1], int):
+        return f"{_place(loc[:-1])} holds {_toml(value)}"
+    return f"{_place(loc)} is {_toml(value)}"
+
+
+def _place(loc: Place) -> str:
+    """How a person finds the place: `[attributes.age] range`, `[[require]] number 2`."""
+    match list(loc):
+        case []:
+            return "the file"
+        case ["attributes", name, *rest]:
+            head = f"[attributes.{_key(str(name))}]"
+        case ["require", int() as number, *rest]:
+            head = f"[[require]] number {number + 1}"
+            rest = rest[1:] if rest and rest[0] in KINDS else rest
+        case [section, *rest]:
+            head = f"[{section}]"
+    return " ".join([head, *(str(part) for part in rest)])
+
+
+def _key(name: str) -> str:
+    """A key as TOML writes it."""
+    bare = name.isascii() and name.replace("-", "").replace("_", "").isalnum()
+    return name if bare else json.dumps(name, ensure_ascii=False)
+
+
+def _toml(value: Any) -> str:
+    """A value as it stands in the file."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, list):
+        return f"[{', '.join(_toml(item) for item in value)}]"
+    return repr(value)
+
+
+def _known(loc: Place) -> list[str]:
+    """The keys known at a place, for a hint."""
+    match list(loc):
+        case ["table", "missing"]:
+            section: type[Section] = MissingSection
+        case ["table"]:
+            section = TableSection
+        case ["attributes", _]:
+            section = AttributeSection
+        case ["require", _, str() as kind]:
+            section = KINDS[kind]
+        case ["publish"]:
+            section = PublishSection
+        case _:
+            section = SpecSections
+    return [field.alias or name for name, field in section.model_fields.items()]
