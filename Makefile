@@ -4,12 +4,14 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test check lint types layers format bench clean
+PEERS  := .venv-peers/.ready
+
+.PHONY: demo test check lint types layers format bench audit clean
 
 demo: $(READY)  ## publish the bundled data set and show what came out
 	$(BIN)/unveil demo
 
-test: check  ## what continuous integration runs
+test: check $(PEERS)  ## what continuous integration runs
 	$(BIN)/pytest -n 2
 
 check: lint types layers
@@ -37,5 +39,14 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable ".[pandas,polars]" --group dev
 	touch $(READY)
 
+audit: $(READY)  ## attack the differentially private release as a stranger would
+	$(BIN)/python audit/run.py
+
+# Tools that re-check our releases pin their own versions of everything, so they live apart.
+$(PEERS):
+	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet "pycanon==1.3.6"
+	touch $(PEERS)
+
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .venv-peers .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from unveil.errors import listed
-from unveil.schema import Attribute, Spec, Taxonomy
+from unveil.schema import Attribute, Spec, Taxonomy, interval_label
 from unveil.verify.findings import Finding
 from unveil.verify.manifest import (
     MANIFEST,
@@ -81,7 +81,7 @@ def _range_problems(entry: Discretization, attribute: Attribute) -> Iterator[str
     span = (entry.blocks[0].lo, entry.blocks[-1].hi)
     if attribute.range is not None and span != tuple(attribute.range):
         lo, hi = attribute.range
-        yield f"has intervals from {span[0]} to {span[1]}, but its declared range is [{lo}, {hi})"
+        yield f"has intervals from {span[0]} to {span[1]}, but its declared range is {interval_label(lo, hi)}"
     if entry.whole != attribute.whole:
         yield f"has whole = {entry.whole}, but the spec has {attribute.whole}"
 
