@@ -66,6 +66,7 @@ BROKEN = {
     "bounds": (_blocks("age", _interval(YOUNG, 17, 40), _interval(OLD, 40, 91)), "has the label"),
     "point": (_blocks("age", _interval("[17.0, 37)", 17, 37), _interval(OLD, 37, 91)), "has the label"),
     "half": (_blocks("age", _interval(YOUNG, 17, 37), _interval("[37, 91.5)", 37, 91.5)), "not whole"),
+    "half below": (_blocks("age", _interval("[16.5, 37)", 16.5, 37), _interval(OLD, 37, 91)), "not whole"),
     "value twice": (
         _blocks("education", UNIVERSITY, _node("9th", "9th"), _node("High", "Masters", "10th")),
         "the value 'Masters' lies in 'University' and in 'High'",

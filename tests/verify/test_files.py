@@ -67,6 +67,12 @@ def test_an_absent_data_file_is_found(release: Path) -> None:
     assert claims(verify_release(release)) == ["files", "data-file"]
 
 
+def test_a_folder_in_the_place_of_a_data_file_is_found(release: Path) -> None:
+    (release / "data.parquet").unlink()
+    (release / "data.parquet").mkdir()
+    assert claims(verify_release(release)) == ["files", "data-file"]
+
+
 def test_a_release_must_list_its_parquet_file(release: Path) -> None:
     edit_manifest(release, lambda content: content["files"].clear())
     assert claims(verify_release(release)) == ["files", "files"]
@@ -163,7 +169,8 @@ def test_bytes_are_no_plain_type(tmp_path: Path) -> None:
 
 def test_a_column_in_two_roles_is_found(release: Path) -> None:
     edit_manifest(release, lambda content: content.update({"weight": "income"}))
-    assert claims(verify_release(release)) == ["columns"]
+    [finding] = verify_release(release)
+    assert finding == Finding("columns", "manifest.json has the column 'income' in two roles.")
 
 
 def test_metadata_beside_the_rows_is_found(tmp_path: Path) -> None:
@@ -232,6 +239,17 @@ def test_a_csv_copy_with_other_values_is_found(tmp_path: Path, change: Callable[
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     edit_manifest(folder, lambda content: content["files"]["data.csv"].update(sha256=sha256(path)))
     assert claims(verify_release(folder)) == ["copy"]
+
+
+def test_a_csv_copy_that_is_not_there_is_one_finding(tmp_path: Path) -> None:
+    folder = draft().write(tmp_path / "release", with_csv=True)
+    (folder / "data.csv").unlink()
+    assert claims(verify_release(folder)) == ["files"]
+
+
+def test_a_csv_copy_that_is_not_listed_is_one_finding(release: Path) -> None:
+    (release / "data.csv").write_text("age\n17\n")
+    assert claims(verify_release(release)) == ["files"]
 
 
 def test_a_folder_named_like_a_partition_adds_no_column(tmp_path: Path) -> None:

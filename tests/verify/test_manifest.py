@@ -47,6 +47,15 @@ def test_a_manifest_that_is_not_json(release: Path, content: bytes) -> None:
         verify_release(release)
 
 
+def test_a_manifest_that_cannot_be_opened(release: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path) -> bytes:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(ReleaseError, match="the manifest cannot be read: Permission denied"):
+        verify_release(release)
+
+
 @pytest.mark.parametrize("content", [[], "text", 1, None])
 def test_a_manifest_that_is_no_object(release: Path, content: object) -> None:
     write_manifest(release, content)

@@ -137,3 +137,15 @@ def test_weights_may_be_whole_floats(tmp_path: Path) -> None:
     table = planted.table()
     table = table.set_column(5, "n", table["n"].cast(pa.float64()))
     assert verify_release(planted.write(tmp_path / "planted", table=table)) == []
+
+
+def test_weights_that_no_whole_number_can_add_up_are_found(verify_planted: Verify) -> None:
+    """Five hundred and thirteen rows of 2 to the 53 records would add up to a negative number."""
+
+    def plant(planted: Draft) -> None:
+        planted.rows = [(YOUNG, "University", "M", float(number), "low") for number in range(513)]
+        planted.weigh([2**53] * 513)
+
+    [finding] = verify_planted(plant)
+    assert finding.claim == "weight"
+    assert "'n' adds up to more than" in finding.message

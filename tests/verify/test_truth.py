@@ -35,8 +35,9 @@ def test_a_value_moved_to_the_neighbouring_block_is_found(tmp_path: Path) -> Non
     assert [finding.claim for finding in against] == ["truth", "truth"]
     lost, gained = (finding.message for finding in against)
     rest = "education='University', sex='M', hours='35.5', income='high')"
-    assert f"the release lost 1 record of (age='[17, 37)', {rest}" in lost
-    assert f"the release gained 1 record of (age='[37, 91)', {rest}" in gained
+    whole = "(1 record in all, of 1 kinds of rows)"
+    assert lost == f"the release lost 1 record of (age='[17, 37)', {rest} {whole}."
+    assert gained == f"the release gained 1 record of (age='[37, 91)', {rest} {whole}."
 
 
 @pytest.mark.parametrize("boundary", [RELEASED_ROWS[4], RELEASED_ROWS[5]])
@@ -170,10 +171,11 @@ def test_a_wrong_weight_is_found(tmp_path: Path) -> None:
     assert "gained 1 record" in finding.message
 
 
-def test_a_raw_weight_that_is_no_count_is_an_error(tmp_path: Path) -> None:
-    rows = [*WEIGHTED_ROWS[:-1], (*RAW_ROWS[0], "0.5")]
+@pytest.mark.parametrize("weight", ["0.5", "1.5", "0", "-2", "two", "1e30"])
+def test_a_raw_weight_that_is_no_count_is_an_error(tmp_path: Path, weight: str) -> None:
+    rows = [*WEIGHTED_ROWS[:-1], (*RAW_ROWS[0], weight)]
     spec = write_raw(tmp_path, rows, WEIGHTED_SPEC, (*RAW_HEADER, "n"))
-    with pytest.raises(TableError, match=r"n='0\.5' is a weight"):
+    with pytest.raises(TableError, match=f"n='{weight}' is a weight"):
         verify_both(tmp_path, weighted_draft(), spec)
 
 
@@ -199,10 +201,13 @@ def _as_dictionaries(folder: Path, table: pa.Table) -> None:
 
 
 def _as_folder(folder: Path, table: pa.Table) -> None:
-    (folder / "raw.parquet" / "k=1").mkdir(parents=True)
-    pq.write_table(table.slice(0, 6), folder / "raw.parquet" / "k=1" / "a.parquet")
-    pq.write_table(table.slice(6), folder / "raw.parquet" / "b.parquet")
-    (folder / "raw.parquet" / "_SUCCESS").touch()
+    """A folder with folders below it, and with files that are no part of the table."""
+    source = folder / "raw.parquet"
+    (source / "k=1.parquet").mkdir(parents=True)
+    pq.write_table(table.slice(0, 6), source / "k=1.parquet" / "a.parquet")
+    pq.write_table(table.slice(6), source / "b.parquet")
+    for name in ["_SUCCESS", "_metadata.parquet", ".b.parquet.crc", "notes.txt"]:
+        (source / name).write_text("no table")
 
 
 @pytest.mark.parametrize("write", [_as_parquet, _as_dictionaries, _as_folder])
@@ -240,6 +245,58 @@ def test_columns_of_other_types_compare_as_what_they_say(tmp_path: Path) -> None
     release = planted.write(tmp_path / "release", sort=False)
     assert verify_release(release) == []
     assert verify_against_raw(release, load_spec(spec)) == []
+
+
+def test_a_column_that_nobody_releases_may_hold_anything(tmp_path: Path) -> None:
+    others = 'source = "raw.parquet"\nothers = "drop"'
+    spec = write_raw(tmp_path, spec=SPEC.replace('source = "raw.csv"', others))
+    table = _typed()
+    pq.write_table(table.append_column("tags", pa.array([["a"]] * table.num_rows)), tmp_path / "raw.parquet")
+    assert verify_both(tmp_path, draft(), spec) == ([], [])
+
+
+def test_a_column_of_lists_cannot_be_compared(tmp_path: Path) -> None:
+    spec = write_raw(tmp_path, spec=SPEC.replace("raw.csv", "raw.parquet"))
+    table = _typed()
+    table = table.set_column(3, "sex", pa.array([["F"]] * table.num_rows))
+    pq.write_table(table, tmp_path / "raw.parquet")
+    with pytest.raises(TableError, match="the column 'sex' holds list"):
+        verify_both(tmp_path, draft(), spec)
+
+
+def test_a_missing_raw_value_is_not_a_hidden_one(tmp_path: Path) -> None:
+    spec = SPEC.replace("raw.csv", "raw.parquet").replace('"drop"', '"refuse"')
+    table = _typed().slice(0, 10)
+    sexes = [sex if sex == "M" else None for sex in table["sex"].to_pylist()]
+    pq.write_table(table.set_column(3, "sex", pa.array(sexes)), tmp_path / "raw.parquet")
+    planted = draft()
+    planted.manifest["rows"].update(read=10, dropped=0)
+    alone, against = verify_both(tmp_path, planted, write_raw(tmp_path, spec=spec))
+    assert alone == []
+    assert [finding.claim for finding in against] == ["truth", "truth"]
+
+
+def _with_zip(code: str) -> Draft:
+    planted = draft()
+    planted.manifest["masking"]["zip"] = {"kind": "released", "domain": "observed", "type": "category"}
+    planted.rows = [(*row[:4], code, row[4]) for row in planted.rows]
+    return planted
+
+
+@pytest.mark.parametrize(("code", "expected"), [("01010", []), ("1010", ["truth", "truth"])])
+def test_a_category_of_digits_is_text(tmp_path: Path, code: str, expected: list[str]) -> None:
+    rows = [(*row, "01010") for row in RAW_ROWS]
+    spec = SPEC.replace('source = "raw.csv"', 'source = "raw.csv"\nothers = "release"')
+    path = write_raw(tmp_path, rows, spec, (*RAW_HEADER, "zip"))
+    alone, against = verify_both(tmp_path, _with_zip(code), path)
+    assert alone == []
+    assert [finding.claim for finding in against] == expected
+
+
+def test_a_column_that_the_raw_table_does_not_have_is_found(tmp_path: Path) -> None:
+    spec = SPEC.replace('source = "raw.csv"', 'source = "raw.csv"\nothers = "release"')
+    _, [finding] = verify_both(tmp_path, _with_zip("01010"), write_raw(tmp_path, spec=spec))
+    assert finding == Finding("truth", "the raw table has no column 'zip' to release.")
 
 
 def test_a_csv_with_other_delimiters_and_quotes_is_read(tmp_path: Path) -> None:

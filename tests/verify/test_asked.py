@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from unveil.schema import Spec, load_spec
+from unveil.schema.requirements import AlphaKAnonymity, Confidence, KAnonymity, LDiversity, TCloseness
+from unveil.verify import Finding
+from unveil.verify.asked import check_asked
+from unveil.verify.data import read_data
+from unveil.verify.manifest import read_manifest
+from verify.releases import OLD, YOUNG, Row, write_raw
+from verify.sensitive import Stated, alpha_k, closeness, confidence, diversity, people, release_of
+
+SPEC = """
+[table]
+source = "raw.csv"
+class = "income"
+
+[attributes.age]
+kind = "number"
+range = [17, 91]
+whole = true
+
+[attributes.sex]
+kind = "category"
+
+[attributes.disease]
+kind = "category"
+
+[attributes.pay]
+kind = "number"
+
+[[require]]
+kind = "k-anonymity"
+quasi-identifier = ["age"]
+k = 2
+"""
+DECLARED = SPEC.replace(
+    '[attributes.disease]\nkind = "category"',
+    '[attributes.disease]\nkind = "category"\nvalues = ["flu", "mumps", "cold"]',
+)
+ROWS = [*people(YOUNG, "flu", "cold"), *people(OLD, "flu", "cold")]
+
+
+def spec_of(folder: Path, *asked: Any, text: str = SPEC) -> Spec:
+    return replace(load_spec(write_raw(folder, spec=text)), requirements=asked)
+
+
+def compared(
+    folder: Path, stated: Sequence[Stated], *asked: Any, text: str = SPEC, rows: Sequence[Row] = ROWS
+) -> list[Finding]:
+    release = release_of(rows, *stated).write(folder / "release")
+    manifest = read_manifest(release)
+    data, _ = read_data(release, manifest)
+    return list(check_asked(manifest, data, spec_of(folder, *asked, text=text)))
+
+
+def describing(entry: Stated) -> Any:
+    return SimpleNamespace(describe=lambda: entry)
+
+
+SEX = {"quasi-identifier": ["sex", "age"]}
+OTHER: Stated = {"kind": "k-anonymity", "quasi-identifier": ["sex"], "k": 1}
+ORDERED = closeness(0.3, "ordered", order=["flu", "cold"])
+
+
+@pytest.mark.parametrize(
+    ("stated", "asked", "kept"),
+    [
+        (confidence(0.5), confidence(0.5), True),
+        (confidence(0.4), confidence(0.5), True),
+        (confidence(0.6), confidence(0.5), False),
+        (confidence(0.5, "flu", "cold"), confidence(0.5, "cold"), True),
+        (confidence(0.5, "flu"), confidence(0.5, "flu", "cold"), False),
+        (confidence(0.5, channel=["sex", "age"]), confidence(0.5, channel=["age", "sex"]), True),
+        (confidence(0.5, channel=["sex"]), confidence(0.5, channel=["age", "sex"]), False),
+        ({**confidence(0.5), "sensitive": "gender"}, confidence(0.5), False),
+        (alpha_k(2, 0.5), confidence(0.5), False),
+        (diversity(3), diversity(2), True),
+        (diversity(2), diversity(2), True),
+        (diversity(1.5), diversity(2), False),
+        (diversity(2, "entropy"), diversity(2), False),
+        (diversity(2, "distinct"), diversity(2, "entropy"), False),
+        ({**diversity(2), **SEX}, diversity(2), False),
+        (diversity(2, sensitive="pay"), diversity(2), False),
+        (closeness(0.2), closeness(0.3), True),
+        (closeness(0.3), closeness(0.3), True),
+        (closeness(0.31), closeness(0.3), False),
+        (closeness(0.3), ORDERED, False),
+        (ORDERED, closeness(0.3), False),
+        (ORDERED, ORDERED, True),
+        ({**ORDERED, "order": ["cold", "flu"]}, ORDERED, False),
+        ({**ORDERED, "order": ["flu", "mumps", "cold"]}, ORDERED, True),
+        ({**ORDERED, "order": None}, ORDERED, False),
+        (closeness(0.3, "ordered", "pay"), closeness(0.3, "ordered", "pay"), True),
+        (alpha_k(2, 0.5), alpha_k(2, 0.5), True),
+        (alpha_k(3, 0.4, "flu", "cold"), alpha_k(2, 0.5), True),
+        (alpha_k(1, 0.5), alpha_k(2, 0.5), False),
+        (alpha_k(2, 0.6), alpha_k(2, 0.5), False),
+        (alpha_k(2, 0.5, "cold"), alpha_k(2, 0.5), False),
+        ({**alpha_k(2, 0.5), **SEX}, alpha_k(2, 0.5), False),
+        ({**alpha_k(2, 0.5), "k": "2"}, alpha_k(2, 0.5), False),
+    ],
+)
+def test_a_requirement_is_kept_by_one_that_is_as_strict(
+    tmp_path: Path, stated: Stated, asked: Stated, kept: bool
+) -> None:
+    findings = compared(tmp_path, [OTHER, stated], describing(asked))
+    if kept:
+        assert findings == []
+    else:
+        [finding] = findings
+        assert finding.claim == "spec-requirement"
+        assert f"requirement 1 of the spec ({asked['kind']}) is not stated in manifest.json" in finding.message
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        KAnonymity(("age",), 2),
+        Confidence(("age", "sex"), "disease", ("flu",), 0.5),
+        LDiversity(("age",), "disease", 2, "distinct"),
+        LDiversity(("age",), "disease", 1.5, "entropy"),
+        TCloseness(("age",), "disease", 0.3, "equal"),
+        TCloseness(("age",), "disease", 0.3, "ordered", ("flu", "cold")),
+        TCloseness(("age",), "pay", 0.3, "ordered"),
+        AlphaKAnonymity(("age",), 2, "disease", ("flu", "cold"), 0.5),
+    ],
+)
+def test_every_requirement_of_a_spec_is_kept_by_its_own_entry(tmp_path: Path, asked: Any) -> None:
+    assert compared(tmp_path, [asked.describe()], asked) == []
+    (tmp_path / "absent").mkdir()
+    [finding] = compared(tmp_path / "absent", [OTHER], asked)
+    assert finding.claim == "spec-requirement"
+
+
+@pytest.mark.parametrize(
+    ("values", "kept"), [(["flu", "cold"], True), (["flu", "cold", "gout"], True), (["flu"], False)]
+)
+def test_no_values_are_all_values_that_the_release_holds(tmp_path: Path, values: list[str], kept: bool) -> None:
+    asked = [Confidence(("age",), "disease", None, 0.5), AlphaKAnonymity(("age",), 2, "disease", None, 0.5)]
+    findings = compared(tmp_path, [confidence(0.5, *values), alpha_k(2, 0.5, *values)], *asked)
+    assert [finding.claim for finding in findings] == ([] if kept else ["spec-requirement"] * 2)
+
+
+@pytest.mark.parametrize(
+    ("order", "text", "kept"),
+    [
+        (["flu", "mumps", "cold"], DECLARED, True),
+        (["flu", "cold"], DECLARED, True),
+        (["cold", "mumps", "flu"], DECLARED, False),
+        (["cold", "flu"], SPEC, True),
+    ],
+)
+def test_no_order_is_the_declared_one(tmp_path: Path, order: list[str], text: str, kept: bool) -> None:
+    stated = closeness(0.3, "ordered", order=order)
+    findings = compared(tmp_path, [stated], TCloseness(("age",), "disease", 0.3, "ordered"), text=text)
+    assert [finding.claim for finding in findings] == ([] if kept else ["spec-requirement"])
+
+
+@pytest.mark.parametrize(("order", "kept"), [(["9th", "Masters"], False), (["Masters", "9th"], True)])
+def test_the_leaves_of_a_taxonomy_are_an_order(tmp_path: Path, order: list[str], kept: bool) -> None:
+    text = SPEC.replace(
+        '[attributes.disease]\nkind = "category"',
+        '[attributes.disease]\nkind = "category"\ntaxonomy = "education.tree"',
+    )
+    rows = [*people(YOUNG, "9th", "Masters"), *people(OLD, "9th", "Masters")]
+    stated = closeness(0.3, "ordered", order=order)
+    findings = compared(tmp_path, [stated], TCloseness(("age",), "disease", 0.3, "ordered"), text=text, rows=rows)
+    assert [finding.claim for finding in findings] == ([] if kept else ["spec-requirement"])
+
+
+@pytest.mark.parametrize("entry", [{"kind": "magic"}, {}, {"kind": ["confidence"]}, {**confidence(0.5), "limit": 2}])
+def test_a_requirement_that_nobody_can_compare_is_found(tmp_path: Path, entry: Stated) -> None:
+    [finding] = compared(tmp_path, [confidence(0.5)], describing(entry))
+    assert finding.claim == "spec-requirement"
+    assert "cannot be checked" in finding.message
+
+
+def test_a_requirement_on_a_column_that_is_not_released_is_found(tmp_path: Path) -> None:
+    for number, values in enumerate([("flu",), None]):
+        (tmp_path / str(number)).mkdir()
+        [finding] = compared(tmp_path / str(number), [confidence(0.5)], Confidence(("age",), "name", values, 0.5))
+        assert finding.claim == "spec-requirement"

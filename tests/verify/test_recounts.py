@@ -1,0 +1,164 @@
+"""On random releases, every recount accepts a requirement if and only if counting on fingers does."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from fractions import Fraction
+from math import exp, log
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from verify.releases import OLD, YOUNG
+from verify.sensitive import (
+    DISEASES,
+    Row,
+    Stated,
+    claims,
+    found,
+    groups_of,
+    largest_distance,
+    largest_share,
+    release_of,
+    smallest_entropy,
+)
+
+TOLERANCE = 1e-9
+ROWS = st.lists(
+    st.tuples(
+        st.sampled_from([YOUNG, OLD]),
+        st.sampled_from(["M", "F", "⊥"]),
+        st.sampled_from(DISEASES),
+        st.integers(-2, 3).map(float),
+        st.sampled_from(["low", "high"]),
+    ),
+    min_size=1,
+    max_size=25,
+)
+WEIGHTS = st.none() | st.lists(st.integers(1, 9), min_size=25, max_size=25)
+NAMES = st.sampled_from([["age"], ["sex"], ["sex", "age"]])
+VALUES = st.lists(st.sampled_from([*DISEASES, "none"]), min_size=1, unique=True)
+SENSITIVE = st.sampled_from(["disease", "pay"])
+SHARES = st.sampled_from([0.1, 0.25, 0.3, 0.333, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9, 1])
+ORDERS = st.permutations([*DISEASES, "none"])
+NUDGES = st.sampled_from([-1e-6, -1e-12, 0.0, 1e-12, 1e-6])
+cross_check = settings(max_examples=100, deadline=None)
+
+
+def drawn(rows: list[Row], weights: list[int] | None) -> tuple[list[Row], list[int], list[int] | None]:
+    """Rows and their weights; with a weight column equal rows are one."""
+    if weights is None:
+        return rows, [1] * len(rows), None
+    rows = list(dict.fromkeys(rows))
+    return rows, weights[: len(rows)], weights[: len(rows)]
+
+
+def verified(rows: list[Row], weights: Sequence[int] | None, stated: Stated) -> list[str]:
+    with tempfile.TemporaryDirectory() as folder:
+        return claims(found(Path(folder), release_of(rows, stated, weights=weights)))
+
+
+def near(data: st.DataObject, exact: float, low: float, high: float, others: st.SearchStrategy[float]) -> float:
+    """A bound anywhere, or just beside what the release comes to."""
+    if data.draw(st.booleans()):
+        return data.draw(others)
+    return min(max(exact + data.draw(NUDGES), low), high)
+
+
+@cross_check
+@given(rows=ROWS, weights=WEIGHTS, names=NAMES, values=VALUES, data=st.data())
+def test_confidence(rows: list[Row], weights: Any, names: list[str], values: list[str], data: st.DataObject) -> None:
+    rows, counts, weights = drawn(rows, weights)
+    worst = largest_share(groups_of(rows, counts, names, "disease"), values)
+    limit = near(data, float(worst), 1e-9, 1, SHARES)
+    stated = {"kind": "confidence", "channel": names, "sensitive": "disease", "values": values, "limit": limit}
+    assert verified(rows, weights, stated) == ([] if worst <= Fraction(str(limit)) else ["confidence"])
+
+
+@cross_check
+@given(rows=ROWS, weights=WEIGHTS, names=NAMES, values=VALUES, k=st.integers(1, 6), alpha=SHARES)
+def test_alpha_k(rows: list[Row], weights: Any, names: list[str], values: list[str], k: int, alpha: float) -> None:
+    rows, counts, weights = drawn(rows, weights)
+    groups = groups_of(rows, counts, names, "disease")
+    stated = {
+        "kind": "alpha-k-anonymity",
+        "quasi-identifier": names,
+        "k": k,
+        "sensitive": "disease",
+        "values": values,
+        "alpha": alpha,
+    }
+    expected = ["group-size"] if min(group.total() for group in groups.values()) < k else []
+    expected += ["alpha"] if largest_share(groups, values) > Fraction(str(alpha)) else []
+    assert verified(rows, weights, stated) == expected
+
+
+@cross_check
+@given(rows=ROWS, weights=WEIGHTS, names=NAMES, sensitive=SENSITIVE, least=st.integers(1, 5))
+def test_distinct_diversity(rows: list[Row], weights: Any, names: list[str], sensitive: str, least: int) -> None:
+    rows, counts, weights = drawn(rows, weights)
+    fewest = min(len(group) for group in groups_of(rows, counts, names, sensitive).values())
+    stated = {
+        "kind": "l-diversity",
+        "quasi-identifier": names,
+        "sensitive": sensitive,
+        "l": least,
+        "variant": "distinct",
+    }
+    assert verified(rows, weights, stated) == ([] if fewest >= least else ["diversity"])
+
+
+@cross_check
+@given(rows=ROWS, weights=WEIGHTS, names=NAMES, sensitive=SENSITIVE, data=st.data())
+def test_entropy_diversity(
+    rows: list[Row], weights: Any, names: list[str], sensitive: str, data: st.DataObject
+) -> None:
+    rows, counts, weights = drawn(rows, weights)
+    lowest = smallest_entropy(groups_of(rows, counts, names, sensitive))
+    least = near(data, exp(lowest), 1, 9, st.sampled_from([1, 1.2, 1.5, 2, 2.5, 3, 4]))
+    stated = {
+        "kind": "l-diversity",
+        "quasi-identifier": names,
+        "sensitive": sensitive,
+        "l": least,
+        "variant": "entropy",
+    }
+    assert verified(rows, weights, stated) == ([] if lowest >= log(least) - TOLERANCE else ["diversity"])
+
+
+@cross_check
+@given(
+    rows=ROWS,
+    weights=WEIGHTS,
+    names=NAMES,
+    sensitive=SENSITIVE,
+    distance=st.sampled_from(["equal", "ordered"]),
+    order=ORDERS,
+    data=st.data(),
+)
+def test_closeness(
+    rows: list[Row],
+    weights: Any,
+    names: list[str],
+    sensitive: str,
+    distance: str,
+    order: list[str],
+    data: st.DataObject,
+) -> None:
+    rows, counts, weights = drawn(rows, weights)
+    ordered: list[Any] = order if sensitive == "disease" else sorted({row[3] for row in rows})
+    groups = groups_of(rows, counts, names, sensitive)
+    farthest = largest_distance(groups, ordered if distance == "ordered" else None)
+    most = near(data, float(farthest), 0, 1, st.sampled_from([0, 0.1, 0.2, 0.25, 0.3, 0.5, 1]))
+    stated = {
+        "kind": "t-closeness",
+        "quasi-identifier": names,
+        "sensitive": sensitive,
+        "t": most,
+        "distance": distance,
+        "order": order if distance == "ordered" and sensitive == "disease" else None,
+    }
+    assert verified(rows, weights, stated) == ([] if float(farthest) <= most + TOLERANCE else ["closeness"])
