@@ -9,11 +9,10 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from typer.core import TyperGroup
 
 from unveil.cli.interrupt import stop_on_interrupt
-from unveil.errors import UnveilError
+from unveil.errors import SpecError, UnveilError
 from unveil.version import __version__
 
 
@@ -34,7 +33,7 @@ class Commands(TyperGroup):
 
 def fail(message: str, code: int) -> NoReturn:
     """Ends with a message on stderr."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(message, markup=False)
+    Console(stderr=True, highlight=False, soft_wrap=True, markup=False).print(message)
     sys.exit(code)
 
 
@@ -45,7 +44,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Publish person-level tables that are safe to hand out and still train good classifiers.",
 )
-console = Console(highlight=False, soft_wrap=True)
+console = Console(highlight=False, soft_wrap=True, markup=False)
 
 SpecArgument = Annotated[Path, typer.Argument(metavar="SPEC", help="The spec: a TOML file.")]
 ReleaseArgument = Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")]
@@ -77,21 +76,28 @@ def publish(
     from unveil import workflow
     from unveil.cli import screens
     from unveil.release import FORMATS, check_absent
+    from unveil.schema import load_spec
 
     if csv not in FORMATS:
         raise typer.BadParameter(f"{csv!r} is not one of {', '.join(FORMATS)}.", param_hint="--format")
     check_absent(to, "output folder")
     if trace is not None:
         check_trace(trace, to)
+    checked = load_spec(spec)
+    if checked.plan is not None and (trace is not None or steps is not None):
+        option = "--steps" if trace is None else "--trace"
+        raise SpecError(
+            f"{checked.origin}: {option} is for refinement; a private release is drawn once and keeps no trace."
+        )
     with stop_on_interrupt(keep) as stop:
-        release = workflow.publish(spec, steps=steps, stop=stop)
+        release = workflow.publish(checked, steps=steps, stop=stop)
     release.write(to, ("parquet", "csv") if csv == "csv" else ("parquet",))
     if trace is not None:
         release.write_trace(trace)
     screens.show_release(console, release)
-    console.print(f"Written to {escape(str(to))}.")
+    console.print(f"Written to {to}.")
     if trace is not None:
-        console.print(f"The trace in {escape(str(trace))} is private: keep it.")
+        console.print(f"The trace in {trace} is private: keep it.")
 
 
 @app.command()
@@ -119,9 +125,9 @@ def verify(
         print(json.dumps([vars(finding) for finding in findings], ensure_ascii=False))
     elif findings:
         for finding in findings:
-            console.print(str(finding), markup=False)
+            console.print(str(finding))
     else:
-        console.print(f"{escape(str(release))}: every claim holds.")
+        console.print(f"{release}: every claim holds.")
     if findings:
         raise typer.Exit(1)
 
@@ -144,7 +150,7 @@ def apply(
     if to.suffix not in (".csv", ".parquet"):
         raise typer.BadParameter(f"{str(to)!r} ends in neither .csv nor .parquet.", param_hint="--to")
     rows = workflow.apply_to_file(release, table, to, unseen="suppress" if unseen == "suppress" else "refuse")
-    console.print(f"{rows_text(rows)} masked into {escape(str(to))}.")
+    console.print(f"{rows_text(rows)} masked into {to}.")
     console.print("The guarantee is about the rows of the release; it says nothing about these.", style="yellow")
 
 

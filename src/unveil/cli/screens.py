@@ -8,13 +8,14 @@ import numpy as np
 import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from unveil.arrays import IntArray
 from unveil.errors import listed, rows_text
 from unveil.evaluate import InferenceRisk
 from unveil.masking import AsIs, Discretization, Generalization, Suppression
-from unveil.release import RefinementManifest, Release
-from unveil.schema import Atom
+from unveil.release import DiffGenManifest, RefinementManifest, Release
+from unveil.schema import Atom, Spec
 from unveil.workflow import Fit
 from unveil.workflow.demo import Demo
 
@@ -51,7 +52,6 @@ def _show_inferences(console: Console, risk: InferenceRisk) -> None:
         who = ", ".join(f"{name} = {value}" for name, value in inference.channel.items())
         console.print(
             f"  {who} → {inference.value}: {inference.confidence:.0%} ({inference.held:,} of {inference.size:,})",
-            markup=False,
         )
 
 
@@ -85,32 +85,41 @@ def masking_table(release: Release) -> Table:
 
 def show_demo(console: Console, demo: Demo) -> None:
     """The result of `demo`."""
-    manifest = demo.manifest
-    console.rule("[bold]unveil demo: Adult, from raw to released")
-    console.print(
-        f"{manifest.rows.read:,} people from the 1994 US census, income as the class. "
-        f"{rows_text(manifest.rows.dropped)} with missing values dropped, {manifest.records:,} released.\n"
-    )
-    console.print(manifest.guarantee + "\n", style="bold")
-    console.rule("What was masked to what")
-    console.print(masking_table(demo.release))
-    console.rule("Some people, raw and released")
-    console.print(_people(*demo.people, sorted(demo.spec.masked)))
-    console.rule("How many share each combination")
-    for names in _masked_sets(manifest):
-        console.print(_group_line(demo.release.table, names, manifest.weight))
-        console.print(_size_bars(group_sizes(demo.release.table, names)))
-    console.rule("What a classifier keeps")
-    console.print("A decision tree trained on the release, tested on people it never saw:")
-    for name, value in demo.accuracies.items():
-        console.print(f"  {name:<20}{value:7.1%}  [cyan]{'█' * round(value * BAR)}[/cyan]")
-    console.rule("Verified")
-    if demo.findings:
-        for finding in demo.findings:
-            console.print(f"broken: {finding}", style="red")
-    else:
-        console.print("Every claim was recounted from the released files: all hold.", style="green")
-    console.print(f"\nThe release is in {demo.folder}/. Next: write a spec for your own table (see the README).")
+    console.rule("unveil demo: Adult under three guarantees", style="bold")
+    console.print("People from the 1994 US census, and whether they earn more than 50,000 dollars a year.")
+    for published in demo.published:
+        console.print()
+        console.rule(published.name, style="bold")
+        console.print(published.release.manifest.guarantee, style="bold")
+        console.print()
+        console.print(masking_table(published.release))
+        _show_groups(console, published.release)
+    console.print()
+    console.rule("Some people, raw and as the first release has them", style="bold")
+    console.print(_people(*demo.people, demo.published[0].spec))
+    console.print()
+    console.rule("What a classifier keeps", style="bold")
+    console.print("A decision tree trained on each release, tested on people it never saw:")
+    lines = [("raw data", demo.raw), *((item.name, item.accuracy) for item in demo.published)]
+    for name, value in [*lines, ("everything masked", demo.masked)]:
+        console.print(Text(f"  {name:<22}{value:7.1%}  ").append("█" * round(value * BAR), "cyan"))
+    console.print()
+    console.rule("Verified", style="bold")
+    for published in demo.published:
+        for finding in published.findings:
+            console.print(f"{published.name}: broken: {finding}", style="red")
+        if not published.findings:
+            console.print(f"{published.name}: every claim recounted from the released files: all hold.", style="green")
+    console.print(f"\nThe releases are in {demo.folder}/. Next: write a spec for your own table (see the README).")
+
+
+def _show_groups(console: Console, release: Release) -> None:
+    if isinstance(release.manifest, DiffGenManifest):
+        console.print(f"Noisy counts of {release.manifest.cells:,} cells, in {release.table.num_rows:,} rows.")
+        return
+    for names in _masked_sets(release.manifest):
+        console.print(_group_line(release.table, names, release.manifest.weight))
+        console.print(_size_bars(group_sizes(release.table, names, release.manifest.weight)))
 
 
 def group_sizes(table: pa.Table, names: list[str], weight: str | None = None) -> IntArray:
@@ -131,30 +140,30 @@ def _group_line(table: pa.Table, names: list[str], weight: str | None) -> str:
     )
 
 
-def _size_bars(sizes: IntArray) -> str:
+def _size_bars(sizes: IntArray) -> Text:
     """Records by the size of their group, in doubling steps."""
-    lines, lo = [], int(sizes[0])
+    bars, lo = Text("  records in groups of\n"), int(sizes[0])
     while lo <= sizes[-1]:
         held = sizes[(sizes >= lo) & (sizes < 2 * lo)]
         share = held.sum() / sizes.sum()
-        lines.append(f"  {lo:>7,} to {2 * lo - 1:>7,}  {share:6.1%}  [cyan]{'█' * round(share * BAR)}[/cyan]")
+        bars.append(f"  {lo:>7,} to {2 * lo - 1:>7,}  {share:6.1%}  ").append("█" * round(share * BAR) + "\n", "cyan")
         lo *= 2
-    return "\n".join(["  records in groups of", *lines])
+    return bars
 
 
-def _people(raw: pa.Table, released: pa.Table, masked: Iterable[str]) -> Table:
+def _people(raw: pa.Table, released: pa.Table, spec: Spec) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("attribute", no_wrap=True)
     for number in range(1, raw.num_rows + 1):
         table.add_column(f"person {number}", overflow="fold")
     before, after = raw.to_pylist(), released.to_pylist()
-    for name in masked:
-        cells = [
-            f"{one[name]} → [cyan]{other[name]}[/cyan]" if str(one[name]) != other[name] else f"{one[name]}"
-            for one, other in zip(before, after, strict=True)
-        ]
-        table.add_row(name, *cells)
+    for name in (attribute.name for attribute in spec.released):
+        table.add_row(name, *(_change(one[name], other[name]) for one, other in zip(before, after, strict=True)))
     return table
+
+
+def _change(raw: object, released: object) -> Text:
+    return Text(str(raw)) if str(raw) == str(released) else Text(f"{raw} → ").append(str(released), "cyan")
 
 
 def _labels(entry: Generalization | Suppression | Discretization | AsIs) -> list[str]:
@@ -181,7 +190,7 @@ def _masked_sets(manifest: RefinementManifest) -> list[list[str]]:
 
 def _say_redundant(console: Console, atoms: Sequence[Atom]) -> None:
     for atom in atoms:
-        console.print(f"Implied by another requirement, so not searched for: {atom}.", markup=False)
+        console.print(f"Implied by another requirement, so not searched for: {atom}.")
 
 
 def _say_as_is(console: Console, names: Iterable[str]) -> None:

@@ -21,10 +21,8 @@ from unveil.publishers.cells import cell_total, noisy_cells, public_threshold
 from unveil.publishers.rows import ranked
 from unveil.refine import InfoGainUtility, MaxUtility, Search, Utility, gain_alone
 from unveil.release import DiffGenManifest, LedgerEntry, Release
-from unveil.schema import Grid, PrivatePlan, Spec, grid_of
+from unveil.schema import COUNT, Grid, PrivatePlan, Spec, grid_of
 from unveil.tables import Table
-
-COUNT = "count"
 
 
 class PrivateStructure:

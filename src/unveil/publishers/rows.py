@@ -75,6 +75,8 @@ def ranked_as_is(name: str, column: pa.ChunkedArray) -> RankedColumn:
     encoded = dictionary_of(column)
     indices = encoded.indices
     values = encoded.dictionary
+    if pa.types.is_floating(values.type):
+        values = pc.add(values, 0.0)  # minus zero is zero, and sorts like it
     if indices.null_count:
         indices = indices.fill_null(len(values))
         values = pa.concat_arrays([values, pa.nulls(1, values.type)])

@@ -15,7 +15,7 @@ from unveil.errors import ReleaseError
 from unveil.masking import Masking
 from unveil.release.folder import read_manifest, write_release, write_text
 from unveil.release.manifest import Manifest, RefinementManifest
-from unveil.schema import Atom
+from unveil.schema import COUNT, Atom
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,8 +63,8 @@ class Release:
         """One row per record: a release of counts with each cell repeated as often as its count says."""
         if isinstance(self.manifest, RefinementManifest):
             return self.table
-        counts = self.table["count"].to_numpy()
-        return self.table.drop_columns(["count"]).take(pa.array(np.repeat(np.arange(len(counts)), counts)))
+        counts = self.table[COUNT].to_numpy()
+        return self.table.drop_columns([COUNT]).take(pa.array(np.repeat(np.arange(len(counts)), counts)))
 
     def write(self, folder: str | Path, formats: Sequence[str] = ("parquet",)) -> None:
         """Writes the release folder, whole or not at all."""

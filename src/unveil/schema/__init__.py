@@ -3,7 +3,7 @@
 from unveil.schema.attributes import Attribute, interval_label, number_text, parse_number, value_text
 from unveil.schema.grid import Grid, fraction, grid_of
 from unveil.schema.hchy import Hierarchies, read_hchy
-from unveil.schema.privacy import PrivatePlan
+from unveil.schema.privacy import COUNT, PrivatePlan
 from unveil.schema.requirements import (
     AlphaKAnonymity,
     Atom,
@@ -20,6 +20,7 @@ from unveil.schema.taxonomy import SUPPRESSED, Node, Taxonomy
 from unveil.schema.taxonomy_files import read_taxonomy
 
 __all__ = [
+    "COUNT",
     "SUPPRESSED",
     "AlphaKAnonymity",
     "Atom",

@@ -13,6 +13,8 @@ from unveil.schema.attributes import Attribute
 from unveil.schema.grid import fraction, grid_of
 from unveil.schema.sections import DifferentialPrivacySection, SpecSections
 
+COUNT = "count"
+"""The column of a private release that holds the noisy counts."""
 Utility = Literal["max", "infogain"]
 Choice = Literal["exponential", "permute-and-flip"]
 Budget = Literal["full", "paper"]
@@ -74,9 +76,17 @@ def read_plan(sections: SpecSections, origin: str) -> PrivatePlan | None:
 
 
 def check_public(
-    plan: PrivatePlan, attributes: Iterable[Attribute], labels: tuple[str, ...] | None, others: str, origin: str
+    plan: PrivatePlan,
+    attributes: Iterable[Attribute],
+    class_: str,
+    labels: tuple[str, ...] | None,
+    others: str,
+    origin: str,
 ) -> None:
     """Refuses what would let the data shape the release other than through the private draws."""
+    attributes = list(attributes)
+    if COUNT in [*(attribute.name for attribute in attributes), class_]:
+        raise SpecError(f"{origin}: a column is called {COUNT!r}, which is what a private release calls its counts.")
     if others == "release":
         raise SpecError(f"{origin}: [table] others = 'release' would publish raw values, which no budget covers.")
     if labels is None:

@@ -116,7 +116,7 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
     check_requirements(requirements, attributes, table.class_, origin)
     kept = [attribute for attribute in attributes.values() if attribute.role == "attribute"]
     if plan:
-        check_public(plan, kept, labels, table.others, origin)
+        check_public(plan, kept, table.class_, labels, table.others, origin)
     elif clamped := [attribute.name for attribute in kept if attribute.outside == "clamp"]:
         raise SpecError(
             f"{origin}: [attributes.{clamped[0]}] outside = 'clamp' would release values that are not true."
