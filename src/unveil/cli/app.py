@@ -89,7 +89,7 @@ def publish(
         raise SpecError(
             f"{checked.origin}: {option} is for refinement; a private release is drawn once and keeps no trace."
         )
-    with stop_on_interrupt(keep) as stop:
+    with stop_on_interrupt(keep and checked.plan is None) as stop:
         release = workflow.publish(checked, steps=steps, stop=stop)
     release.write(to, ("parquet", "csv") if csv == "csv" else ("parquet",))
     if trace is not None:

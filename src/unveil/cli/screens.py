@@ -46,7 +46,7 @@ def _show_inferences(console: Console, risk: InferenceRisk) -> None:
     counts = ", ".join(f"{count:,} above {share:.0%}" for share, count in risk.above.items())
     console.print(
         f"Raw, inferences from {{{', '.join(risk.channel)}}} to {risk.sensitive}: {counts}. "
-        f"{risk.people:,} people could be exposed above the limit of {risk.limit:.0%}. The worst:"
+        f"{risk.people:,} people could be exposed above the limit of {risk.limit:.0%}."
     )
     for inference in risk.worst:
         who = ", ".join(f"{name} = {value}" for name, value in inference.channel.items())
@@ -68,7 +68,10 @@ def show_release(console: Console, release: Release) -> None:
         for names in _masked_sets(manifest):
             console.print(_group_line(release.table, names, manifest.weight))
     _say_redundant(console, release.redundant)
-    as_is = [name for name, entry in release.masking.columns.items() if isinstance(entry, AsIs)]
+    sensitive = {item.get("sensitive") for item in manifest.requirements}
+    as_is = [
+        name for name, entry in release.masking.columns.items() if isinstance(entry, AsIs) and name not in sensitive
+    ]
     _say_as_is(console, as_is)
     console.print(manifest.guarantee, style="bold")
 
@@ -77,7 +80,7 @@ def masking_table(release: Release) -> Table:
     """What each attribute was masked to."""
     table = Table("attribute", "masked by", "blocks", "released as", box=None, header_style="bold", pad_edge=False)
     for name, entry in release.masking.columns.items():
-        labels = _labels(entry)
+        labels = _labels(entry, release.table[name])
         shown = "every value as it is" if isinstance(entry, AsIs) else _shortened(labels)
         table.add_row(name, entry.kind, "" if isinstance(entry, AsIs) else str(len(labels)), shown)
     return table
@@ -166,9 +169,10 @@ def _change(raw: object, released: object) -> Text:
     return Text(str(raw)) if str(raw) == str(released) else Text(f"{raw} → ").append(str(released), "cyan")
 
 
-def _labels(entry: Generalization | Suppression | Discretization | AsIs) -> list[str]:
+def _labels(entry: Generalization | Suppression | Discretization | AsIs, column: pa.ChunkedArray) -> list[str]:
     if isinstance(entry, Suppression):
-        return [*entry.disclosed, entry.marker]
+        hidden = [entry.marker] if entry.marker in column.unique().to_pylist() else []
+        return [*entry.disclosed, *hidden]
     return [] if isinstance(entry, AsIs) else [block.label for block in entry.blocks]
 
 

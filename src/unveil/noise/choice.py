@@ -34,7 +34,10 @@ def exponential_choice(scores: IntArray, rate: Fraction, sizes: IntArray, source
 def permute_and_flip(scores: IntArray, rate: Fraction, source: Source) -> int:
     """Visits the options in random order and takes each with probability exp(rate · (score − best)).
 
-    As private as the exponential mechanism at the same rate and never worse (McKenna and Sheldon, NeurIPS 2020).
+    As private as the exponential mechanism at the same rate and never worse (McKenna and Sheldon, NeurIPS 2020). It
+    is the same as to report the largest of rate · score + X_i with X_i exponential of mean 1 (Ding et al., 2021), from
+    which the tighter rate for scores that only rise follows too: with the other X fixed, one record moves the bar that
+    X_i must pass by at most rate·Δ, and exp(−rate·Δ) is what that costs.
     """
     best = int(scores.max())
     left = list(range(len(scores)))

@@ -51,15 +51,22 @@ class Geometric:
 
     def draw(self, count: int) -> IntArray:
         """Independent draws."""
+        values, fallen = self._looked_up(count)
+        while len(fallen):
+            excess, again = self._beyond()._looked_up(len(fallen))
+            values[fallen] += excess
+            fallen = fallen[again]
+        return values
+
+    def _looked_up(self, count: int) -> tuple[IntArray, IntArray]:
+        """Draws up to the end of the table, and which of them fell off it."""
         drawn = words(self._source, count)
         place = np.searchsorted(self._table, drawn, side="right")
-        values = len(self._table) - place
+        values = (len(self._table) - place).astype(np.int64)
+        fallen = np.flatnonzero(drawn < self._table[0])
         for at in np.flatnonzero((place > 0) & (self._table[np.maximum(place - 1, 0)] == drawn)):
             values[at] = self._settled(int(drawn[at]))
-        fallen = np.flatnonzero(drawn < self._table[0])
-        if len(fallen):
-            values[fallen] = len(self._table) + self._beyond().draw(len(fallen))
-        return values.astype(np.int64)
+        return values, fallen
 
     def _beyond(self) -> Geometric:
         if self._excess is None:

@@ -60,8 +60,9 @@ def exp_bounds(gamma: Fraction, size: int) -> tuple[Fraction, Fraction]:
     small = down.divide(Decimal(gamma.numerator), Decimal(gamma.denominator))
     large = up.divide(Decimal(gamma.numerator), Decimal(gamma.denominator))
     context = Context(prec=digits, Emin=-(10**9), Emax=10**9)
-    least = context.next_minus(context.exp(-large))
-    most = context.next_plus(context.exp(-small))
+    # copy_negate, because a minus sign would round to the precision of the calling thread.
+    least = context.next_minus(context.exp(large.copy_negate()))
+    most = context.next_plus(context.exp(small.copy_negate()))
     return Fraction(least), min(Fraction(most), Fraction(1))
 
 

@@ -26,7 +26,9 @@ from unveil.noise import Bounds, Source, TwoSidedGeometric, Uniform
 LISTED = 100_000
 """Up to so many cells are all published."""
 SPURIOUS = 1_000
-"""Where they are not, the threshold is such that fewer empty cells than this pass on average."""
+"""Where they are not, the threshold is such that fewer empty cells than this pass on average: P(Z ≥ t) ≤ exp(−εt)."""
+MANY = 1_000_000
+"""More than this are never let through, whatever threshold the owner asks for."""
 
 
 def cell_total(sizes: Sequence[int], classes: int) -> int:
@@ -38,8 +40,17 @@ def public_threshold(total: int, epsilon: Fraction) -> int | None:
     """The threshold that follows from public numbers alone; None where every cell is listed."""
     if total <= LISTED:
         return None
-    # Below P(Z ≥ t) ≤ exp(−εt), so t = ln(total / spurious) / ε is enough.
-    return max(1, math.ceil(math.log(total / SPURIOUS) / float(epsilon)))
+    return _enough(total, SPURIOUS, epsilon)
+
+
+def feasible_threshold(wished: int, total: int, epsilon: Fraction) -> int:
+    """The owner's threshold, raised where more empty cells would pass on average than anyone could list."""
+    return max(wished, _enough(total, MANY, epsilon))
+
+
+def _enough(total: int, passing: int, epsilon: Fraction) -> int:
+    """A threshold that fewer than so many empty cells reach on average."""
+    return max(1, math.ceil((math.log(total) - math.log(passing)) / float(epsilon)))
 
 
 def noisy_cells(
@@ -127,7 +138,7 @@ def _log_ratio(uniform: Fraction, chance: Fraction, size: int, side: int) -> Dec
     1 − q is near 1, where its logarithm loses as many digits as q has leading zeros; the precision allows for those.
     """
     digits = size * 3 // 10
-    zeros = max(0, len(str(chance.denominator)) - len(str(chance.numerator)))
+    zeros = max(0, chance.denominator.bit_length() - chance.numerator.bit_length()) * 3 // 10 + 1
     context = Context(prec=2 * digits + zeros + 20, Emin=-(10**9), Emax=10**9)
     top, bottom = (
         context.ln(context.divide(Decimal(number.numerator), Decimal(number.denominator)))

@@ -17,7 +17,7 @@ from unveil.arrays import FloatArray, IntArray, NumberArray, packed_keys, sorted
 from unveil.counting import Engine
 from unveil.masking import Block, Discretize, Flat, Generalize, Masking, Tree, freeze
 from unveil.noise import Ledger, Source, below, exponential_choice, permute_and_flip
-from unveil.publishers.cells import cell_total, noisy_cells, public_threshold
+from unveil.publishers.cells import cell_total, feasible_threshold, noisy_cells, public_threshold
 from unveil.publishers.rows import ranked
 from unveil.refine import InfoGainUtility, MaxUtility, Search, Utility, gain_alone
 from unveil.release import DiffGenManifest, LedgerEntry, Release
@@ -111,7 +111,9 @@ def publish_diffgen(
     cuts = [_in_order(search.cuts[column]) for column in range(len(table.columns))]
     sizes = [len(cut) for cut in cuts]
     total = cell_total(sizes, len(table.classes))
-    threshold = plan.threshold or public_threshold(total, counts)
+    threshold = (
+        public_threshold(total, counts) if plan.threshold is None else feasible_threshold(plan.threshold, total, counts)
+    )
     blocks, classes, noisy = noisy_cells(engine.cells(cuts), sizes, counts, threshold, source)
     masking = Masking(
         {attribute.name: freeze(attribute, cut) for attribute, cut in zip(table.attributes, cuts, strict=True)}

@@ -1,6 +1,14 @@
 """The release folder and its manifest, versioned."""
 
-from unveil.release.folder import FORMATS, check_absent, read_manifest, replace_text, write_data, write_whole
+from unveil.release.folder import (
+    FORMATS,
+    check_absent,
+    read_manifest,
+    replace_text,
+    write_data,
+    write_text,
+    write_whole,
+)
 from unveil.release.manifest import DiffGenManifest, LedgerEntry, Manifest, RefinementManifest, Rows
 from unveil.release.release import Release, open_release
 
@@ -17,5 +25,6 @@ __all__ = [
     "read_manifest",
     "replace_text",
     "write_data",
+    "write_text",
     "write_whole",
 ]

@@ -9,12 +9,14 @@ from fractions import Fraction
 from typing import Literal
 
 from unveil.errors import SpecError
-from unveil.schema.attributes import Attribute
+from unveil.schema.attributes import Attribute, number_text
 from unveil.schema.grid import fraction, grid_of
 from unveil.schema.sections import DifferentialPrivacySection, SpecSections
 
 COUNT = "count"
 """The column of a private release that holds the noisy counts."""
+LEAST = 1e-6
+"""Below this ε a release says nothing but noise."""
 Utility = Literal["max", "infogain"]
 Choice = Literal["exponential", "permute-and-flip"]
 Budget = Literal["full", "paper"]
@@ -43,7 +45,7 @@ class PrivatePlan:
 def text(number: Fraction) -> str:
     """A fraction as a person writes it: in decimal where that is exact."""
     decimal = float(number)
-    return f"{decimal:g}" if fraction(decimal) == number else str(number)
+    return number_text(decimal) if fraction(decimal) == number else str(number)
 
 
 def read_plan(sections: SpecSections, origin: str) -> PrivatePlan | None:
@@ -64,9 +66,11 @@ def read_plan(sections: SpecSections, origin: str) -> PrivatePlan | None:
         raise SpecError(f"{origin}: [publish] criterion belongs to the method 'refinement', not to 'diffgen'.")
     epsilon = budgets[0].epsilon
     if not (math.isfinite(epsilon) and epsilon > 0):
-        raise SpecError(f"{origin}: [[require]] number 1 epsilon is {epsilon}, but it must be above 0 and finite.")
+        raise SpecError(f"{origin}: [[require]] number 1 epsilon is {epsilon:g}, but it must be above 0 and finite.")
+    if epsilon < LEAST:
+        raise SpecError(f"{origin}: [[require]] number 1 epsilon is {epsilon:g}, but below {LEAST:g} all is noise.")
     if publish.specializations is None:
-        raise SpecError(f"{origin}: [publish] lacks the key 'specializations' (how many, at most).")
+        raise SpecError(f"{origin}: [publish] lacks the key 'specializations' (how many).")
     if publish.budget == "paper" and publish.choice == "permute-and-flip":
         raise SpecError(f"{origin}: [publish] budget = 'paper' goes with choice = 'exponential', as in the paper.")
     choice: Choice = publish.choice or ("exponential" if publish.budget == "paper" else "permute-and-flip")
@@ -87,6 +91,8 @@ def check_public(
     attributes = list(attributes)
     if COUNT in [*(attribute.name for attribute in attributes), class_]:
         raise SpecError(f"{origin}: a column is called {COUNT!r}, which is what a private release calls its counts.")
+    if not attributes:
+        raise SpecError(f"{origin}: no attribute is described beside the class, so there is nothing to release.")
     if others == "release":
         raise SpecError(f"{origin}: [table] others = 'release' would publish raw values, which no budget covers.")
     if labels is None:

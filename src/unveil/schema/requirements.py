@@ -111,8 +111,8 @@ class Confidence:
     def sentence(self) -> str:
         """The guarantee as a reader of the release gets it."""
         return (
-            f"No combination of released values of {_braces(self.channel)} lets anyone infer that {self.sensitive} is "
-            f"{_either(self.values)} with a confidence above {_percent(self.limit)}."
+            f"No combination of released values of {_braces(self.channel)} lets anyone infer {_each(self.values)} "
+            f"of {self.sensitive} with a confidence above {_percent(self.limit)}."
         )
 
     def describe(self) -> dict[str, object]:
@@ -267,8 +267,8 @@ class AlphaKAnonymity:
     def sentence(self) -> str:
         """The guarantee as a reader of the release gets it."""
         return (
-            f"{KAnonymity(self.quasi_identifier, self.k).sentence()} Of these at most {_percent(self.alpha)} "
-            f"hold {_either(self.values)} as {self.sensitive}."
+            f"{KAnonymity(self.quasi_identifier, self.k).sentence()} At most {_percent(self.alpha)} of them hold "
+            f"{_each(self.values)} of {self.sensitive}."
         )
 
     def describe(self) -> dict[str, object]:
@@ -291,12 +291,12 @@ def _covers(one: Atom, other: Atom) -> bool:
     return set(other.attributes) <= set(one.attributes)
 
 
-def _either(values: Sequence[str] | None) -> str:
-    """Values as a reader reads them."""
-    if not values:
-        return "any one value"
-    words = [repr(value) for value in values]
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+def _each(values: Sequence[str] | None) -> str:
+    """Values as a reader reads them; a promise about several is one about each of them."""
+    words = [repr(value) for value in values or ()]
+    if len(words) == 1:
+        return f"the value {words[0]}"
+    return f"any one of the values {', '.join(words)}" if words else "any one value"
 
 
 def without_redundant(atoms: Sequence[Atom]) -> tuple[Atom, ...]:

@@ -115,6 +115,11 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
     requirements = () if plan else tuple(read_requirement(section) for section in sections.require)
     check_requirements(requirements, attributes, table.class_, origin)
     kept = [attribute for attribute in attributes.values() if attribute.role == "attribute"]
+    if table.budget is not None and (plan is None or parent is None or table.source is None):
+        raise SpecError(
+            f"{origin}: [table] budget is kept in a ledger beside the spec, so it needs the method 'diffgen', "
+            "a spec that is a file, and a source."
+        )
     if plan:
         check_public(plan, kept, table.class_, labels, table.others, origin)
     elif clamped := [attribute.name for attribute in kept if attribute.outside == "clamp"]:

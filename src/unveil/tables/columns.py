@@ -104,13 +104,23 @@ def _not_a_value(text: str, attribute: Attribute, domain: Sequence[str]) -> str:
     return f"is not a leaf of the taxonomy {taxonomy.origin}{did_you_mean(text, domain) or '.'}"
 
 
-def number_column(raw: RawColumn, attribute: Attribute, origin: str) -> Column:
-    """Codes of a number: its observed values in ascending order, checked against the declared range."""
+def number_column(raw: RawColumn, attribute: Attribute, origin: str, *, snap: bool = False) -> Column:
+    """Codes of a number: its observed values in ascending order, checked against the declared range.
+
+    Args:
+        raw: The raw values.
+        attribute: What the owner declares.
+        origin: What messages call the table.
+        snap: Replace a value that is off its step by rounding alone by the value of the step. A private release
+            needs it: what it compares splits with must be exactly the values that splits are drawn from.
+    """
     place = f"{origin}: attribute {attribute.name!r}"
     numbers = np.array([_number(value, place, raw) for value in raw.distinct], dtype=np.float64)
     if attribute.outside == "clamp" and (grid := grid_of(attribute)) is not None:
         numbers = np.clip(numbers, float(grid.value(0)), float(grid.value(grid.size - 1)))
     _check_numbers(numbers, raw, attribute, place)
+    if snap and (grid := grid_of(attribute)) is not None:
+        numbers = np.array([grid.value(place) for place in grid.places(numbers).tolist()], dtype=np.float64)
     values, lookup = np.unique(numbers, return_inverse=True)
     if attribute.whole:
         return Column(raw.name, values.astype(np.int64), lookup.astype(np.int32)[raw.indices])

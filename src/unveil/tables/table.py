@@ -68,7 +68,9 @@ def load_table(spec: Spec, source: Any = None) -> Table:
     return Table(
         attributes=spec.released,
         columns=tuple(
-            (number_column if attribute.kind == "number" else text_column)(columns[attribute.name], attribute, origin)
+            number_column(columns[attribute.name], attribute, origin, snap=spec.plan is not None)
+            if attribute.kind == "number"
+            else text_column(columns[attribute.name], attribute, origin)
             for attribute in spec.released
         ),
         classes=_class_column(columns[spec.table.class_], spec, origin),

@@ -7,19 +7,12 @@ from collections.abc import Iterator, Sequence
 from unveil.errors import listed
 from unveil.schema import Attribute, Spec, Taxonomy, interval_label
 from unveil.verify.findings import Finding
-from unveil.verify.manifest import (
-    MANIFEST,
-    Discretization,
-    Entry,
-    Generalization,
-    Manifest,
-    Released,
-    Suppression,
-)
+from unveil.verify.parts import MANIFEST, Claims, Discretization, Entry, Generalization, Released, Suppression
+from unveil.verify.refinement import RefinementManifest
 
 
-def check_agreement(manifest: Manifest, spec: Spec) -> Iterator[Finding]:
-    """The manifest keeps to the spec."""
+def check_agreement(manifest: Claims, spec: Spec) -> Iterator[Finding]:
+    """The manifest of any method keeps to the spec."""
     yield from _role_findings(manifest, spec)
     yield from _column_findings(manifest, spec)
     for name, entry in manifest.masking.items():
@@ -34,18 +27,20 @@ def check_agreement(manifest: Manifest, spec: Spec) -> Iterator[Finding]:
             yield Finding("spec-domain", f"{MANIFEST}: {name!r} {problem}.")
 
 
-def _role_findings(manifest: Manifest, spec: Spec) -> Iterator[Finding]:
-    roles = {"class": (manifest.class_, spec.table.class_), "weight": (manifest.weight, spec.table.weight)}
+def _role_findings(manifest: Claims, spec: Spec) -> Iterator[Finding]:
+    roles: dict[str, tuple[str | None, str | None]] = {"class": (manifest.class_, spec.table.class_)}
+    if isinstance(manifest, RefinementManifest):  # noisy counts are weights of their own
+        roles["weight"] = (manifest.weight, spec.table.weight)
     for role, (claimed, declared) in roles.items():
         if claimed != declared:
             yield Finding("spec-columns", f"{MANIFEST} has the {role} {claimed!r}, but the spec has {declared!r}.")
 
 
-def _column_findings(manifest: Manifest, spec: Spec) -> Iterator[Finding]:
+def _column_findings(manifest: Claims, spec: Spec) -> Iterator[Finding]:
     """All described attributes but identifiers, in order; others only if the owner releases them."""
     identifiers = [name for name, attribute in spec.attributes.items() if attribute.role == "identifier"]
     expected = [name for name in spec.attributes if name not in identifiers]
-    if leaked := [name for name in manifest.columns if name in identifiers]:
+    if leaked := [name for name in manifest.names if name in identifiers]:
         yield Finding("identifier", f"{MANIFEST} has the column {listed(leaked)}, which the spec calls an identifier.")
     names = [name for name in manifest.masking if name not in identifiers]
     if names[: len(expected)] != expected:

@@ -12,11 +12,12 @@ from unveil.schema import Attribute, Spec
 from unveil.verify.data import Data
 from unveil.verify.findings import Finding
 from unveil.verify.holdings import value_texts
-from unveil.verify.manifest import MANIFEST, Manifest
+from unveil.verify.parts import MANIFEST
+from unveil.verify.refinement import RefinementManifest
 from unveil.verify.statements import STATEMENTS, Stated, Statement, TCloseness
 
 
-def check_asked(manifest: Manifest, data: Data, spec: Spec) -> Iterator[Finding]:
+def check_asked(manifest: RefinementManifest, data: Data, spec: Spec) -> Iterator[Finding]:
     """For every requirement of the spec, one of the manifest implies it."""
     statements = [statement for stated in manifest.requirements if (statement := _statement(stated)) is not None]
     for number, requirement in enumerate(spec.requirements, start=1):

@@ -14,7 +14,7 @@ from unveil.verify.data import PARQUET
 from unveil.verify.diversity import TOLERANCE
 from unveil.verify.findings import BrokenClaimError, Finding, records_text
 from unveil.verify.holdings import Floats, Holdings, value_texts
-from unveil.verify.manifest import MANIFEST
+from unveil.verify.parts import MANIFEST
 
 Ranks = NDArray[np.int64]
 

@@ -3,50 +3,65 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from unveil.errors import listed, rows_text
+from unveil.verify.columns import Column
 from unveil.verify.data import PARQUET, Data
 from unveil.verify.findings import Finding
-from unveil.verify.manifest import Discretization, Generalization, Manifest, Masked, Number, Suppression
+from unveil.verify.parts import Claims, Discretization, Generalization, Masked, Number, Suppression
+from unveil.verify.refinement import RefinementManifest
 
 
-def check_cuts(manifest: Manifest) -> Iterator[Finding]:
+def check_cuts(manifest: Claims) -> Iterator[Finding]:
     """Each cut is a partition whose labels cannot be mistaken for one another."""
     for name, entry in manifest.masked.items():
         for problem in _problems(entry):
             yield Finding("cut", f"the cut of {name!r}: {problem}.")
 
 
-def check_labels(manifest: Manifest, data: Data) -> Iterator[Finding]:
-    """Every released value of a masked column is the label of a block."""
-    for name, entry in manifest.masked.items():
+def released_labels(manifest: RefinementManifest) -> dict[str, list[str]]:
+    """What each masked column of a release of rows may hold."""
+    return {name: labels(entry) for name, entry in manifest.masked.items()}
+
+
+def check_labels(known: Mapping[str, Sequence[str]], data: Data) -> Iterator[Finding]:
+    """Every released value is one of the labels of its column.
+
+    Args:
+        known: The labels of each column that holds labels.
+        data: The rows.
+    """
+    for name, expected in known.items():
         column = data.columns[name]
-        code_of = {value: code for code, value in enumerate(column.values.to_pylist())}
-        code_of.pop(None, None)  # a missing value is a finding of its own
-        strange = sorted(code_of.keys() - set(labels(entry)))
+        code_of = _code_of(column)
+        strange = sorted(code_of.keys() - set(expected))
         if strange:
             count = int((column.codes == code_of[strange[0]]).sum())
             more = f" (nor are {listed(strange[1:])})" if strange[1:] else ""
             yield Finding(
                 "label",
                 f"{PARQUET}: the column {name!r} holds {strange[0]!r} in {rows_text(count)}, "
-                f"which is not a label of its cut{more}.",
+                f"which is not one of its labels{more}.",
             )
-        if isinstance(entry, Suppression):
-            yield from _unheld_findings(name, entry, set(code_of))
 
 
-def _unheld_findings(name: str, entry: Suppression, held: set[str]) -> Iterator[Finding]:
+def check_disclosed(manifest: RefinementManifest, data: Data) -> Iterator[Finding]:
     """A value that no record holds is never disclosed, so a list with one is not the list of this release."""
-    unheld = [value for value in entry.disclosed if value not in held]
-    if unheld:
-        yield Finding("disclosed", f"the cut of {name!r} discloses {listed(unheld)}, which no row holds.")
+    for name, entry in manifest.masked.items():
+        held = _code_of(data.columns[name])
+        if isinstance(entry, Suppression) and (unheld := [value for value in entry.disclosed if value not in held]):
+            yield Finding("disclosed", f"the cut of {name!r} discloses {listed(unheld)}, which no row holds.")
+
+
+def _code_of(column: Column) -> dict[str, int]:
+    """The values of a column; a missing one is a finding of its own."""
+    return {value: code for code, value in enumerate(column.values.to_pylist()) if value is not None}
 
 
 def labels(entry: Masked) -> list[str]:
-    """What a masked column may hold."""
+    """What a masked column of a release of rows may hold."""
     if isinstance(entry, Suppression):
         return [*entry.disclosed, entry.marker]
     return [block.label for block in entry.blocks]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,13 +14,21 @@ import pyarrow.parquet as pq
 from unveil.errors import listed
 from unveil.verify.columns import Column, Counts, encode, is_number, is_text
 from unveil.verify.findings import BrokenClaimError, Finding
-from unveil.verify.manifest import MANIFEST, Manifest, Released
+from unveil.verify.parts import MANIFEST, Claims, Holds
+from unveil.verify.refinement import RefinementManifest
 
 PARQUET = "data.parquet"
 ARROW_SCHEMA = b"ARROW:schema"
 LARGEST_WEIGHT = 2**53
 LARGEST_SUM = 2**62  # sums of weights are 64-bit whole numbers, and would start again below zero
 FIELD_NUMBER = b"PARQUET:field_id"
+TYPES: dict[Holds, tuple[Callable[[pa.DataType], bool], str]] = {
+    "labels": (is_text, "text"),
+    "numbers": (is_number, "numbers"),
+    "counts": (pa.types.is_int64, "64-bit whole numbers"),
+    "anything": (lambda _: True, "anything"),
+}
+"""Which types hold what a column is said to hold."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +49,7 @@ class Data:
         return len(self.weights)
 
 
-def read_data(folder: Path, manifest: Manifest) -> tuple[Data, list[Finding]]:
+def read_data(folder: Path, manifest: Claims) -> tuple[Data, list[Finding]]:
     """Reads the rows of a release.
 
     Returns:
@@ -54,9 +62,9 @@ def read_data(folder: Path, manifest: Manifest) -> tuple[Data, list[Finding]]:
     beside = [*_metadata_findings(table), *_dictionary_findings(table)]
     if wrong := list(_column_findings(table, manifest)):
         raise BrokenClaimError([*beside, *wrong])
-    columns = {name: _encoded(name, table[name]) for name in manifest.columns}
+    columns = {name: _encoded(name, table[name]) for name in manifest.names}
     weights = np.ones(table.num_rows, dtype=np.int64)
-    if manifest.weight is not None:
+    if isinstance(manifest, RefinementManifest) and manifest.weight is not None:
         weights = _weights(columns[manifest.weight])
     return Data(columns, weights), beside
 
@@ -111,9 +119,9 @@ def _dictionary_findings(table: pa.Table) -> Iterator[Finding]:
             yield Finding("dictionary", message)
 
 
-def _column_findings(table: pa.Table, manifest: Manifest) -> Iterator[Finding]:
+def _column_findings(table: pa.Table, manifest: Claims) -> Iterator[Finding]:
     """The columns stand as the manifest says, and hold text where they hold labels."""
-    names = manifest.columns
+    names = manifest.names
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         yield Finding("columns", f"{MANIFEST} has the column {twice!r} in two roles.")
@@ -121,12 +129,11 @@ def _column_findings(table: pa.Table, manifest: Manifest) -> Iterator[Finding]:
         found = listed(table.column_names)
         yield Finding("columns", f"{PARQUET} has the columns {found}; {MANIFEST} says {listed(names)}.")
     else:
-        for name, entry in manifest.masking.items():
+        for name, holds in manifest.columns:
             found = table.schema.field(name).type
-            if not isinstance(entry, Released) and not is_text(found):
-                yield Finding("columns", f"{PARQUET}: the masked column {name!r} holds {found}, not text.")
-            if isinstance(entry, Released) and entry.type == "number" and not is_number(found):
-                yield Finding("columns", f"{PARQUET}: the column {name!r} holds {found}, not numbers.")
+            fits, noun = TYPES[holds]
+            if not fits(found):
+                yield Finding("columns", f"{PARQUET}: the column {name!r} holds {found}, not {noun}.")
 
 
 def _encoded(name: str, column: pa.ChunkedArray) -> Column:

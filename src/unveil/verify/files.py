@@ -15,12 +15,12 @@ from unveil.errors import listed
 from unveil.verify.columns import Column, encode
 from unveil.verify.data import PARQUET, Data, first_line
 from unveil.verify.findings import Finding
-from unveil.verify.manifest import MANIFEST, Manifest
+from unveil.verify.parts import MANIFEST, Claims
 
 CSV = "data.csv"
 
 
-def check_files(folder: Path, manifest: Manifest) -> Iterator[Finding]:
+def check_files(folder: Path, manifest: Claims) -> Iterator[Finding]:
     """The folder holds the listed files with the listed hashes, and nothing else."""
     if PARQUET not in manifest.files:
         yield Finding("files", f"{MANIFEST} does not list {PARQUET}.")
@@ -43,12 +43,12 @@ def check_files(folder: Path, manifest: Manifest) -> Iterator[Finding]:
             yield Finding("file-hash", message)
 
 
-def check_copy(folder: Path, manifest: Manifest, data: Data) -> Iterator[Finding]:
+def check_copy(folder: Path, manifest: Claims, data: Data) -> Iterator[Finding]:
     """The csv file, where there is one, holds the same rows in the same order as the parquet file."""
     path = folder / CSV
     if CSV not in manifest.files or not path.is_file():
         return
-    names = manifest.columns
+    names = manifest.names
     types = {name: data.columns[name].values.type for name in names}
     try:
         table = pa_csv.read_csv(

@@ -1,122 +1,25 @@
-"""The manifest as the verifier reads it: strict, and written apart from the code that makes manifests."""
+"""Reading a manifest."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
+from pydantic import ValidationError
 
 from unveil.errors import ReleaseError
 from unveil.verify.findings import BrokenClaimError, Finding
+from unveil.verify.parts import MANIFEST
+from unveil.verify.private import DiffGenManifest
+from unveil.verify.refinement import RefinementManifest
 
-MANIFEST = "manifest.json"
 SCHEMA_VERSION = 1
-LARGEST = 10**300  # a JSON whole number has no end, a float has
-METHODS = ("refinement",)
 
-Number = Annotated[int, Field(ge=-LARGEST, le=LARGEST)] | Annotated[float, Field(allow_inf_nan=False)]
-Domain = Literal["declared", "observed"]
+Manifest = RefinementManifest | DiffGenManifest
 
-
-class Part(BaseModel):
-    """A part of the manifest. A key that nobody knows may carry anything, so it is refused."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class Interval(Part):
-    """A block of numbers, `[lo, hi)`."""
-
-    label: str
-    lo: Number = Field(alias="from")
-    hi: Number = Field(alias="to")
-
-
-class Node(Part):
-    """A block of raw values under one taxonomy label."""
-
-    label: str
-    values: list[str] = Field(min_length=1)
-
-
-class Discretization(Part):
-    """The cut of a number."""
-
-    kind: Literal["discretization"]
-    domain: Domain
-    whole: bool
-    blocks: list[Interval] = Field(min_length=1)
-
-
-class Generalization(Part):
-    """The cut through a taxonomy."""
-
-    kind: Literal["generalization"]
-    domain: Domain
-    blocks: list[Node] = Field(min_length=1)
-
-
-class Suppression(Part):
-    """The values that are disclosed; all others are written as the marker."""
-
-    kind: Literal["suppression"]
-    domain: Domain
-    disclosed: list[str]
-    marker: str = Field(min_length=1)
-
-
-class Released(Part):
-    """A column that is released as it is."""
-
-    kind: Literal["released"]
-    domain: Domain
-    type: Literal["number", "category"]
-
-
-Masked = Discretization | Generalization | Suppression
-Entry = Annotated[Masked | Released, Field(discriminator="kind")]
-
-
-class Rows(Part):
-    """Rows of the input and of the data file."""
-
-    read: NonNegativeInt
-    dropped: NonNegativeInt
-    released: NonNegativeInt
-
-
-class DataFile(Part):
-    """What the manifest says of a data file."""
-
-    sha256: str = Field(pattern=r"\A[0-9a-f]{64}\z")
-
-
-class Manifest(Part):
-    """All claims of a release."""
-
-    schema_version: int
-    unveil_version: str = Field(min_length=1)
-    method: str
-    guarantee: str = Field(min_length=1)
-    class_: str = Field(alias="class")
-    weight: str | None
-    requirements: list[dict[str, Any]] = Field(min_length=1)
-    masking: dict[str, Entry]
-    rows: Rows
-    records: NonNegativeInt
-    files: dict[Literal["data.parquet", "data.csv"], DataFile]
-
-    @property
-    def columns(self) -> list[str]:
-        """The columns of the data files, in order."""
-        return [*self.masking, self.class_, *([] if self.weight is None else [self.weight])]
-
-    @property
-    def masked(self) -> dict[str, Masked]:
-        """The entries of the columns that hold blocks."""
-        return {name: entry for name, entry in self.masking.items() if not isinstance(entry, Released)}
+METHODS: dict[str, type[Manifest]] = {"refinement": RefinementManifest, "diffgen": DiffGenManifest}
+"""The claims of each method."""
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -133,11 +36,12 @@ def read_manifest(folder: Path) -> Manifest:
         raise ReleaseError(
             f"{folder / MANIFEST}: schema_version is {version!r}; this version of unveil reads {SCHEMA_VERSION}."
         )
-    if method not in METHODS:
+    model = METHODS.get(method) if isinstance(method, str) else None
+    if model is None:
         known = ", ".join(repr(name) for name in METHODS)
         raise ReleaseError(f"{folder / MANIFEST}: method is {method!r}; this version of unveil verifies {known}.")
     try:
-        return Manifest.model_validate(content)
+        return model.model_validate(content)
     except ValidationError as error:
         raise BrokenClaimError(_shape_findings(error)) from error
 

@@ -13,13 +13,15 @@ from unveil.verify.data import PARQUET, Data
 from unveil.verify.diversity import distinct_findings, entropy_findings
 from unveil.verify.findings import BrokenClaimError, Finding, records_text
 from unveil.verify.holdings import Holdings, count_holdings
-from unveil.verify.manifest import MANIFEST, Manifest, Released, describe_errors
+from unveil.verify.manifest import describe_errors
+from unveil.verify.parts import MANIFEST, Released
+from unveil.verify.refinement import RefinementManifest
 from unveil.verify.roles import Role, masked_columns, sensitive_column
 from unveil.verify.shares import share_findings
 from unveil.verify.statements import AlphaKAnonymity, Confidence, KAnonymity, LDiversity, Stated, TCloseness
 
 
-def check_requirements(manifest: Manifest, data: Data) -> Iterator[Finding]:
+def check_requirements(manifest: RefinementManifest, data: Data) -> Iterator[Finding]:
     """Recounts every requirement that the manifest states."""
     for number, stated in enumerate(manifest.requirements, start=1):
         kind = stated.get("kind")
@@ -37,14 +39,14 @@ def check_requirements(manifest: Manifest, data: Data) -> Iterator[Finding]:
             yield from broken.findings
 
 
-def k_anonymity(place: str, stated: Stated, manifest: Manifest, data: Data) -> Iterator[Finding]:
+def k_anonymity(place: str, stated: Stated, manifest: RefinementManifest, data: Data) -> Iterator[Finding]:
     """Every combination of values of the quasi-identifier is shared by at least k records."""
     requirement = KAnonymity.model_validate(stated)
     columns = masked_columns(place, "quasi-identifier", requirement.quasi_identifier, manifest, data)
     yield from _size_findings(place, requirement.k, group(columns, data.weights))
 
 
-def confidence(place: str, stated: Stated, manifest: Manifest, data: Data) -> Iterator[Finding]:
+def confidence(place: str, stated: Stated, manifest: RefinementManifest, data: Data) -> Iterator[Finding]:
     """No inference from the channel to one of the values has a confidence above the limit."""
     requirement = Confidence.model_validate(stated)
     _check_category(place, requirement.sensitive, manifest)
@@ -52,7 +54,7 @@ def confidence(place: str, stated: Stated, manifest: Manifest, data: Data) -> It
     yield from share_findings("confidence", place, requirement.values, requirement.limit, holdings)
 
 
-def l_diversity(place: str, stated: Stated, manifest: Manifest, data: Data) -> Iterator[Finding]:
+def l_diversity(place: str, stated: Stated, manifest: RefinementManifest, data: Data) -> Iterator[Finding]:
     """Every group holds l sensitive values, counted or by their entropy."""
     requirement = LDiversity.model_validate(stated)
     names = requirement.quasi_identifier
@@ -61,7 +63,7 @@ def l_diversity(place: str, stated: Stated, manifest: Manifest, data: Data) -> I
     yield from findings(place, requirement.l, holdings)
 
 
-def t_closeness(place: str, stated: Stated, manifest: Manifest, data: Data) -> Iterator[Finding]:
+def t_closeness(place: str, stated: Stated, manifest: RefinementManifest, data: Data) -> Iterator[Finding]:
     """No group is farther than t from the whole release."""
     requirement = TCloseness.model_validate(stated)
     names = requirement.quasi_identifier
@@ -79,7 +81,7 @@ def t_closeness(place: str, stated: Stated, manifest: Manifest, data: Data) -> I
     yield from distance_findings(place, requirement.t, distances, holdings)
 
 
-def alpha_k_anonymity(place: str, stated: Stated, manifest: Manifest, data: Data) -> Iterator[Finding]:
+def alpha_k_anonymity(place: str, stated: Stated, manifest: RefinementManifest, data: Data) -> Iterator[Finding]:
     """Every group has at least k records, and at most a share alpha of them hold any one of the values."""
     requirement = AlphaKAnonymity.model_validate(stated)
     _check_category(place, requirement.sensitive, manifest)
@@ -101,12 +103,14 @@ def _size_findings(place: str, least: int, groups: Groups) -> Iterator[Finding]:
         )
 
 
-def _holdings(place: str, role: Role, names: list[str], sensitive: str, manifest: Manifest, data: Data) -> Holdings:
+def _holdings(
+    place: str, role: Role, names: list[str], sensitive: str, manifest: RefinementManifest, data: Data
+) -> Holdings:
     column = sensitive_column(place, sensitive, role, names, manifest, data)
     return count_holdings(masked_columns(place, role, names, manifest, data), column, data.weights)
 
 
-def _check_category(place: str, sensitive: str, manifest: Manifest) -> None:
+def _check_category(place: str, sensitive: str, manifest: RefinementManifest) -> None:
     """The values are named by their texts, and a number has more than one: a limit on 40 is not one on 40.0."""
     entry = manifest.masking.get(sensitive)
     if isinstance(entry, Released) and entry.type == "number":
@@ -114,7 +118,7 @@ def _check_category(place: str, sensitive: str, manifest: Manifest) -> None:
         raise BrokenClaimError([Finding("sensitive", message)])
 
 
-RECOUNTS: dict[str, Callable[[str, Stated, Manifest, Data], Iterator[Finding]]] = {
+RECOUNTS: dict[str, Callable[[str, Stated, RefinementManifest, Data], Iterator[Finding]]] = {
     "k-anonymity": k_anonymity,
     "confidence": confidence,
     "l-diversity": l_diversity,

@@ -9,12 +9,15 @@ from unveil.errors import rows_text
 from unveil.verify.columns import Column, missing
 from unveil.verify.data import PARQUET, Data
 from unveil.verify.findings import BrokenClaimError, Finding
-from unveil.verify.manifest import MANIFEST, Manifest, Released
+from unveil.verify.parts import MANIFEST, Released
+from unveil.verify.refinement import RefinementManifest
 
 Role = Literal["quasi-identifier", "channel"]
 
 
-def masked_columns(place: str, role: Role, names: Sequence[str], manifest: Manifest, data: Data) -> list[Column]:
+def masked_columns(
+    place: str, role: Role, names: Sequence[str], manifest: RefinementManifest, data: Data
+) -> list[Column]:
     """The columns that a requirement groups by.
 
     Raises:
@@ -26,7 +29,9 @@ def masked_columns(place: str, role: Role, names: Sequence[str], manifest: Manif
     return [data.columns[name] for name in names]
 
 
-def sensitive_column(place: str, name: str, role: Role, names: Sequence[str], manifest: Manifest, data: Data) -> Column:
+def sensitive_column(
+    place: str, name: str, role: Role, names: Sequence[str], manifest: RefinementManifest, data: Data
+) -> Column:
     """The sensitive column of a requirement.
 
     It is inside no other channel or quasi-identifier either: those are masked, and this one is not.
@@ -54,7 +59,7 @@ def sensitive_column(place: str, name: str, role: Role, names: Sequence[str], ma
     return column
 
 
-def _unmasked(names: Sequence[str], manifest: Manifest) -> Iterator[str]:
+def _unmasked(names: Sequence[str], manifest: RefinementManifest) -> Iterator[str]:
     """The class is released as it is, whatever else it is called."""
     for index, name in enumerate(names):
         if name in names[:index]:

@@ -7,22 +7,44 @@ from collections.abc import Iterator
 import numpy as np
 
 from unveil.errors import rows_text
-from unveil.verify.columns import group, missing
+from unveil.verify.columns import Groups, group, missing
 from unveil.verify.data import PARQUET, Data
 from unveil.verify.findings import Finding
-from unveil.verify.manifest import MANIFEST, Manifest
+from unveil.verify.parts import MANIFEST, Claims
+from unveil.verify.refinement import RefinementManifest
 
 
-def check_rows(manifest: Manifest, data: Data) -> Iterator[Finding]:
-    """All claims about rows that are not about privacy."""
+def check_rows(manifest: RefinementManifest, data: Data) -> Iterator[Finding]:
+    """All claims about the rows of a refinement that are not about privacy."""
     yield from _count_findings(manifest, data)
+    yield from check_order(manifest, data)
+    if manifest.weight is not None:
+        columns = [column for name, column in data.columns.items() if name != manifest.weight]
+        yield from twice_findings(group(columns, np.ones(data.rows, dtype=np.int64)))
+
+
+def check_order(manifest: Claims, data: Data) -> Iterator[Finding]:
+    """The rows of any release: none lacks a label or its class, and they are sorted."""
     yield from _missing_findings(manifest, data)
     yield from _order_findings(data)
-    if manifest.weight is not None:
-        yield from _twice_findings(manifest, data)
 
 
-def _count_findings(manifest: Manifest, data: Data) -> Iterator[Finding]:
+def twice_findings(groups: Groups) -> Iterator[Finding]:
+    """Where a column says how many records a row stands for, no two rows are equal.
+
+    Args:
+        groups: The groups of equal rows, each with the number of its rows.
+    """
+    if (groups.sizes > 1).any():
+        worst = int(np.argmax(groups.sizes))
+        yield Finding(
+            "equal-rows",
+            f"{PARQUET}: {groups.text(worst)} stands in {rows_text(int(groups.sizes[worst]))}, "
+            "but equal rows are one row with one count.",
+        )
+
+
+def _count_findings(manifest: RefinementManifest, data: Data) -> Iterator[Finding]:
     rows, records = manifest.rows, int(data.weights.sum())
     if data.rows == 0:
         yield Finding("rows", f"{PARQUET} holds no rows.")
@@ -40,7 +62,7 @@ def _count_findings(manifest: Manifest, data: Data) -> Iterator[Finding]:
         )
 
 
-def _missing_findings(manifest: Manifest, data: Data) -> Iterator[Finding]:
+def _missing_findings(manifest: Claims, data: Data) -> Iterator[Finding]:
     for name in [*manifest.masked, manifest.class_]:
         column = data.columns[name]
         count = int(missing(column.values)[column.codes].sum())
@@ -66,15 +88,3 @@ def _order_findings(data: Data) -> Iterator[Finding]:
             )
             return
         undecided &= after == before
-
-
-def _twice_findings(manifest: Manifest, data: Data) -> Iterator[Finding]:
-    columns = [column for name, column in data.columns.items() if name != manifest.weight]
-    groups = group(columns, np.ones(data.rows, dtype=np.int64))
-    if (groups.sizes > 1).any():
-        worst = int(np.argmax(groups.sizes))
-        yield Finding(
-            "equal-rows",
-            f"{PARQUET}: {groups.text(worst)} stands in {rows_text(int(groups.sizes[worst]))}, "
-            "but a release with weights has one row for equal ones.",
-        )

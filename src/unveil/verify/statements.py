@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from unveil.verify.manifest import Part
+from unveil.verify.parts import Part
 
 Stated = dict[str, Any]
 Texts = Annotated[list[str], Field(min_length=1)]

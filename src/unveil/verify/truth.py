@@ -12,21 +12,14 @@ from unveil.errors import rows_text
 from unveil.verify.columns import Column, Groups, group, missing
 from unveil.verify.data import Data
 from unveil.verify.findings import Finding, records_text
-from unveil.verify.manifest import (
-    MANIFEST,
-    Discretization,
-    Entry,
-    Generalization,
-    Manifest,
-    Released,
-    Suppression,
-)
+from unveil.verify.parts import MANIFEST, Discretization, Entry, Generalization, Released, Suppression
 from unveil.verify.raw import Raw, number, plain, text
+from unveil.verify.refinement import RefinementManifest
 
 Key = str | int | float | None
 
 
-def check_truth(manifest: Manifest, data: Data, raw: Raw) -> Iterator[Finding]:
+def check_truth(manifest: RefinementManifest, data: Data, raw: Raw) -> Iterator[Finding]:
     """The masked raw rows and the released rows are the same multiset, over all released columns."""
     yield from _count_findings(manifest, raw)
     names = [*manifest.masking, manifest.class_]
@@ -83,7 +76,7 @@ def _interval_labels(entry: Discretization, values: Sequence[Any]) -> list[Key]:
     return [entry.blocks[place].label if held else None for place, held in zip(places, inside, strict=True)]
 
 
-def _count_findings(manifest: Manifest, raw: Raw) -> Iterator[Finding]:
+def _count_findings(manifest: RefinementManifest, raw: Raw) -> Iterator[Finding]:
     claims = {"read": (manifest.rows.read, raw.read), "dropped": (manifest.rows.dropped, raw.dropped)}
     for name, (claimed, counted) in claims.items():
         if claimed != counted:

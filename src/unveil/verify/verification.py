@@ -1,20 +1,27 @@
-"""The two verifications: of a release by its files alone, and of its truth against the raw table."""
+"""The two verifications: of a release by its files alone, and against the raw table and the spec it was made from."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from unveil.schema import Spec
 from unveil.verify.agreement import check_agreement
 from unveil.verify.asked import check_asked
-from unveil.verify.cuts import check_cuts, check_labels
-from unveil.verify.data import read_data
+from unveil.verify.cuts import check_cuts, check_disclosed, check_labels, released_labels
+from unveil.verify.data import Data, read_data
 from unveil.verify.files import check_copy, check_files
 from unveil.verify.findings import BrokenClaimError, Finding
-from unveil.verify.manifest import read_manifest
+from unveil.verify.manifest import Manifest, read_manifest
+from unveil.verify.parts import MANIFEST
+from unveil.verify.private import DiffGenManifest
+from unveil.verify.private.cells import check_cells
+from unveil.verify.private.ledger import check_ledger
+from unveil.verify.private.plan import check_plan
+from unveil.verify.private.promise import check_promise
 from unveil.verify.raw import read_raw
 from unveil.verify.requirements import check_requirements
-from unveil.verify.rows import check_rows
+from unveil.verify.rows import check_order, check_rows
 from unveil.verify.truth import check_truth
 
 
@@ -36,21 +43,35 @@ def verify_release(folder: Path) -> list[Finding]:
         manifest = read_manifest(folder)
         findings += check_files(folder, manifest)
         findings += check_cuts(manifest)
+        if isinstance(manifest, DiffGenManifest):
+            findings += check_promise(manifest)
+            findings += check_ledger(manifest)
         data, beside = read_data(folder, manifest)
         findings += beside
         findings += check_copy(folder, manifest, data)
-        findings += check_rows(manifest, data)
-        findings += check_labels(manifest, data)
-        findings += check_requirements(manifest, data)
+        findings += _row_findings(manifest, data)
     except BrokenClaimError as broken:
         findings += broken.findings
     return findings
 
 
+def _row_findings(manifest: Manifest, data: Data) -> Iterator[Finding]:
+    if isinstance(manifest, DiffGenManifest):
+        yield from check_order(manifest, data)
+        yield from check_labels(manifest.labels, data)
+        yield from check_cells(manifest, data)
+    else:
+        yield from check_rows(manifest, data)
+        yield from check_labels(released_labels(manifest), data)
+        yield from check_disclosed(manifest, data)
+        yield from check_requirements(manifest, data)
+
+
 def verify_against_raw(folder: Path, spec: Spec) -> list[Finding]:
     """Checks the truth of a release against the raw table and the spec it was made from.
 
-    It stands beside `verify_release`, whose findings it does not repeat.
+    It stands beside `verify_release`, whose findings it does not repeat. The counts of a differentially private
+    release are noisy, so there the spec alone is compared, and neither the counts nor the raw table are read.
 
     Args:
         folder: The release folder.
@@ -66,7 +87,12 @@ def verify_against_raw(folder: Path, spec: Spec) -> list[Finding]:
     findings: list[Finding] = []
     try:
         manifest = read_manifest(folder)
+        if isinstance(manifest, DiffGenManifest) != (spec.plan is not None):
+            method = "refinement" if spec.plan is None else "diffgen"
+            return [Finding("spec-method", f"{MANIFEST} has the method {manifest.method!r}, but the spec {method!r}.")]
         findings += check_agreement(manifest, spec)
+        if isinstance(manifest, DiffGenManifest):
+            return [*findings, *check_plan(manifest, spec)]
         data, _ = read_data(folder, manifest)
     except BrokenClaimError as broken:
         reason = broken.findings[0].message

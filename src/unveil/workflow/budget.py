@@ -6,7 +6,6 @@ is entered before anything is drawn, so that a crash can only make the ledger to
 
 from __future__ import annotations
 
-import fcntl
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +16,11 @@ from typing import Any
 from unveil.errors import BudgetError
 from unveil.release import replace_text
 from unveil.schema import Spec
+
+try:
+    import fcntl
+except ImportError:  # where files cannot be locked, releases must be made one after the other
+    fcntl = None  # type: ignore[assignment]
 
 LEDGER = "unveil-ledger.json"
 
@@ -64,6 +68,11 @@ def spent_on(entries: list[dict[str, Any]], source: str) -> Fraction:
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """Only one release at a time reads and writes the ledger of a folder."""
-    with (folder / f".{LEDGER}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    try:
+        lock = (folder / f".{LEDGER}.lock").open("w")
+    except OSError as error:
+        raise BudgetError(f"{folder / LEDGER}: the ledger cannot be written: {error.strerror}.") from error
+    with lock:
+        if fcntl is not None:
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -30,7 +30,9 @@ class Fit:
     @property
     def as_is(self) -> tuple[str, ...]:
         """Attributes that no requirement holds and that would be released as they are."""
-        described = [item.name for item in self.spec.released if item.name not in self.spec.masked]
+        sensitive = {requirement.sensitive for requirement in self.requirements}
+        free = [item.name for item in self.spec.released if item.name not in self.spec.masked]
+        described = [name for name in free if name not in sensitive]
         return (*described, *self.table.others.column_names)
 
     @property

@@ -1,0 +1,94 @@
+"""What a table seems to be: guesses for a first spec, each with its reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from unveil.schema import parse_number
+from unveil.tables.columns import RawColumn, raw_column
+from unveil.tables.sources import read_table
+
+MARKS = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "none", "-", ".", "missing", "unknown")
+"""Texts that often mean that a value is missing."""
+IDENTIFIER_NAMES = re.compile(r"(^|[_\W])(id|ids|uuid|name|ssn|e-?mail|phone|address|account|passport)($|[_\W])", re.I)
+CLASS_NAMES = re.compile(r"^(class|target|label|outcome|y|income|diagnosis|result|churn|default)$", re.I)
+FEW = 20
+"""A number with at most so many different values may as well be a category."""
+MOST_LABELS = 20
+"""A class with more labels than this is no class."""
+
+Role = Literal["identifier", "class", "number", "category"]
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What a column seems to be, and why."""
+
+    name: str
+    role: Role
+    reason: str
+    whole: bool = False
+    distinct: int = 0
+    bounds: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class TableGuess:
+    """What a table seems to be."""
+
+    columns: tuple[Guess, ...]
+    marks: tuple[str, ...]
+    rows: int
+
+    @property
+    def class_(self) -> str:
+        """The column that seems to be the class."""
+        return next(guess.name for guess in self.columns if guess.role == "class")
+
+
+def guess_table(source: object) -> tuple[TableGuess, str]:
+    """Looks at a table; gives the guess and what messages call the table."""
+    table, origin = read_table(source)
+    columns = [raw_column(name, table[name], (), origin) for name in table.column_names]
+    marks = tuple(mark for mark in MARKS if any(mark in column.distinct for column in columns))
+    kept = [raw_column(name, table[name], marks, origin) for name in table.column_names]
+    class_ = _class_of(kept)
+    guesses = tuple(_guess(column, column is class_, table.num_rows) for column in kept)
+    return TableGuess(guesses, marks, table.num_rows), origin
+
+
+def _class_of(columns: Sequence[RawColumn]) -> RawColumn:
+    """By name, or else the last column with a few labels, or else the last column."""
+    few = [column for column in columns if 2 <= len(column.distinct) <= MOST_LABELS]
+    named = [column for column in few if CLASS_NAMES.match(column.name)]
+    return (named or few or list(columns))[-1]
+
+
+def _guess(column: RawColumn, is_class: bool, rows: int) -> Guess:
+    distinct = len(column.distinct)
+    if is_class:
+        return Guess(column.name, "class", f"{distinct} labels", distinct=distinct)
+    if IDENTIFIER_NAMES.search(column.name):
+        return Guess(column.name, "identifier", "by its name", distinct=distinct)
+    numbers = [parse_number(value) for value in column.distinct]
+    if distinct and all(number is not None and np.isfinite(number) for number in numbers):
+        return _number(column, np.array(numbers, dtype=np.float64), rows)
+    if distinct > 0.9 * rows and distinct > FEW:
+        return Guess(column.name, "identifier", f"{distinct:,} different values in {rows:,} rows", distinct=distinct)
+    return Guess(column.name, "category", f"{distinct:,} different values", distinct=distinct)
+
+
+def _number(column: RawColumn, numbers: np.ndarray[tuple[int], np.dtype[np.float64]], rows: int) -> Guess:
+    distinct = len(column.distinct)
+    whole = bool((numbers == np.floor(numbers)).all())
+    if whole and distinct == rows and distinct > FEW:
+        return Guess(column.name, "identifier", "whole numbers, all different", distinct=distinct)
+    if distinct <= 2:
+        return Guess(column.name, "category", f"{distinct} different values", distinct=distinct)
+    bounds = float(numbers.min()), float(numbers.max())
+    return Guess(column.name, "number", f"{distinct:,} different numbers", whole, distinct, bounds)

@@ -1,0 +1,89 @@
+"""What a differentially private manifest says of itself: its guarantee, its domains and its cuts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+from math import prod
+
+from unveil.errors import listed
+from unveil.verify.findings import Finding
+from unveil.verify.parts import MANIFEST, Generalization, Masked, Suppression
+from unveil.verify.private.claims import DiffGenManifest, exact_text
+
+NUMBER = r"[0-9]{1,400}(?:\.[0-9]{1,400})?(?:e[+-]?[0-9]{1,3})?(?:/[1-9][0-9]{0,400})?"
+EPSILON = re.compile(rf"ε = ({NUMBER})")
+FACTOR = re.compile(rf"exp\(({NUMBER})\)")
+
+
+def check_promise(manifest: DiffGenManifest) -> Iterator[Finding]:
+    """All claims that the manifest alone decides, but for the ledger."""
+    yield from _guarantee_findings(manifest)
+    yield from _domain_findings(manifest)
+    yield from _class_findings(manifest)
+    yield from _step_findings(manifest)
+    if manifest.cells != (cells := cell_total(manifest)):
+        claimed, counted = exact_text(manifest.cells), exact_text(cells)
+        yield Finding("cells", f"{MANIFEST} says that cells is {claimed}, but its cuts and classes make {counted}.")
+
+
+def cell_total(manifest: DiffGenManifest) -> int:
+    """How many cells there are: one for each block of every attribute, and each class."""
+    return prod(len(labels) for labels in manifest.labels.values())
+
+
+def _guarantee_findings(manifest: DiffGenManifest) -> Iterator[Finding]:
+    """A reader of the sentence learns the ε that the release keeps, or that it keeps none."""
+    sentence, epsilon = manifest.guarantee, manifest.epsilon
+    if not manifest.private:
+        if "differentially private" in sentence.casefold():
+            yield Finding("guarantee", f"{MANIFEST} says that it is not private, but its guarantee is {sentence!r}.")
+        return
+    named = EPSILON.findall(sentence)
+    if not named:
+        yield Finding("guarantee", f"{MANIFEST}: the guarantee does not name its ε: {sentence!r}.")
+    for number in dict.fromkeys([*named, *FACTOR.findall(sentence)]):
+        if _fraction(number) != epsilon:
+            message = f"the guarantee speaks of {number}, but ε is {exact_text(epsilon)}"
+            yield Finding("guarantee", f"{MANIFEST}: {message}.")
+
+
+def _fraction(text: str) -> Fraction:
+    top, _, bottom = text.partition("/")
+    return Fraction(top) / int(bottom or 1)
+
+
+def _domain_findings(manifest: DiffGenManifest) -> Iterator[Finding]:
+    for name, entry in manifest.masking.items():
+        if entry.domain != "declared":
+            message = f"the domain of {name!r} is {entry.domain}: it was read off the data, which no charge covers"
+            yield Finding("domain", f"{MANIFEST}: {message}.")
+
+
+def _class_findings(manifest: DiffGenManifest) -> Iterator[Finding]:
+    classes = manifest.classes
+    if len(set(classes)) < len(classes):
+        twice = [label for index, label in enumerate(classes) if label in classes[:index]]
+        yield Finding("classes", f"{MANIFEST}: the class label {listed(twice)} stands twice.")
+    if len(classes) < 2:
+        yield Finding("classes", f"{MANIFEST} has {len(classes)} class labels, but a class has at least 2.")
+
+
+def _step_findings(manifest: DiffGenManifest) -> Iterator[Finding]:
+    """The cuts take as many specializations as there were. How many a taxonomy took only the taxonomy tells."""
+    entries = list(manifest.masking.values())
+    least = sum(_least_steps(entry) for entry in entries)
+    open_ended = any(isinstance(entry, Generalization) for entry in entries)
+    if manifest.specializations < least or (manifest.specializations > least and not open_ended):
+        yield Finding(
+            "specializations",
+            f"{MANIFEST} says that there were {manifest.specializations} specializations, "
+            f"but its cuts take {'at least ' if open_ended else ''}{least}.",
+        )
+
+
+def _least_steps(entry: Masked) -> int:
+    if isinstance(entry, Suppression):
+        return 1 if entry.disclosed else 0
+    return min(len(entry.blocks) - 1, 1) if isinstance(entry, Generalization) else len(entry.blocks) - 1

@@ -1,0 +1,192 @@
+"""A differentially private release beside the owner's spec. There is no raw table: none is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unveil.schema import load_spec
+from unveil.verify import Finding, verify_against_raw
+from verify.private_releases import (
+    SPEC,
+    Manifest,
+    PrivateDraft,
+    above_threshold,
+    discretization,
+    each,
+    found,
+    private_draft,
+    write_spec,
+)
+from verify.releases import draft, write_raw
+
+Edit = Callable[[Manifest], Any]
+
+
+def against_spec(folder: Path, planted: PrivateDraft, spec: str = SPEC) -> list[Finding]:
+    return verify_against_raw(planted.write(folder / "release"), load_spec(write_spec(folder, spec)))
+
+
+def edited(folder: Path, edit: Edit, spec: str = SPEC) -> list[Finding]:
+    planted = private_draft()
+    edit(planted.manifest)
+    return against_spec(folder, planted, spec)
+
+
+def test_a_release_that_keeps_to_the_spec(tmp_path: Path) -> None:
+    assert against_spec(tmp_path, private_draft()) == []
+    assert not (tmp_path / "nowhere.csv").exists()
+
+
+def _publish(line: str) -> str:
+    return SPEC + line + "\n"
+
+
+SPECS = {
+    "specializations": (SPEC.replace("specializations = 6", "specializations = 5"), "specializations 6"),
+    "utility": (_publish('utility = "infogain"'), "utility 'max'"),
+    "choice": (_publish('choice = "exponential"'), "choice 'permute-and-flip'"),
+    "budget": (_publish('choice = "exponential"\nbudget = "paper"'), "budget 'full'"),
+    "threshold": (_publish("threshold = 2"), "threshold None"),
+}
+
+
+@each(SPECS)
+def test_another_plan_is_found(tmp_path: Path, case: tuple[str, str]) -> None:
+    spec, words = case
+    found([*against_spec(tmp_path, private_draft(), spec)], "spec-plan", f"has the {words}, but the spec has")
+
+
+def test_the_threshold_of_the_spec_must_be_kept(tmp_path: Path) -> None:
+    planted = private_draft()
+    above_threshold(planted)
+    assert against_spec(tmp_path, planted, _publish("threshold = 3")) == []
+
+
+@pytest.mark.parametrize("epsilon", ["2", "0.999999", "1.000001"])
+def test_another_epsilon_is_found(tmp_path: Path, epsilon: str) -> None:
+    spec = SPEC.replace("epsilon = 1", f"epsilon = {epsilon}")
+    found(against_spec(tmp_path, private_draft(), spec), "spec-requirement", "has ε = 1, but the spec has")
+
+
+@pytest.mark.parametrize("labels", ['["low", "high", "top"]', '["low", "top"]'])
+def test_other_class_labels_are_found(tmp_path: Path, labels: str) -> None:
+    spec = SPEC.replace('["low", "high"]', labels)
+    found(against_spec(tmp_path, private_draft(), spec), "spec-classes", "'low', 'high'")
+
+
+def _split(name: str, *intervals: tuple[float, float]) -> Edit:
+    return lambda content: content["masking"][name].update(blocks=discretization(*intervals)["blocks"])
+
+
+DOMAINS: dict[str, tuple[Edit, str]] = {
+    "range": (_split("age", (17, 30), (30, 37), (37, 100)), "intervals from 17 to 100"),
+    "observed end": (_split("age", (17, 30), (30, 37), (37, 90)), "intervals from 17 to 90"),
+    "off the grid": (_split("height", (1.5, 1.65), (1.65, 2)), "'height' is split at 1.65"),
+    "nearly on the grid": (_split("height", (1.5, 1.7000000001), (1.7000000001, 2)), "is split at 1.7000000001"),
+    "half a year": (_split("age", (17, 30), (30, 36.5), (36.5, 91)), "'age' is split at 36.5"),
+    "at the lowest value": (_split("age", (17, 17), (17, 30), (30, 91)), "'age' is split at 17"),
+    "at the end": (_split("age", (17, 30), (30, 91), (91, 91)), "'age' is split at 91"),
+    "taxonomy": (
+        lambda content: content["masking"]["education"]["blocks"][1].update(label="Primary"),
+        "'Primary', which is not in its taxonomy",
+    ),
+    "leaves": (
+        lambda content: content["masking"]["education"]["blocks"][0].update(values=["Masters"]),
+        "but its leaves are 'Bachelors', 'Masters'",
+    ),
+    "some values": (
+        lambda content: content["masking"]["sex"].update(disclosed=["F"]),
+        "not all of its declared values",
+    ),
+    "values in another order": (
+        lambda content: content["masking"]["sex"].update(disclosed=["M", "F"]),
+        "not all of its declared values in their order",
+    ),
+    "undeclared values": (
+        lambda content: content["masking"]["sex"].update(disclosed=["F", "X"]),
+        "discloses 'X', which is not among its declared values",
+    ),
+    "observed": (lambda content: content["masking"]["job"].update(domain="observed"), "by the spec it is declared"),
+}
+
+
+@each(DOMAINS)
+def test_a_domain_that_is_not_the_specs_is_found(tmp_path: Path, case: tuple[Edit, str]) -> None:
+    edit, words = case
+    findings = [finding for finding in edited(tmp_path, edit) if finding.claim != "specializations"]
+    found(findings, "spec-domain", words)
+
+
+@pytest.mark.parametrize("split", [1.6, 1.7, 1.8, 1.9])
+def test_splits_on_the_grid_are_fine_however_floats_round(tmp_path: Path, split: float) -> None:
+    assert edited(tmp_path, _split("height", (1.5, split), (split, 2))) == []
+
+
+def test_an_identifier_is_found(tmp_path: Path) -> None:
+    def edit(content: Manifest) -> None:
+        content["masking"]["name"] = content["masking"].pop("job")
+
+    findings = edited(tmp_path, edit)
+    assert {finding.claim for finding in findings} == {"identifier", "spec-columns"}
+
+
+def test_another_class_is_found(tmp_path: Path) -> None:
+    def edit(content: Manifest) -> None:
+        content["class"] = "wealth"
+
+    found(edited(tmp_path, edit), "spec-columns", "has the class 'wealth', but the spec has 'income'")
+
+
+def test_an_attribute_left_out_is_found(tmp_path: Path) -> None:
+    planted = private_draft()
+    del planted.manifest["masking"]["job"]
+    planted.rows = [(*row[:4], *row[5:]) for row in planted.rows]
+    found(against_spec(tmp_path, planted), "spec-columns", "the spec says")
+
+
+def test_a_column_that_the_spec_does_not_describe_is_found(tmp_path: Path) -> None:
+    def edit(content: Manifest) -> None:
+        content["masking"]["zip"] = {**content["masking"]["job"]}
+
+    planted = private_draft()
+    edit(planted.manifest)
+    planted.rows = [(*row[:5], "⊥", *row[5:]) for row in planted.rows]
+    findings = against_spec(tmp_path, planted)
+    assert {finding.claim for finding in findings} == {"spec-columns", "spec-domain"}
+
+
+def test_cuts_that_take_another_number_of_specializations_are_found(tmp_path: Path) -> None:
+    """Both the top and School were specialized; a cut of University and School takes one less."""
+
+    def edit(content: Manifest) -> None:
+        content["masking"]["education"]["blocks"][1:] = [{"label": "School", "values": ["9th", "10th"]}]
+
+    found(edited(tmp_path, edit), "specializations", "by the taxonomies of the spec its cuts take 5")
+
+
+def test_a_masking_of_another_kind_is_found(tmp_path: Path) -> None:
+    def edit(content: Manifest) -> None:
+        content["masking"]["sex"] = {**content["masking"]["education"]}
+
+    findings = edited(tmp_path, edit)
+    assert {finding.claim for finding in findings} == {"spec-domain"}
+
+
+def test_a_private_release_beside_a_spec_for_refinement_is_found(tmp_path: Path) -> None:
+    folder = private_draft().write(tmp_path / "release")
+    [finding] = verify_against_raw(folder, load_spec(write_raw(tmp_path)))
+    assert finding == Finding("spec-method", "manifest.json has the method 'diffgen', but the spec 'refinement'.")
+
+
+def test_a_refinement_beside_a_private_spec_is_found(tmp_path: Path) -> None:
+    folder = draft().write(tmp_path / "release")
+    [finding] = verify_against_raw(folder, load_spec(write_spec(tmp_path)))
+    assert finding == Finding("spec-method", "manifest.json has the method 'refinement', but the spec 'diffgen'.")
+
+
+def test_a_manifest_of_a_wrong_shape_cannot_be_compared(tmp_path: Path) -> None:
+    found(edited(tmp_path, lambda content: content.update(rows=3)), "truth", "cannot be compared")
