@@ -21,6 +21,7 @@ from time import perf_counter
 from places import CACHE
 
 REPEATS = 3
+ATTEMPTS = 3
 UNVEIL = Path(sys.executable).parent / "unveil"
 
 
@@ -37,10 +38,14 @@ class Stages:
 
 @dataclass(frozen=True)
 class Command:
-    """A command from start to exit: seconds, and the largest resident set in bytes."""
+    """A command from start to exit: seconds, and the largest resident set in bytes.
+
+    A signal ended `died` attempts before it; they are told and not timed.
+    """
 
     seconds: float
     peak: int
+    died: int = 0
 
 
 def stages(spec: Path, warm_up: Path) -> Stages:
@@ -51,25 +56,33 @@ def stages(spec: Path, warm_up: Path) -> Stages:
     return Stages(**json.loads(text))
 
 
-def publish_command(spec: Path) -> Command:
-    """`unveil publish SPEC --to DIR`, csv to release."""
-    with tempfile.TemporaryDirectory(dir=CACHE) as folder:
-        return run_command([str(UNVEIL), "publish", str(spec), "--to", f"{folder}/release"])
+def publish_command(spec: Path, new: bool = False) -> Command:
+    """`unveil publish SPEC --to DIR`, csv to release; in a new installation no kernel is compiled yet."""
+    for died in range(ATTEMPTS):
+        with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+            release = Path(folder) / "release"
+            kernels = {"NUMBA_CACHE_DIR": f"{folder}/kernels"} if new else {}
+            arguments = [str(UNVEIL), "publish", str(spec), "--to", str(release)]
+            code, seconds, peak = _run(arguments, {**os.environ, **kernels})
+            if code == 0:
+                return Command(seconds, peak, died)
+            if code > 0:
+                raise subprocess.CalledProcessError(code, arguments)
+            print(f"{spec.name}: ended by signal {-code}; release there: {release.exists()}", file=sys.stderr)
+    raise RuntimeError(f"{spec.name}: a signal ended all {ATTEMPTS} attempts to publish it")
 
 
-def run_command(arguments: list[str]) -> Command:
-    """Runs a command and waits for it."""
+def _run(arguments: list[str], environment: dict[str, str]) -> tuple[int, float, int]:
+    """Exit code, seconds and peak."""
     before = perf_counter()
-    process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, env=environment)
     _, status, usage = os.wait4(process.pid, 0)
     seconds = perf_counter() - before
     process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, arguments)
     # A child starts with its parent's peak on Linux, so the figure is the child's own only if it is the larger one.
     if usage.ru_maxrss <= resource.getrusage(resource.RUSAGE_SELF).ru_maxrss:
         raise RuntimeError("the benchmark itself has used more memory than what it measures")
-    return Command(seconds, usage.ru_maxrss * 1024)
+    return process.returncode, seconds, usage.ru_maxrss * 1024
 
 
 def _measure(spec_file: Path) -> Stages:

@@ -1,0 +1,77 @@
+"""`docs/benchmarks.md`, written from the figures of a run."""
+
+from __future__ import annotations
+
+from report import HEADER, beside_others, deaths, linearity, table_rows
+from results import Results
+
+PAGE_TEXT = """# Speed and memory
+
+Written by `python bench/run.py --full --write-docs`, which is `make bench` with two options; do not edit.
+
+{machine}
+
+## What was measured
+
+- The bundled Adult, 45,222 records without missing values, blown up as in Section V-C of the TDR paper: variations are
+  added to the original records, and in each of them q attributes, q ~ U[1, 14], have a random value of the observed
+  domain. One table serves all settings. Taxonomies are the bundled ones; numbers are discretized; k = 50.
+- GA: one QID, {{age, workclass, education, marital-status, occupation, race, sex, native-country}}. AllAttQID: one QID
+  of all 14 attributes. MultiQID: 10 random requirements as in Section V-A, U[3, 7] QIDs of one length U[2, 9]; the
+  table shows mean and maximum.
+- Read: the csv file, checked against the spec and coded. Search: histograms, index and refinement. Both are taken
+  in-process after a run on 5,000 rows, so that loading the compiled kernels is not counted; both are the best of three.
+- Mask, write: the masked rows, sorted, to a parquet file with its manifest; once.
+- Command: `unveil publish SPEC --to DIR` in a fresh process, csv to release, start of Python included; the best
+  of three (MultiQID: once for each requirement). Peak: the largest resident set of that process.
+- The first command after an installation also compiles the kernels: {compiling:.0f} s more, once. No other figure
+  holds it.
+
+## Figures
+
+Seconds, and gigabytes of memory.
+
+{table}
+
+"asked" is what was asked for on the machine this is built on.
+
+## Growth with rows
+
+{linearity}
+
+## Beside other tools
+
+GA, the same file, in the same run.
+
+{others}
+
+anjana generalizes whole attributes level by level and does not look at the class, so the releases are not alike. Its
+hierarchies are the same taxonomies, and intervals of 5, 10, 20 and 40 years for age.
+
+Reported elsewhere, on another machine: about 80 s for AllAttQID with 1M records, reading and writing excluded, on a
+Pentium IV 2.6 GHz with 1 GB (Fung, Wang and Yu, Anonymizing Classification Data for Privacy Preservation, IEEE TKDE
+19(5), 2007, Section V-C).
+"""
+
+
+def page(results: Results) -> str:
+    machine = results.machine
+    libraries = ", ".join(f"{name} {number}" for name, number in machine.libraries.items())
+    return PAGE_TEXT.format(
+        machine=f"{machine.cores} cores, {machine.memory_gb} GB of memory; Python {machine.python}, {libraries}. "
+        f"Others may use the machine, so figures vary between runs: its load was {results.load_before} before this run "
+        f"and {results.load_after} at its end, of which the benchmark is about 1.",
+        compiling=results.compiling,
+        table=_markdown(HEADER, *table_rows(results)),
+        linearity=_list(*linearity(results)),
+        others=_list(*beside_others(results), *deaths(results)),
+    )
+
+
+def _markdown(header: tuple[str, ...], *rows: tuple[str, ...]) -> str:
+    rule = ("---",) + ("---:",) * (len(header) - 1)
+    return "\n".join(f"| {' | '.join(row)} |" for row in (header, rule, *rows))
+
+
+def _list(*sentences: str) -> str:
+    return "\n".join(f"- {sentence}" for sentence in sentences) or "- One size only."

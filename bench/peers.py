@@ -1,0 +1,116 @@
+"""The same rows through other tools: `pandas.read_csv`, and k-anonymity with anjana."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import venv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from places import CACHE, table_file
+from settings import GA, RANGES, K, taxonomy_file
+
+ANJANA = "anjana==1.2.3"
+ENVIRONMENT = CACHE / "venv-anjana"
+SUPPRESSION = 5
+"""How many percent of the rows anjana may leave out. unveil leaves out none."""
+WIDTHS = (5, 10, 20, 40)
+"""Of the intervals of a number; each holds whole intervals of the one before."""
+READ_CSV = """
+import sys, time, pandas
+def read():
+    before = time.perf_counter()
+    pandas.read_csv(sys.argv[1])
+    return time.perf_counter() - before
+print(min(read() for _ in range(3)))
+"""
+
+
+@dataclass(frozen=True)
+class Anjana:
+    """Seconds, and what the result was."""
+
+    read: float
+    call: float
+    suppressed: int
+    groups: int
+    smallest_group: int
+    added_columns: list[str]
+    values_left: dict[str, int]
+
+    def outcome(self, rows: int) -> str:
+        """The result in a sentence."""
+        if self.suppressed == rows:
+            return "an empty table"
+        constant = [name for name, values in self.values_left.items() if values == 1]
+        parts = [
+            f"{self.suppressed:,} rows left out ({self.suppressed / rows:.1%})",
+            f"{self.groups:,} groups, the smallest of {self.smallest_group:,}",
+            f"{', '.join(constant) or 'no attribute'} masked to a single value",
+        ]
+        if self.added_columns:
+            parts.append(f"a column added: {', '.join(self.added_columns)}")
+        return "; ".join(parts)
+
+
+def time_read_csv(rows: int) -> float:
+    """Seconds of `pandas.read_csv` in a fresh process, the best of three."""
+    return float(_output([sys.executable, "-c", READ_CSV, str(table_file(rows, "csv"))]))
+
+
+def run_anjana(rows: int) -> Anjana:
+    """Runs anjana on the rows of the table under the GA requirement."""
+    _prepare()
+    hierarchies = CACHE / "anjana-hierarchies.json"
+    hierarchies.write_text(json.dumps({name: _levels(name) for name in GA}), encoding="utf-8")
+    script = Path(__file__).with_name("anjana_peer.py")
+    arguments = [script, table_file(rows, "csv"), hierarchies, K, SUPPRESSION]
+    # anjana prints remarks of its own; the figures are the last line.
+    text = _output([str(ENVIRONMENT / "bin" / "python"), *map(str, arguments)])
+    return Anjana(**json.loads(text.splitlines()[-1]))
+
+
+def _prepare() -> None:
+    """An environment of its own, because anjana pins its dependencies."""
+    ready = ENVIRONMENT / ".ready"
+    if not ready.exists():
+        venv.create(ENVIRONMENT, with_pip=True, clear=True)
+        pip = [str(ENVIRONMENT / "bin" / "python"), "-m", "pip", "install", "--quiet", ANJANA]
+        subprocess.run(pip, check=True)
+        ready.touch()
+
+
+def _output(arguments: list[str]) -> str:
+    return subprocess.run(arguments, stdout=subprocess.PIPE, check=True, text=True).stdout
+
+
+def _levels(name: str) -> list[list[Any]]:
+    """anjana's form of a hierarchy: for each level an array with what masks each raw value there."""
+    if name in RANGES:
+        lo, hi = RANGES[name]
+        values = range(lo, hi)
+        intervals = [[f"[{v // width * width}, {v // width * width + width})" for v in values] for width in WIDTHS]
+        return [list(values), *intervals, [f"[{lo}, {hi})"] * len(values)]
+    paths = list(_paths(taxonomy_file(name)))
+    depth = max(map(len, paths))
+    # A leaf nearer to the root than others stays itself on the levels between.
+    return [[path[min(level, len(path) - 1)] for path in paths] for level in reversed(range(depth))]
+
+
+def _paths(taxonomy: Path) -> Iterator[tuple[str, ...]]:
+    """The path from the root to each leaf of a tree file, read here because indentation is all there is to it."""
+    lines = [line for line in taxonomy.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+    path: list[str] = []
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        depth = _depth(line)
+        path[depth:] = [line.strip()]
+        if _depth(following) <= depth:
+            yield tuple(path)
+
+
+def _depth(line: str) -> int:
+    return (len(line) - len(line.lstrip())) // 2

@@ -1,0 +1,102 @@
+"""The figures as a person reads them: a table and sentences, on the terminal and in `docs/benchmarks.md`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from peers import ANJANA, SUPPRESSION
+from results import Case, Measured, Peers, Results
+from rich.console import Console
+from rich.table import Table
+from settings import ASKED_COMMAND, ASKED_PEAK, ASKED_ROWS, SETTINGS, Setting
+
+HEADER = ("setting", "rows", "read", "search", "refinements", "mask, write", "command", "peak GB")
+GB = 1e9
+
+
+FIGURES: tuple[tuple[Callable[[Case], float], str], ...] = (
+    (lambda case: case.stages.read, ".2f"),
+    (lambda case: case.stages.search, ".2f"),
+    (lambda case: case.stages.refinements, ".0f"),
+    (lambda case: case.stages.write, ".2f"),
+    (lambda case: case.command.seconds, ".2f"),
+    (lambda case: case.command.peak / GB, ".2f"),
+)
+
+
+def table_rows(results: Results) -> Iterator[tuple[str, ...]]:
+    for setting in SETTINGS:
+        for rows in results.sizes:
+            yield from _lines(results.of(setting.name, rows))
+            if rows == ASKED_ROWS:
+                yield _asked(setting)
+
+
+def _lines(measured: Measured) -> Iterator[tuple[str, ...]]:
+    """One line, or the mean and the maximum of several requirements."""
+    name = measured.setting
+    several = len(measured.cases) > 1
+    for title, summary in ((f"{name}, mean", measured.mean), (f"{name}, max", measured.max))[: 1 + several]:
+        cells = (format(summary(figure), form) for figure, form in FIGURES)
+        yield (title if several else name, f"{measured.rows:,}", *cells)
+
+
+def _asked(setting: Setting) -> tuple[str, ...]:
+    return ("", "asked", "", f"< {setting.asked}", "", "", f"< {ASKED_COMMAND}", f"< {ASKED_PEAK}")
+
+
+def linearity(results: Results) -> Iterator[str]:
+    first, last = results.sizes[0], results.sizes[-1]
+    if first == last:
+        return
+    for setting in SETTINGS:
+        seconds = [results.of(setting.name, rows).mean(lambda case: case.stages.search) for rows in (first, last)]
+        yield (
+            f"{setting.name}: {last / first:.1f} times the rows ({first:,} to {last:,}) take "
+            f"{seconds[1] / seconds[0]:.1f} times the search."
+        )
+
+
+def beside_others(results: Results) -> Iterator[str]:
+    for peers in results.peers:
+        yield from _beside(results.of("GA", peers.rows).cases[0], peers)
+
+
+def _beside(case: Case, peers: Peers) -> Iterator[str]:
+    stages = case.stages
+    yield (
+        f"{peers.rows:,} rows, `pandas.read_csv` of the same file: {peers.read_csv:.2f} s. Reading and checking here "
+        f"takes {stages.read / peers.read_csv:.2f} times that, the search {stages.search / peers.read_csv:.2f} times, "
+        f"the whole command {case.command.seconds / peers.read_csv:.1f} times. From parquet the rows are read in "
+        f"{stages.read_parquet:.2f} s."
+    )
+    if peers.anjana is None:
+        yield f"{peers.rows:,} rows, {ANJANA}: skipped, because it takes minutes; `--full` runs it."
+        return
+    call = peers.anjana.call
+    made = stages.search + stages.write
+    whole = peers.anjana.read + call
+    yield (
+        f"{peers.rows:,} rows, {ANJANA} `k_anonymity` with at most {SUPPRESSION}% of the rows left out: {call:.1f} s. "
+        f"That is {call / stages.search:.0f} times the search here, {call / made:.0f} times search, masking and "
+        f"writing together; with its reading {whole / case.command.seconds:.0f} times the whole command. "
+        f"Its result: {peers.anjana.outcome(peers.rows)}."
+    )
+
+
+def deaths(results: Results) -> Iterator[str]:
+    died = sum(case.command.died for measured in results.measured for case in measured.cases)
+    if died:
+        yield f"A signal ended {died} of the commands; they were run again and are not in the figures."
+
+
+def print_report(console: Console, results: Results) -> None:
+    table = Table(title="seconds, and gigabytes of memory")
+    for place, title in enumerate(HEADER):
+        table.add_column(title, justify="left" if place == 0 else "right", no_wrap=True)
+    for row in table_rows(results):
+        table.add_row(*row, style="dim" if row[1] == "asked" else None)
+    console.print(table)
+    console.print(f"Load of the machine: {results.load_before} before, {results.load_after} after.", highlight=False)
+    for sentence in (*beside_others(results), *linearity(results), *deaths(results)):
+        console.print(f"- {sentence}", markup=False, highlight=False, soft_wrap=True)
