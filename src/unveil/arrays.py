@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,3 +51,23 @@ def run_starts(keys: Sequence[IntArray], order: IntArray) -> IntArray:
         in_order = key[order]
         fresh[1:] |= in_order[1:] != in_order[:-1]
     return np.flatnonzero(fresh)
+
+
+class Grouped(NamedTuple):
+    """Rows brought into groups of equal keys."""
+
+    order: IntArray
+    """The rows, group after group."""
+    starts: IntArray
+    """Where, in that order, each group begins."""
+    numbers: IntArray
+    """In that order, the number of the group that each row is in."""
+
+
+def grouped(keys: Sequence[IntArray]) -> Grouped:
+    """Groups rows by their keys; groups stand in the order of the keys."""
+    order = sorted_order(keys)
+    starts = run_starts(keys, order)
+    fresh = np.zeros(len(order), dtype=np.int64)
+    fresh[starts[1:]] = 1
+    return Grouped(order, starts, np.cumsum(fresh))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from unveil.arrays import BoolArray, IntArray, packed_keys, run_starts, sorted_order
+from unveil.arrays import BoolArray, IntArray, grouped, packed_keys, run_starts, sorted_order
 from unveil.counting.engine import Cells, Pieces
 from unveil.counting.kernels import count_pieces, split_groups
 from unveil.masking import Block, Offer, Refinement
@@ -62,13 +62,9 @@ class MemoryEngine:
             for number, block in enumerate(cut):
                 block_of[block.codes] = number
             held.append(block_of[column.codes])
-        keys = packed_keys(held, [len(cut) for cut in cuts])
-        order = sorted_order(keys)
-        starts = run_starts(keys, order)
-        cell = np.zeros(len(order), dtype=np.int64)
-        cell[starts[1:]] = 1
+        order, starts, cell = grouped(packed_keys(held, [len(cut) for cut in cuts]))
         classes = self._table.classes
-        flat = np.cumsum(cell) * len(classes) + classes.codes[order]
+        flat = cell * len(classes) + classes.codes[order]
         weight = None if self._table.weight is None else self._table.weight[order]
         counts = np.bincount(flat, weights=weight, minlength=len(starts) * len(classes)).astype(np.int64)
         blocks = np.stack([column[order[starts]] for column in held], axis=1).astype(np.int64)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unveil.arrays import FloatArray, IntArray, packed_keys, run_starts, sorted_order
+from unveil.arrays import FloatArray, IntArray, grouped, packed_keys
 from unveil.tables import Table
 
 THRESHOLDS = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -67,11 +67,7 @@ def raw_groups(table: Table, names: Sequence[str], sensitive: str | None = None)
     place = {attribute.name: column for column, attribute in enumerate(table.attributes)}
     held = [table.columns[place[name]] for name in names]
     keys = packed_keys([column.codes for column in held], [len(column) for column in held])
-    order = sorted_order(keys)
-    starts = run_starts(keys, order)
-    group = np.zeros(len(order), dtype=np.int64)
-    group[starts[1:]] = 1
-    group = np.cumsum(group)
+    order, starts, group = grouped(keys)
     weight = np.ones(table.rows, dtype=np.int64) if table.weight is None else table.weight
     secret = None if sensitive is None else table.columns[place[sensitive]]
     width = 1 if secret is None else len(secret)

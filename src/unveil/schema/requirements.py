@@ -22,13 +22,10 @@ def _percent(share: float) -> str:
 
 
 @dataclass(frozen=True)
-class KAnonymity:
-    """TDR, Definition 1: every group on the quasi-identifier has at least k records."""
+class OnQuasiIdentifier:
+    """What requirements on the groups of a quasi-identifier have in common."""
 
-    kind: ClassVar[str] = "k-anonymity"
-    sensitive: ClassVar[None] = None
     quasi_identifier: tuple[str, ...]
-    k: int
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -36,8 +33,21 @@ class KAnonymity:
         return self.quasi_identifier
 
     def atoms(self) -> tuple[Atom, ...]:
-        """The requirement itself."""
-        return (self,)
+        """The requirement itself, unless it falls into several."""
+        return (self,)  # type: ignore[return-value]
+
+    def resolved(self, values: tuple[str, ...]) -> Self:
+        """With what it leaves to the values of its sensitive attribute filled in."""
+        return self
+
+
+@dataclass(frozen=True)
+class KAnonymity(OnQuasiIdentifier):
+    """TDR, Definition 1: every group on the quasi-identifier has at least k records."""
+
+    kind: ClassVar[str] = "k-anonymity"
+    sensitive: ClassVar[None] = None
+    k: int
 
     def implies(self, other: Atom) -> bool:
         """A group on a subset of the attributes is a union of groups on all of them, so it is at least as large."""
@@ -127,27 +137,13 @@ class Confidence:
 
 
 @dataclass(frozen=True)
-class LDiversity:
+class LDiversity(OnQuasiIdentifier):
     """Every group holds at least ℓ sensitive values, counted, or well represented as measured by entropy."""
 
     kind: ClassVar[str] = "l-diversity"
-    quasi_identifier: tuple[str, ...]
     sensitive: str
     l: float  # noqa: E741 - the name of the model
     variant: Literal["distinct", "entropy"] = "distinct"
-
-    @property
-    def attributes(self) -> tuple[str, ...]:
-        """The attributes that are masked for this requirement."""
-        return self.quasi_identifier
-
-    def atoms(self) -> tuple[Atom, ...]:
-        """The requirement itself."""
-        return (self,)
-
-    def resolved(self, values: tuple[str, ...]) -> Self:
-        """Nothing is left open in it."""
-        return self
 
     def implies(self, other: Atom) -> bool:
         """A union of groups is at least as diverse as its least diverse part."""
@@ -181,25 +177,15 @@ class LDiversity:
 
 
 @dataclass(frozen=True)
-class TCloseness:
+class TCloseness(OnQuasiIdentifier):
     """The sensitive values of every group are distributed like those of the whole table, up to a distance of t."""
 
     kind: ClassVar[str] = "t-closeness"
-    quasi_identifier: tuple[str, ...]
     sensitive: str
     t: float
     distance: Literal["equal", "ordered"] = "equal"
     order: tuple[str, ...] | None = None
     """For the ordered distance on a category: its values in order."""
-
-    @property
-    def attributes(self) -> tuple[str, ...]:
-        """The attributes that are masked for this requirement."""
-        return self.quasi_identifier
-
-    def atoms(self) -> tuple[Atom, ...]:
-        """The requirement itself."""
-        return (self,)
 
     def resolved(self, values: tuple[str, ...]) -> Self:
         """With the order of a category filled in."""
@@ -240,20 +226,14 @@ class TCloseness:
 
 
 @dataclass(frozen=True)
-class AlphaKAnonymity:
+class AlphaKAnonymity(OnQuasiIdentifier):
     """(α, k): at least k records in every group, and no sensitive value held by more than a share α of them."""
 
     kind: ClassVar[str] = "alpha-k-anonymity"
-    quasi_identifier: tuple[str, ...]
     k: int
     sensitive: str
     values: tuple[str, ...] | None
     alpha: float
-
-    @property
-    def attributes(self) -> tuple[str, ...]:
-        """The attributes that are masked for this requirement."""
-        return self.quasi_identifier
 
     def atoms(self) -> tuple[Atom, ...]:
         """k-anonymity, and one template per value."""
