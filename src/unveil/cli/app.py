@@ -101,6 +101,24 @@ def publish(
 
 
 @app.command()
+def init(
+    table: Annotated[Path, typer.Argument(metavar="TABLE", help="A table: csv or parquet.")],
+    to: Annotated[
+        Path | None, typer.Option("--to", metavar="SPEC", help="Write the spec here instead of printing it.")
+    ] = None,
+) -> None:
+    """Draft a spec from a table, with every guess marked."""
+    from unveil.workflow.init import draft_spec
+    from unveil.workflow.init import init as write
+
+    if to is None:
+        print(draft_spec(table), end="")
+        return
+    write(table, to)
+    console.print(f"A first spec is in {to}. Read it, correct the guesses, then: unveil check {to}")
+
+
+@app.command()
 def check(spec: SpecArgument) -> None:
     """Say whether a spec fits its table and whether its requirements can hold."""
     from unveil import workflow

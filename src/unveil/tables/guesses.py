@@ -64,9 +64,14 @@ def guess_table(source: object) -> tuple[TableGuess, str]:
 
 def _class_of(columns: Sequence[RawColumn]) -> RawColumn:
     """By name, or else the last column with a few labels, or else the last column."""
-    few = [column for column in columns if 2 <= len(column.distinct) <= MOST_LABELS]
+    few = [column for column in columns if 2 <= len(column.distinct) <= MOST_LABELS and not _fractional(column)]
     named = [column for column in few if CLASS_NAMES.match(column.name)]
     return (named or few or list(columns))[-1]
+
+
+def _fractional(column: RawColumn) -> bool:
+    """Whether some value is a number with a fraction: such a column is measured, not a label."""
+    return any((parse_number(value) or 0.0) % 1 for value in column.distinct)
 
 
 def _guess(column: RawColumn, is_class: bool, rows: int) -> Guess:

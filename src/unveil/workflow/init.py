@@ -1,0 +1,89 @@
+"""Init: a first spec from a table, with every guess marked. A person reads it, corrects it and makes it a promise."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from unveil.release import write_text
+from unveil.schema import number_text
+from unveil.tables import Guess, TableGuess, guess_table, widened
+
+HEAD = """\
+# A first spec for {origin}. Every line marked `guess` was read off the data: check it.
+# Domains are observed until you declare them (range, values or taxonomy); only a declared domain is public.
+"""
+K = 5
+
+
+def draft_spec(table: Path, target: Path | None = None) -> str:
+    """The text of a first spec for a table; sources are written relative to where the spec will stand."""
+    guess, origin = guess_table(table)
+    folder = (target or Path("spec.toml")).absolute().parent
+    source = Path(table).absolute()
+    relative = source.relative_to(folder) if source.is_relative_to(folder) else source
+    return "\n".join([HEAD.format(origin=origin), *_table(guess, str(relative)), *_attributes(guess), *_require(guess)])
+
+
+def init(table: Path, target: Path) -> None:
+    """Writes a first spec for a table; an existing file is never overwritten."""
+    write_text(target, draft_spec(table, target), "spec")
+
+
+def _text(value: str) -> str:
+    """A text as TOML writes it."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _key(name: str) -> str:
+    bare = name.isascii() and name.replace("-", "").replace("_", "").isalnum()
+    return name if bare else _text(name)
+
+
+def _table(guess: TableGuess, source: str) -> Iterator[str]:
+    marks = ", ".join(_text(mark) for mark in guess.marks or ("",))
+    yield "[table]"
+    yield f"source  = {_text(source)}"
+    yield f"class   = {_text(guess.class_)}    # guess: {_reason(guess)}"
+    yield f'missing = {{ values = [{marks}], rows = "drop" }}    # guess: marks found in the table'
+    yield ""
+
+
+def _reason(guess: TableGuess) -> str:
+    return next(column.reason for column in guess.columns if column.role == "class")
+
+
+def _attributes(guess: TableGuess) -> Iterator[str]:
+    for column in guess.columns:
+        if column.role != "class":
+            yield f"[attributes.{_key(column.name)}]    # guess: {column.reason}"
+            yield from _described(column)
+            yield ""
+
+
+def _described(column: Guess) -> Iterator[str]:
+    if column.role == "identifier":
+        yield 'role = "identifier"'
+        return
+    yield f'kind = "{column.role}"'
+    if column.role == "category":
+        yield f"# taxonomy = {_text(column.name + '.tree')}    # `unveil taxonomy draft` proposes one"
+        return
+    if column.whole:
+        yield "whole = true    # guess: all observed numbers are"
+    if column.bounds is not None:
+        lo, hi = widened(np.array(column.bounds), whole=column.whole)
+        yield f"# range = [{number_text(lo)}, {number_text(hi)}]    # observed and widened: declare it if it is public"
+
+
+def _require(guess: TableGuess) -> Iterator[str]:
+    names = [_text(column.name) for column in guess.columns if column.role in ("number", "category")]
+    yield "# guess: everything that is released can be looked up somewhere. Leave out what nobody can know."
+    yield "[[require]]"
+    yield 'kind             = "k-anonymity"'
+    yield f"quasi-identifier = [{', '.join(names)}]"
+    yield f"k                = {K}    # guess"
+    yield ""
