@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 
 PEERS  := .venv-peers/.ready
 
-.PHONY: demo test check lint types layers format bench audit clean
+.PHONY: demo test check lint types layers format bench audit reproduce clean
 
 demo: $(READY)  ## publish the bundled data set and show what came out
 	$(BIN)/unveil demo
@@ -36,11 +36,14 @@ bench: $(READY)  ## speed and memory beside other tools, in one run
 $(READY): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[pandas,polars]" --group dev
+	$(BIN)/python -m pip install --quiet --editable ".[pandas,polars,c45,report]" --group dev
 	touch $(READY)
 
 audit: $(READY)  ## attack the differentially private release as a stranger would
 	$(BIN)/python audit/run.py
+
+reproduce: $(READY)  ## the papers figure by figure; QUICK=1 for a few points each
+	$(BIN)/python -m reproduce $(if $(QUICK),--quick)
 
 # Tools that re-check our releases pin their own versions of everything, so they live apart.
 $(PEERS):

@@ -12,7 +12,7 @@ from unveil.release import Release, open_release
 from unveil.schema import Spec, load_spec
 from unveil.verify import Finding
 from unveil.version import __version__
-from unveil.workflow import apply, check, publish, verify
+from unveil.workflow import apply, check, compare, evaluate, publish, verify
 
 __all__ = [
     "Finding",
@@ -27,6 +27,8 @@ __all__ = [
     "__version__",
     "apply",
     "check",
+    "compare",
+    "evaluate",
     "load_spec",
     "open_release",
     "publish",

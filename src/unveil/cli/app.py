@@ -11,9 +11,13 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
+from unveil.cli.evaluation import register
 from unveil.cli.interrupt import stop_on_interrupt
 from unveil.errors import SpecError, UnveilError
 from unveil.version import __version__
+
+
+INTERRUPTED = 130
 
 
 class Commands(TyperGroup):
@@ -28,7 +32,7 @@ class Commands(TyperGroup):
                 raise
             fail(f"unveil: {error}", 2)
         except KeyboardInterrupt:
-            fail("unveil: interrupted; nothing was written.", 130)
+            fail("unveil: interrupted; nothing was written.", INTERRUPTED)
 
 
 def fail(message: str, code: int) -> NoReturn:
@@ -183,6 +187,9 @@ def demo(
     screens.show_demo(console, run(to or fresh_folder(Path("demo-release"))))
 
 
+register(app, console)
+
+
 def check_trace(trace: Path, folder: Path) -> None:
     """The trace is private, so it must not land in what is handed out."""
     from unveil.errors import ReleaseError
@@ -205,4 +212,7 @@ def fresh_folder(wish: Path) -> Path:
 
 def main() -> None:
     """Runs the command line."""
-    app()
+    try:
+        app()
+    except KeyboardInterrupt:  # pressed while an error was being told
+        sys.exit(INTERRUPTED)

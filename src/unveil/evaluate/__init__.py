@@ -1,6 +1,33 @@
 """What a release is worth and what the raw table would give away."""
 
 from unveil.evaluate.accuracy import accuracy
+from unveil.evaluate.classifiers import CLASSIFIERS, Classifier, error_rate
+from unveil.evaluate.evaluation import Comparison, Evaluation, Line
+from unveil.evaluate.examples import Examples
+from unveil.evaluate.information import InformationLoss, information_loss
+from unveil.evaluate.protocol import Folds, Given, Holdout
+from unveil.evaluate.reidentification import ReidentificationRisk, reidentification_risk
 from unveil.evaluate.risk import GroupRisk, Inference, InferenceRisk, group_risk, inference_risk
 
-__all__ = ["GroupRisk", "Inference", "InferenceRisk", "accuracy", "group_risk", "inference_risk"]
+__all__ = [
+    "CLASSIFIERS",
+    "Classifier",
+    "Comparison",
+    "Evaluation",
+    "Examples",
+    "Folds",
+    "Given",
+    "GroupRisk",
+    "Holdout",
+    "Inference",
+    "InferenceRisk",
+    "InformationLoss",
+    "Line",
+    "ReidentificationRisk",
+    "accuracy",
+    "error_rate",
+    "group_risk",
+    "inference_risk",
+    "information_loss",
+    "reidentification_risk",
+]

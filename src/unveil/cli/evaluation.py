@@ -1,0 +1,196 @@
+"""The commands `evaluate` and `compare`, and what they print."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from unveil.evaluate import Comparison, Evaluation, Folds, Given, Holdout, Line
+    from unveil.evaluate.evaluation import Measures
+
+SEEDS = 5
+
+Classifiers = Annotated[
+    list[str] | None,
+    typer.Option("--classifier", metavar="NAME", help="tree, bayes, boosting or c45; may be given several times."),
+]
+FoldsOption = Annotated[int | None, typer.Option("--folds", metavar="K", min=2, help="Cross-validate in K folds.")]
+TestOption = Annotated[
+    float | None, typer.Option("--test", metavar="SHARE", help="Hold out this share of the rows; a third if not given.")
+]
+SplitOption = Annotated[
+    str | None,
+    typer.Option("--split", metavar="COLUMN", help="A column that says 'train' or 'test' of each row."),
+]
+Seeds = Annotated[
+    int,
+    typer.Option(min=1, help="How many hold-outs; with --folds or --split, how often a private release is drawn."),
+]
+Together = Annotated[bool, typer.Option("--together", help="Mask training and test rows together, as the papers do.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
+
+
+def register(app: typer.Typer, console: Console) -> None:
+    """Adds the commands to the command line."""
+
+    @app.command()
+    def evaluate(
+        spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec: a TOML file.")],
+        classifiers: Classifiers = None,
+        folds: FoldsOption = None,
+        test: TestOption = None,
+        split: SplitOption = None,
+        seeds: Seeds = SEEDS,
+        together: Together = False,
+        as_json: Json = False,
+    ) -> None:
+        """Say what a classifier learns from a release, beside raw data and full masking."""
+        from unveil.workflow.evaluate import evaluate as run
+
+        found = run(
+            spec,
+            classifiers=classifiers or ("tree",),
+            protocol=protocol(folds, test, split, seeds),
+            together=together,
+            seeds=draws(folds, split, seeds),
+        )
+        if as_json:
+            print(json.dumps(found.to_dict(), ensure_ascii=False))
+        else:
+            show_evaluation(console, found)
+
+    @app.command()
+    def compare(
+        specs: Annotated[list[Path], typer.Argument(metavar="SPEC...", help="Specs of the same table.")],
+        classifiers: Classifiers = None,
+        folds: FoldsOption = None,
+        test: TestOption = None,
+        split: SplitOption = None,
+        seeds: Seeds = SEEDS,
+        together: Together = False,
+        plot: Annotated[
+            Path | None, typer.Option(metavar="FILE", help="Draw accuracy against k, limit or ε: .png or .svg.")
+        ] = None,
+        as_json: Json = False,
+    ) -> None:
+        """Evaluate several specs on the same rows held out."""
+        from unveil.evaluate import evaluation
+        from unveil.workflow.evaluate import compare as run
+
+        if plot is not None:
+            evaluation.check_plot(plot)
+        found = run(
+            specs,
+            classifiers=classifiers or ("tree",),
+            protocol=protocol(folds, test, split, seeds),
+            together=together,
+            seeds=draws(folds, split, seeds),
+        )
+        if plot is not None:
+            evaluation.plot(found, plot)
+        if as_json:
+            print(json.dumps(found.to_dict(), ensure_ascii=False))
+            return
+        show_comparison(console, found)
+        if plot is not None:
+            console.print(f"Drawn into {plot}.")
+
+
+def protocol(folds: int | None, test: float | None, split: str | None, seeds: int) -> Holdout | Folds | Given:
+    """How the options say that rows are parted."""
+    from unveil.evaluate import Folds, Given, Holdout
+
+    if sum(option is not None for option in (folds, test, split)) > 1:
+        raise typer.BadParameter("only one of --folds, --test and --split can be given.")
+    if split is not None:
+        return Given(split)
+    if folds is not None:
+        return Folds(folds)
+    return Holdout(1 / 3 if test is None else test, range(seeds))
+
+
+def draws(folds: int | None, split: str | None, seeds: int) -> range:
+    """The seeds of private draws: one for each hold-out, or all of them where the split is given."""
+    return range(1 if folds is None and split is None else seeds)
+
+
+def show_evaluation(console: Console, evaluation: Evaluation) -> None:
+    """The result of `evaluate`."""
+    from unveil.evaluate import CLASSIFIERS
+    from unveil.evaluate.evaluation import SETTINGS
+
+    console.print(f"{evaluation.spec.origin}: errors on test rows, {evaluation.protocol}.")
+    for name in evaluation.classifiers:
+        table = _table("learned from", "error", "95% interval", "runs")
+        for line in evaluation.lines:
+            if line.classifier == name:
+                table.add_row(SETTINGS[line.setting], _percent(line.error), _bounds(line), str(line.n))
+        console.print()
+        console.print(CLASSIFIERS[name].label, style="bold")
+        console.print(table)
+    if evaluation.measures is not None:
+        console.print()
+        _show_measures(console, evaluation.measures)
+    _show_notes(console, evaluation.notes)
+
+
+def show_comparison(console: Console, comparison: Comparison) -> None:
+    """The result of `compare`: one row per spec and classifier."""
+    from unveil.evaluate import CLASSIFIERS
+    from unveil.evaluate.evaluation import guarantee_text
+
+    table = _table("spec", "asks for", "classifier", "raw", "released", "95%", "masked")
+    for item in comparison.evaluations:
+        for name in item.classifiers:
+            raw, released, masked = (item.line(setting, name) for setting in ("raw", "released", "masked"))
+            errors = (_percent(raw.error), _percent(released.error), _reach(released), _percent(masked.error))
+            table.add_row(item.spec.origin, guarantee_text(item.spec), name, *errors)
+    console.print(f"Errors on the same test rows, {comparison.evaluations[0].protocol}.")
+    console.print(table)
+    for name in comparison.evaluations[0].classifiers:
+        console.print(f"{name}: {CLASSIFIERS[name].label}")
+    _show_notes(console, tuple(dict.fromkeys(note for item in comparison.evaluations for note in item.notes)))
+
+
+def _show_measures(console: Console, measures: Measures) -> None:
+    loss = measures.loss
+    precision = "" if loss.precision is None else f", precision {loss.precision:.1%}"
+    console.print("The release of all rows", style="bold")
+    console.print(
+        f"Information loss: {loss.global_penalty:.1%} of the masked attributes' domains (NCP){precision}; "
+        f"{loss.records / loss.groups:,.1f} records to a group on all of them; discernibility {loss.discernibility:,}; "
+        f"{loss.classification_metric:.1%} of the records outside the majority class of their group (CM)."
+    )
+    for risk in measures.risks:
+        console.print(
+            f"Re-identification on {{{', '.join(risk.quasi_identifier)}}}: at most {risk.prosecutor.highest:.1%} for "
+            f"anyone, {risk.marketer:.2%} on average; {risk.uniques:,} people stand alone in their group."
+        )
+
+
+def _show_notes(console: Console, notes: tuple[str, ...]) -> None:
+    console.print()
+    for note in notes:
+        console.print(note, style="yellow")
+
+
+def _table(*names: str) -> Table:
+    return Table(*names, box=None, header_style="bold", pad_edge=False)
+
+
+def _percent(share: float) -> str:
+    return f"{share:.2%}"
+
+
+def _bounds(line: Line) -> str:
+    return "" if line.low is None or line.high is None else f"{max(line.low, 0):.2%} – {min(line.high, 1):.2%}"
+
+
+def _reach(line: Line) -> str:
+    return "" if line.high is None else f"± {line.high - line.error:.2%}"

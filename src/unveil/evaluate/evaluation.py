@@ -1,0 +1,229 @@
+"""What an evaluation found: errors beside their reference lines, and what a table and a plot show of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from unveil.errors import UnveilError
+from unveil.evaluate.classifiers import CLASSIFIERS, classifier, error_rate
+from unveil.evaluate.examples import Examples
+from unveil.evaluate.information import InformationLoss, information_loss
+from unveil.evaluate.protocol import interval
+from unveil.evaluate.reidentification import ReidentificationRisk, quasi_identifiers, reidentification_risk
+from unveil.release import RefinementManifest, Release, check_absent, write_whole
+from unveil.schema import AlphaKAnonymity, Confidence, KAnonymity, Spec
+from unveil.schema.privacy import text
+from unveil.tables import Table
+
+Setting = Literal["raw", "released", "removed", "masked"]
+SETTINGS: dict[Setting, str] = {
+    "raw": "raw data (BE)",
+    "released": "the release (AE, SE)",
+    "removed": "sensitive attributes removed (RE)",
+    "masked": "everything masked (UE)",
+}
+"""What is learned from, in the order it is told, with the papers' names for the errors."""
+PLOTS = (".png", ".svg")
+DRAWN: dict[Setting, str] = {"raw": "--", "released": "o-", "masked": ":"}
+"""The settings that a plot shows, and how."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """The error of a classifier in a setting: its mean over the runs and its confidence interval."""
+
+    setting: Setting
+    classifier: str
+    error: float
+    low: float | None
+    """None for a single run, as `high`."""
+    high: float | None
+    n: int
+    """How many runs."""
+
+    @property
+    def accuracy(self) -> float:
+        """The share of records that it gets right."""
+        return 1 - self.error
+
+
+@dataclass(frozen=True)
+class Measures:
+    """What the release of all rows costs and risks, whatever is learned from it."""
+
+    loss: InformationLoss
+    risks: tuple[ReidentificationRisk, ...]
+    """One per quasi-identifier or channel."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a release by this spec is worth. Computed from raw data, so it is private to the owner."""
+
+    spec: Spec
+    protocol: str
+    lines: tuple[Line, ...]
+    measures: Measures | None
+    """None for a release of noisy counts, which has no records to lose or to trace."""
+    notes: tuple[str, ...]
+    """What a reader must know about the figures."""
+
+    def line(self, setting: Setting, classifier: str) -> Line:
+        """The line of a setting and a classifier that were tried."""
+        return next(line for line in self.lines if (line.setting, line.classifier) == (setting, classifier))
+
+    @property
+    def classifiers(self) -> tuple[str, ...]:
+        """The classifiers that were tried."""
+        return tuple(dict.fromkeys(line.classifier for line in self.lines))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in plain values, for JSON."""
+        return {
+            "spec": self.spec.origin,
+            "protocol": self.protocol,
+            "lines": [asdict(line) for line in self.lines],
+            "measures": None if self.measures is None else asdict(self.measures),
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Evaluations of several specs on the same rows."""
+
+    evaluations: tuple[Evaluation, ...]
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """Everything in plain values, for JSON."""
+        return [{**item.to_dict(), "guarantee": guarantee(item.spec)} for item in self.evaluations]
+
+
+class Tally:
+    """Collects the errors of single runs."""
+
+    def __init__(self, classifiers: Sequence[str]) -> None:
+        self._classifiers = tuple(classifier(name).name for name in dict.fromkeys(classifiers))
+        self._errors: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
+
+    def try_all(self, setting: Setting, train: Examples, test: Examples) -> None:
+        """Tries every classifier on a pair of parts."""
+        for name in self._classifiers:
+            self._errors[setting, name].append(error_rate(name, train, test))
+
+    def lines(self) -> tuple[Line, ...]:
+        """The means over the runs, by classifier and setting."""
+        runs = {
+            (setting, name): interval(self._errors[setting, name])
+            for name in self._classifiers
+            for setting in SETTINGS
+            if (setting, name) in self._errors
+        }
+        return tuple(Line(setting, name, run.mean, run.low, run.high, run.n) for (setting, name), run in runs.items())
+
+
+def reference_columns(spec: Spec, names: Sequence[str]) -> dict[Setting, list[str]]:
+    """What the reference lines learn from: the columns of the raw table that each keeps.
+
+    Fully masked attributes hold one value each, so that leaving them out is the same. The sensitive attributes of
+    templates and their like stand as they are in a release; without them nobody could infer anything.
+    """
+    sensitive = {requirement.sensitive for requirement in spec.requirements} - {None}
+    kept: dict[Setting, list[str]] = {"raw": list(names)}
+    if sensitive:
+        kept["removed"] = [name for name in names if name not in sensitive]
+    kept["masked"] = [name for name in names if name not in spec.masked]
+    return kept
+
+
+def measures(release: Release, spec: Spec, table: Table) -> Measures | None:
+    """The measures of a release of masked rows."""
+    if not isinstance(release.manifest, RefinementManifest):
+        return None
+    return Measures(
+        loss=information_loss(release, spec, table=table),
+        risks=tuple(reidentification_risk(release, names) for names in quasi_identifiers(release)),
+    )
+
+
+def guarantee(spec: Spec) -> dict[str, float]:
+    """The numbers that say how much a spec asks for: ε, or the largest k and the lowest limit."""
+    if spec.plan is not None:
+        return {"ε": float(spec.plan.epsilon)}
+    sizes = [item.k for item in spec.requirements if isinstance(item, KAnonymity | AlphaKAnonymity)]
+    limits = [item.limit for item in spec.requirements if isinstance(item, Confidence)]
+    limits += [item.alpha for item in spec.requirements if isinstance(item, AlphaKAnonymity)]
+    return {**({"k": max(sizes)} if sizes else {}), **({"limit": min(limits)} if limits else {})}
+
+
+def guarantee_text(spec: Spec) -> str:
+    """The same as a cell of a table."""
+    if spec.plan is not None:
+        return f"ε = {text(spec.plan.epsilon)}"
+    return ", ".join(f"{name} = {value:g}" for name, value in guarantee(spec).items()) or "other requirements"
+
+
+def check_plot(path: Path) -> None:
+    """Refuses a plot that could not be written in the end, before anything is computed for it."""
+    if path.suffix not in PLOTS:
+        raise UnveilError(f"{path}: a plot ends in {' or '.join(PLOTS)}.")
+    check_absent(path, "plot")
+    _figure()
+
+
+def plot(comparison: Comparison, path: Path) -> None:
+    """Draws accuracy against k, limit or ε; specs that differ in something else stand side by side by name."""
+    check_plot(path)
+    figure = _figure()(figsize=(7, 4.5), layout="constrained")
+    axes = figure.subplots()
+    places, label = _places(comparison.evaluations)
+    for number, name in enumerate(comparison.evaluations[0].classifiers):
+        _draw(axes, comparison.evaluations, places, name, f"C{number}")
+    if label is None:
+        axes.set_xticks(places, [f"{item.spec.origin}\n{guarantee_text(item.spec)}" for item in comparison.evaluations])
+    else:
+        axes.set_xlabel(label)
+        if max(places) / min(places) >= 10:
+            axes.set_xscale("log")
+        axes.set_xticks(places, [f"{place:g}" for place in places])
+        axes.set_xticks([], minor=True)
+    axes.set_ylabel("accuracy on rows held out, %")
+    axes.grid(visible=True, alpha=0.3)
+    figure.legend(loc="outside lower center", ncols=2, fontsize="small")
+    write_whole(path, lambda draft: figure.savefig(draft, dpi=150), "plot")
+
+
+def _draw(axes: Any, evaluations: Sequence[Evaluation], places: Sequence[float], name: str, color: str) -> None:
+    """One classifier: the release with its interval, and raw data and full masking as lines without."""
+    order = sorted(range(len(places)), key=places.__getitem__)
+    across = [places[place] for place in order]
+    for setting, style in DRAWN.items():
+        lines = [evaluations[place].line(setting, name) for place in order]
+        heights = [100 * line.accuracy for line in lines]
+        axes.plot(across, heights, style, color=color, label=f"{CLASSIFIERS[name].label}: {SETTINGS[setting]}")
+        if setting == "released":
+            reach = [0.0 if line.high is None else 100 * (line.high - line.error) for line in lines]
+            axes.errorbar(across, heights, yerr=reach, fmt="none", ecolor=color, capsize=3)
+
+
+def _places(evaluations: Sequence[Evaluation]) -> tuple[list[float], str | None]:
+    """Where each spec stands: at the first number in which all differ, or side by side where they ask other things."""
+    numbers = [guarantee(item.spec) for item in evaluations]
+    if all(list(item) == list(numbers[0]) for item in numbers):
+        for name in numbers[0]:
+            places = [item[name] for item in numbers]
+            if len(set(places)) == len(places):
+                return places, name
+    return [float(place) for place in range(len(evaluations))], None
+
+
+def _figure() -> Any:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise UnveilError("a plot needs matplotlib: install unveil[report].") from error
+    return Figure

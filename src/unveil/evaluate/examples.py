@@ -1,0 +1,148 @@
+"""Rows as a classifier takes them, and their values as codes that owe nothing to the rows it is tested on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeGuard
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from unveil.arrays import FloatArray, IntArray
+from unveil.masking import dictionary_of
+from unveil.schema import value_text
+
+Labels = NDArray[np.str_]
+Values = NDArray[np.object_] | FloatArray
+"""The values of a column: texts as objects, or numbers."""
+UNSEEN = -1
+"""The code of a value that the training part does not have."""
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """Rows to learn from or to be tested on.
+
+    Masked intervals and `⊥` are ordinary texts, as in the papers; a column of numbers stays one.
+    """
+
+    columns: dict[str, Values]
+    labels: Labels
+    weights: FloatArray | None = None
+    """How many records each row stands for; one each if it is not given."""
+
+    @classmethod
+    def of(cls, table: pa.Table, class_: str, weight: str | None = None) -> Examples:
+        """The rows of a table.
+
+        Args:
+            table: Raw or released rows.
+            class_: The column to predict.
+            weight: The column that says how many records a row stands for (`count` in a DiffGen release); rows that
+                stand for none are left out.
+        """
+        if weight is not None:
+            table = table.filter(pc.greater(table[weight], 0))
+        names = [name for name in table.column_names if name not in (class_, weight)]
+        return cls(
+            columns={name: _values(table[name]) for name in names},
+            labels=_texts(table[class_]).astype(np.str_),
+            weights=None if weight is None else _numbers(table[weight]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def weight(self) -> FloatArray:
+        """The weight of each row, 1 where none is given."""
+        return np.ones(len(self)) if self.weights is None else self.weights
+
+    def select(self, names: Iterable[str]) -> Examples:
+        """Only these columns."""
+        return Examples({name: self.columns[name] for name in names}, self.labels, self.weights)
+
+    def take(self, indices: IntArray) -> Examples:
+        """Only these rows, in this order."""
+        return Examples(
+            columns={name: values[indices] for name, values in self.columns.items()},
+            labels=self.labels[indices],
+            weights=None if self.weights is None else self.weights[indices],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """A column of texts as codes into the sorted values of the training part."""
+
+    train: IntArray
+    test: IntArray
+    """Codes of the test part; `UNSEEN` for a value that the training part does not have."""
+    size: int
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """A column of numbers."""
+
+    train: FloatArray
+    test: FloatArray
+
+
+def encoded(train: Examples, test: Examples) -> Iterator[Coded | Numbers]:
+    """The columns of both parts, in the order of the training part; nothing about them is read off the test part."""
+    for name, learned in train.columns.items():
+        tested = test.columns[name]
+        if is_number(learned) and is_number(tested):
+            yield Numbers(learned, tested)
+        else:
+            yield coded(learned, tested)
+
+
+def coded(train: Values, test: Values) -> Coded:
+    """Codes of texts, fitted on the training part."""
+    learned, tested = (_text_array(values) for values in (train, test))
+    values = pc.unique(learned)
+    values = values.take(pc.sort_indices(values))
+    return Coded(_codes(learned, values), _codes(tested, values), len(values))
+
+
+def is_number(values: Values) -> TypeGuard[FloatArray]:
+    """Whether a column holds numbers."""
+    return values.dtype.kind == "f"
+
+
+def _codes(texts: pa.Array, values: pa.Array) -> IntArray:
+    codes: IntArray = pc.index_in(texts, values).fill_null(UNSEEN).to_numpy(zero_copy_only=False).astype(np.int64)
+    return codes
+
+
+def _text_array(values: Values) -> pa.Array:
+    return pa.array([value_text(value) for value in values] if is_number(values) else values, pa.string())
+
+
+def _values(column: pa.ChunkedArray) -> Values:
+    type_ = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    return _numbers(column) if _is_numeric(type_) else _texts(column)
+
+
+def _is_numeric(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_))
+
+
+def _numbers(column: pa.ChunkedArray) -> FloatArray:
+    """Numbers; one that is missing is NaN."""
+    numbers: FloatArray = column.cast(pa.float64()).to_numpy()
+    return numbers
+
+
+def _texts(column: pa.ChunkedArray) -> NDArray[np.object_]:
+    """Texts; one that is missing is empty."""
+    held = dictionary_of(column)
+    distinct: Any = ["" if value is None else value_text(value) for value in [*held.dictionary.to_pylist(), None]]
+    places = held.indices.fill_null(len(distinct) - 1).to_numpy(zero_copy_only=False)
+    texts: NDArray[np.object_] = np.array(distinct, dtype=object)[places]
+    return texts

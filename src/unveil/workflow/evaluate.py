@@ -1,0 +1,202 @@
+"""Evaluate: what classifiers learn from a release, beside what they learn from raw and from fully masked rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from unveil.arrays import IntArray
+from unveil.errors import SpecError, TableError
+from unveil.evaluate.evaluation import Comparison, Evaluation, Tally, measures, reference_columns
+from unveil.evaluate.examples import Examples
+from unveil.evaluate.protocol import Holdout, Protocol, Split
+from unveil.release import RefinementManifest, Release
+from unveil.schema import COUNT, Spec, load_spec
+from unveil.tables import Column, Table, load_table, read_table
+from unveil.workflow.publish import SpecLike, publish
+
+OWNERS = "These figures are computed from the raw rows; no guarantee covers them. Keep them as you keep those."
+DRAWN = (
+    "The private releases behind them were drawn from seeds and thrown away; nothing was charged to the ledger. "
+    "To pick ε or the number of specializations by such figures on the real rows is a look at the data that no budget "
+    "counts: use public rows of the same kind for it where there are some."
+)
+TOGETHER = "Training and test rows were masked together, as in the papers: the masking has seen the test rows."
+APART = "A private release is drawn from training rows alone, here too."
+
+
+def evaluate(
+    table: Any,
+    spec: SpecLike | None = None,
+    *,
+    classifiers: Sequence[str] = ("tree",),
+    protocol: Protocol = Holdout(),  # noqa: B008 - it is never changed
+    together: bool = False,
+    seeds: Sequence[int] = (0,),
+) -> Evaluation:
+    """Publishes training rows, masks test rows the same way, and tests on them what classifiers learned.
+
+    Beside it stand the errors on raw rows and on rows with everything masked; where a requirement protects sensitive
+    attributes, also on raw rows without them.
+
+    Nothing that is published here is handed out. A differentially private release is drawn from a seed, so that it is
+    not charged to the owner's ledger and says that it is not private. The figures are private to the owner.
+
+    Args:
+        table: The rows: a path, or a pandas, polars or pyarrow table. A spec file may stand in its place; it names its
+            own table.
+        spec: The spec: a path to a TOML file, a mapping of the same shape, or a `Spec`.
+        classifiers: Names out of `CLASSIFIERS`.
+        protocol: How rows are parted: `Holdout`, `Folds` or `Given`.
+        together: Mask all rows together, then part them, as the papers do. A private release always sees the training
+            rows alone.
+        seeds: Seeds of private draws; each split is drawn once per seed.
+    """
+    checked = load_spec(table if spec is None else spec)
+    raw, _ = read_table(checked.source_path if spec is None else table)
+    return _evaluate(checked, raw, classifiers, protocol, together, seeds)
+
+
+def compare(
+    specs: Sequence[SpecLike],
+    *,
+    table: Any = None,
+    classifiers: Sequence[str] = ("tree",),
+    protocol: Protocol = Holdout(),  # noqa: B008 - it is never changed
+    together: bool = False,
+    seeds: Sequence[int] = (0,),
+) -> Comparison:
+    """Evaluates several specs of one table on the same rows held out.
+
+    Args:
+        specs: The specs. Without a table they must name the same one.
+        table: The rows: a path, or a pandas, polars or pyarrow table.
+        classifiers: Names out of `CLASSIFIERS`.
+        protocol: How rows are parted.
+        together: Mask all rows together, then part them.
+        seeds: Seeds of private draws.
+    """
+    checked = [load_spec(spec) for spec in specs]
+    if not checked:
+        raise SpecError("there is no spec to compare.")
+    if table is None:
+        _same_source(checked)
+    raw, _ = read_table(checked[0].source_path if table is None else table)
+    return Comparison(tuple(_evaluate(spec, raw, classifiers, protocol, together, seeds) for spec in checked))
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows that a spec releases, still raw: typed, and without those that its policy drops."""
+
+    spec: Spec
+    """The spec without identifiers, and without a folder that an owner's ledger lies in."""
+    checked: Table
+    table: pa.Table
+    numbers: IntArray
+    """Which row of the raw table each one is."""
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that a release would have, class and weight aside."""
+        described = self.spec.table
+        return [name for name in self.table.column_names if name not in (described.class_, described.weight)]
+
+    def part(self, split: Split) -> tuple[pa.Table, pa.Table]:
+        """The rows to learn from and those to be tested on."""
+        train, test = (self.table.filter(pa.array(np.isin(self.numbers, part))) for part in split)
+        if not (train.num_rows and test.num_rows):
+            raise TableError(f"{self.checked.origin}: rows with missing values aside, a part of the split is empty.")
+        return train, test
+
+    def examples(self, rows: pa.Table) -> Examples:
+        """Raw or masked rows to learn from."""
+        return Examples.of(rows, self.spec.table.class_, self.spec.table.weight)
+
+    def masked(self, release: Release, rows: pa.Table) -> Examples:
+        """Rows masked as a release is; a value that it has no block for is suppressed."""
+        masked = release.masking.apply(rows, unseen="suppress")
+        for name in (self.spec.table.class_, self.spec.table.weight):
+            masked = masked if name is None else masked.append_column(name, rows[name])
+        return self.examples(masked)
+
+
+def _evaluate(
+    spec: Spec, raw: pa.Table, classifiers: Sequence[str], protocol: Protocol, together: bool, seeds: Sequence[int]
+) -> Evaluation:
+    tally = Tally(classifiers)
+    rows = _rows(spec, raw)
+    whole = publish(rows.table, rows.spec) if spec.plan is None else None
+    for number, split in enumerate(protocol.splits(raw)):
+        train, test = rows.part(split)
+        for setting, names in reference_columns(spec, rows.names).items():
+            tally.try_all(setting, *(rows.examples(part).select(names) for part in (train, test)))
+        if whole is not None and together:
+            tally.try_all("released", rows.masked(whole, train), rows.masked(whole, test))
+            continue
+        for release in _releases(rows.spec, train, number, seeds):
+            tally.try_all("released", _learned(release), rows.masked(release, test))
+    return Evaluation(
+        spec=spec,
+        protocol=str(protocol),
+        lines=tally.lines(),
+        measures=None if whole is None else measures(whole, spec, rows.checked),
+        notes=_notes(spec, together),
+    )
+
+
+def _rows(spec: Spec, raw: pa.Table) -> Rows:
+    """Checks the table as `publish` does, and keeps which of its rows are left."""
+    checked = load_table(spec, raw)
+    bare = replace(spec, attributes={item.name: item for item in spec.released}, is_file=False)
+    number = next(name for name in map("row {}".format, count()) if name not in raw.column_names)
+    numbered = raw.append_column(number, pa.array(np.arange(raw.num_rows)))
+    kept = load_table(replace(bare, table=replace(bare.table, others="release")), numbered).others[number].to_numpy()
+    columns = {column.name: _values(column) for column in checked.columns}
+    columns |= {name: checked.others[name] for name in checked.others.column_names}
+    columns[checked.classes.name] = _values(checked.classes)
+    if spec.table.weight is not None:
+        columns[spec.table.weight] = pa.array(checked.weight)
+    return Rows(bare, checked, pa.table(columns), kept)
+
+
+def _values(column: Column) -> pa.Array:
+    values = pa.array(column.values)
+    codes = pa.array(column.codes)
+    return pa.DictionaryArray.from_arrays(codes, values) if pa.types.is_string(values.type) else values.take(codes)
+
+
+def _releases(spec: Spec, train: pa.Table, split: int, seeds: Sequence[int]) -> Iterator[Release]:
+    """The release of the training rows; of a private one as many draws as there are seeds, other ones in each split."""
+    if spec.plan is None:
+        yield publish(train, spec)
+        return
+    for seed in seeds:
+        yield publish(train, spec, unsafe_seed=int(np.random.SeedSequence([seed, split]).generate_state(1)[0]))
+
+
+def _learned(release: Release) -> Examples:
+    """A release as whoever gets it learns from it: noisy counts are weights."""
+    manifest = release.manifest
+    weight = manifest.weight if isinstance(manifest, RefinementManifest) else COUNT
+    return Examples.of(release.table, manifest.class_, weight)
+
+
+def _notes(spec: Spec, together: bool) -> tuple[str, ...]:
+    if spec.plan is not None:
+        return (OWNERS, DRAWN, *([APART] if together else []))
+    return (OWNERS, TOGETHER) if together else (OWNERS,)
+
+
+def _same_source(specs: Sequence[Spec]) -> None:
+    for spec in specs[1:]:
+        if spec.source_path.resolve() != specs[0].source_path.resolve():
+            raise SpecError(
+                f"{spec.origin}: its table is {spec.source_path}, but that of {specs[0].origin} is "
+                f"{specs[0].source_path}; only specs of one table can be compared."
+            )

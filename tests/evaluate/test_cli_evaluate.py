@@ -1,0 +1,84 @@
+"""`unveil evaluate` and `unveil compare` as an owner uses them."""
+
+import json
+
+import pytest
+import typer
+from rich.console import Console
+from typer.testing import CliRunner
+
+from commands import Outcome, Run
+from project import Project
+from unveil.cli.app import Commands, options
+from unveil.cli.evaluation import register
+
+
+@pytest.fixture
+def run() -> Run:
+    app = typer.Typer(cls=Commands, pretty_exceptions_enable=False)
+    app.callback(invoke_without_command=True)(options)
+    register(app, Console(highlight=False, soft_wrap=True, markup=False))
+
+    def call(*words: object) -> Outcome:
+        result = CliRunner().invoke(app, [str(word) for word in words])
+        return Outcome(result.exit_code, result.stdout, result.stderr)
+
+    return call
+
+
+def test_evaluate(project: Project, run: Run) -> None:
+    outcome = run("evaluate", project.spec, "--classifier", "tree", "--classifier", "bayes", "--seeds", 2)
+    assert outcome.code == 0, outcome
+    for words in ("raw data (BE)", "the release (AE, SE)", "everything masked (UE)", "not C4.5", "naive Bayes"):
+        assert words in outcome.out
+    assert "33% of the rows held out, 2 times" in outcome.out
+    assert "Re-identification on {age, job, town}" in outcome.out
+    assert "computed from the raw rows; no guarantee covers them" in outcome.out
+
+
+def test_figures_as_json(project: Project, run: Run) -> None:
+    found = json.loads(run("evaluate", project.spec, "--folds", 4, "--together", "--json").out)
+    assert found["protocol"] == "4-fold cross-validation"
+    assert {line["setting"]: line["n"] for line in found["lines"]} == {"raw": 4, "released": 4, "masked": 4}
+    assert found["measures"]["loss"]["records"] == 48
+
+
+def test_compare(project: Project, run: Run) -> None:
+    other = project.folder / "stricter.toml"
+    other.write_text(project.spec.read_text().replace("= 3", "= 12"))
+    outcome = run("compare", project.spec, other, "--test", 0.4, "--seeds", 1, "--classifier", "bayes")
+    assert outcome.code == 0, outcome
+    for words in ("people.toml", "stricter.toml", "k = 3", "k = 12", "40% of the rows held out, once"):
+        assert words in outcome.out
+    assert json.loads(run("compare", project.spec, "--seeds", 1, "--json").out)[0]["guarantee"] == {"k": 3}
+
+
+def test_compare_draws(project: Project, run: Run) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed (unveil[report])")
+    target = project.folder / "cost.svg"
+    outcome = run("compare", project.spec, "--seeds", 1, "--classifier", "bayes", "--plot", target)
+    assert outcome.code == 0, outcome
+    assert f"Drawn into {target}." in outcome.out
+    assert target.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--classifier", "c46"], "there is no classifier 'c46'; did you mean 'c45'?"),
+        (["--folds", 3, "--test", 0.5], "only one of --folds, --test and --split"),
+        (["--test", 1.5], "the share to test on is 1.5"),
+        (["--split", "par"], "no column 'par'"),
+    ],
+)
+def test_a_wish_that_cannot_be_met(words: list[object], sentence: str, project: Project, run: Run) -> None:
+    outcome = run("evaluate", project.spec, *words)
+    assert outcome.code == 2
+    assert sentence in outcome.err
+    assert outcome.out == ""
+
+
+def test_a_plot_is_refused_before_anything_is_computed(project: Project, run: Run) -> None:
+    outcome = run("compare", project.folder / "no.toml", "--plot", project.folder / "cost.gif")
+    assert outcome.code == 2
+    assert "a plot ends in .png or .svg" in outcome.err
