@@ -16,7 +16,6 @@ from unveil.cli.interrupt import stop_on_interrupt
 from unveil.errors import SpecError, UnveilError
 from unveil.version import __version__
 
-
 INTERRUPTED = 130
 
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from unveil.arrays import IntArray
 from unveil.errors import listed, rows_text
-from unveil.evaluate import InferenceRisk
+from unveil.evaluate import InferenceRisk, group_sizes, quasi_identifiers
 from unveil.masking import AsIs, Discretization, Generalization, Suppression
 from unveil.release import DiffGenManifest, RefinementManifest, Release
 from unveil.schema import Atom, Spec
@@ -65,8 +65,8 @@ def show_release(console: Console, release: Release) -> None:
         console.print(f"Noisy counts of {manifest.cells:,} cells are ready, in {release.table.num_rows:,} rows.")
     console.print(masking_table(release))
     if isinstance(manifest, RefinementManifest):
-        for names in _masked_sets(manifest):
-            console.print(_group_line(release.table, names, manifest.weight))
+        for names in quasi_identifiers(release):
+            console.print(_group_line(names, group_sizes(release, names)))
     _say_redundant(console, release.redundant)
     sensitive = {item.get("sensitive") for item in manifest.requirements}
     as_is = [
@@ -120,25 +120,16 @@ def _show_groups(console: Console, release: Release) -> None:
     if isinstance(release.manifest, DiffGenManifest):
         console.print(f"Noisy counts of {release.manifest.cells:,} cells, in {release.table.num_rows:,} rows.")
         return
-    for names in _masked_sets(release.manifest):
-        console.print(_group_line(release.table, names, release.manifest.weight))
-        console.print(_size_bars(group_sizes(release.table, names, release.manifest.weight)))
+    for names in quasi_identifiers(release):
+        sizes = group_sizes(release, names)
+        console.print(_group_line(names, sizes))
+        console.print(_size_bars(sizes))
 
 
-def group_sizes(table: pa.Table, names: list[str], weight: str | None = None) -> IntArray:
-    """How many records share each combination of released values."""
-    if weight is None:
-        counts = table.group_by(names).aggregate([([], "count_all")])["count_all"]
-    else:
-        counts = table.group_by(names).aggregate([(weight, "sum")])[f"{weight}_sum"]
-    sizes: IntArray = np.sort(counts.to_numpy())
-    return sizes
-
-
-def _group_line(table: pa.Table, names: list[str], weight: str | None) -> str:
-    sizes = group_sizes(table, names, weight)
+def _group_line(names: Sequence[str], sizes: IntArray) -> str:
+    groups = "1 group" if len(sizes) == 1 else f"{len(sizes):,} groups"
     return (
-        f"{{{', '.join(names)}}}: {len(sizes):,} groups; the smallest has {sizes[0]:,} records, "
+        f"{{{', '.join(names)}}}: {groups}; the smallest has {sizes[0]:,} records, "
         f"the middle one {int(np.median(sizes)):,}, the largest {sizes[-1]:,}."
     )
 
@@ -184,12 +175,6 @@ def _shortened(labels: list[str], room: int = 76) -> str:
 def _say_dropped(console: Console, dropped: int) -> None:
     if dropped:
         console.print(f"{rows_text(dropped)} with missing values left out, as the spec asks.")
-
-
-def _masked_sets(manifest: RefinementManifest) -> list[list[str]]:
-    """The sets of attributes that the requirements are about, each once."""
-    sets = [tuple(item.get("quasi-identifier") or item["channel"]) for item in manifest.requirements]
-    return [list(names) for names in dict.fromkeys(sets)]
 
 
 def _say_redundant(console: Console, atoms: Sequence[Atom]) -> None:

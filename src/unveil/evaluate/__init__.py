@@ -6,7 +6,12 @@ from unveil.evaluate.evaluation import Comparison, Evaluation, Line
 from unveil.evaluate.examples import Examples
 from unveil.evaluate.information import InformationLoss, information_loss
 from unveil.evaluate.protocol import Folds, Given, Holdout
-from unveil.evaluate.reidentification import ReidentificationRisk, reidentification_risk
+from unveil.evaluate.reidentification import (
+    ReidentificationRisk,
+    group_sizes,
+    quasi_identifiers,
+    reidentification_risk,
+)
 from unveil.evaluate.risk import GroupRisk, Inference, InferenceRisk, group_risk, inference_risk
 
 __all__ = [
@@ -27,7 +32,9 @@ __all__ = [
     "accuracy",
     "error_rate",
     "group_risk",
+    "group_sizes",
     "inference_risk",
     "information_loss",
+    "quasi_identifiers",
     "reidentification_risk",
 ]
