@@ -15,8 +15,7 @@ from unveil.evaluate.information import InformationLoss, information_loss
 from unveil.evaluate.protocol import interval
 from unveil.evaluate.reidentification import ReidentificationRisk, quasi_identifiers, reidentification_risk
 from unveil.release import RefinementManifest, Release, check_absent, write_whole
-from unveil.schema import AlphaKAnonymity, Confidence, KAnonymity, Spec
-from unveil.schema.privacy import text
+from unveil.schema import AlphaKAnonymity, Confidence, KAnonymity, Spec, decimal_text
 from unveil.tables import Table
 
 Setting = Literal["raw", "released", "removed", "masked"]
@@ -163,7 +162,7 @@ def guarantee(spec: Spec) -> dict[str, float]:
 def guarantee_text(spec: Spec) -> str:
     """The same as a cell of a table."""
     if spec.plan is not None:
-        return f"ε = {text(spec.plan.epsilon)}"
+        return f"ε = {decimal_text(spec.plan.epsilon)}"
     return ", ".join(f"{name} = {value:g}" for name, value in guarantee(spec).items()) or "other requirements"
 
 

@@ -19,6 +19,8 @@ from unveil.arrays import IntArray
 from unveil.noise.source import Source, words
 from unveil.noise.uniform import CHUNK, Bounds, Uniform, exp_bounds
 
+LEAST = Fraction(1, 10**7)
+"""Below this, a draw would wander off the table thousands of times, and say nothing."""
 LONGEST = 1 << 16
 """How many entries a table has at most."""
 WORKING = 320
@@ -29,8 +31,8 @@ class Geometric:
     """Draws of G ≥ 0 with P(G ≥ k) = scale · exp(−kε) for k ≥ 1; one-sided geometric noise where the scale is 1."""
 
     def __init__(self, epsilon: Fraction, source: Source, *, two_sided: bool = False) -> None:
-        if epsilon <= 0:
-            raise ValueError("noise needs a positive epsilon")
+        if epsilon < LEAST:
+            raise ValueError(f"noise needs an epsilon of at least {LEAST}")
         self.epsilon = epsilon
         self._source = source
         self._two_sided = two_sided
@@ -60,13 +62,14 @@ class Geometric:
 
     def _looked_up(self, count: int) -> tuple[IntArray, IntArray]:
         """Draws up to the end of the table, and which of them fell off it."""
+        longest = len(self._table)
         drawn = words(self._source, count)
         place = np.searchsorted(self._table, drawn, side="right")
-        values = (len(self._table) - place).astype(np.int64)
-        fallen = np.flatnonzero(drawn < self._table[0])
+        values = (longest - place).astype(np.int64)
         for at in np.flatnonzero((place > 0) & (self._table[np.maximum(place - 1, 0)] == drawn)):
-            values[at] = self._settled(int(drawn[at]))
-        return values, fallen
+            # The word begins like P(G ≥ k), so more bits must tell whether it lies below.
+            values[at] += Uniform(self._source, int(drawn[at])).below(self.tail(int(values[at]) + 1))
+        return values, np.flatnonzero(values == longest)
 
     def _beyond(self) -> Geometric:
         if self._excess is None:
@@ -88,14 +91,6 @@ class Geometric:
                 break  # too deep in the tail for 64 bits: the excess takes over
             entries.append(first)
         return np.array(entries[::-1], dtype=np.uint64)
-
-    def _settled(self, word: int) -> int:
-        """The draw that a word begins which equals an entry of the table."""
-        uniform = Uniform(self._source, word)
-        k = 1
-        while uniform.below(self.tail(k)):
-            k += 1
-        return k - 1
 
 
 class TwoSidedGeometric:

@@ -120,7 +120,9 @@ def publish_diffgen(
     )
     manifest = DiffGenManifest(
         unveil_version=version,
-        guarantee=plan.sentence() if source.private else "None: it was made with a seed, for tests and experiments.",
+        guarantee=plan.sentence(weighted=table.weight is not None)
+        if source.private
+        else "None: it was made with a seed, for tests and experiments.",
         private=source.private,
         class_=spec.table.class_,
         classes=tuple(str(label) for label in table.classes.values),

@@ -37,7 +37,10 @@ def write_release(folder: Path, table: pa.Table, manifest: Manifest, formats: Se
         The manifest with the hashes of the data files.
     """
     check_absent(folder, "output folder")
-    draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.absolute().parent))
+    try:
+        draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.absolute().parent))
+    except OSError as error:
+        raise ReleaseError(f"{folder}: the release cannot be written: {error.strerror or error}.") from error
     try:
         for format_ in formats:
             write_data(draft / f"data.{format_}", table)
@@ -65,9 +68,8 @@ def write_data(path: Path, table: pa.Table) -> None:
 def write_whole(path: Path, write: Callable[[Path], None], what: str) -> None:
     """Writes a single file beside its place and moves it there when it is complete."""
     check_absent(path, what)
-    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.absolute().parent)
+    handle, draft = _draft(path, what)
     os.close(handle)
-    draft = Path(name)
     try:
         write(draft)
         draft.chmod(0o666 & ~_umask())
@@ -90,16 +92,25 @@ def write_text(path: Path, text: str, what: str) -> None:
 
 def replace_text(path: Path, text: str, what: str) -> None:
     """Writes a text file in place of an older one, so that one of the two is there at any time."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.absolute().parent)
+    handle, draft = _draft(path, what)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        Path(name).replace(path)
+        draft.replace(path)
     except OSError as error:
-        Path(name).unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
         raise ReleaseError(f"{path}: the {what} cannot be written: {error.strerror or error}.") from error
+
+
+def _draft(path: Path, what: str) -> tuple[int, Path]:
+    """An open file beside the place of another."""
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.absolute().parent)
+    except OSError as error:
+        raise ReleaseError(f"{path}: the {what} cannot be written: {error.strerror or error}.") from error
+    return handle, Path(name)
 
 
 def read_manifest(folder: Path) -> Manifest:

@@ -3,7 +3,7 @@
 from unveil.schema.attributes import Attribute, interval_label, number_text, parse_number, value_text
 from unveil.schema.grid import Grid, fraction, grid_of
 from unveil.schema.hchy import Hierarchies, read_hchy
-from unveil.schema.privacy import COUNT, PrivatePlan
+from unveil.schema.privacy import COUNT, PrivatePlan, decimal_text
 from unveil.schema.requirements import (
     AlphaKAnonymity,
     Atom,
@@ -40,6 +40,7 @@ __all__ = [
     "TableSpec",
     "Taxonomy",
     "Template",
+    "decimal_text",
     "fraction",
     "grid_of",
     "interval_label",

@@ -15,6 +15,8 @@ from unveil.schema.sections import DifferentialPrivacySection, SpecSections
 
 COUNT = "count"
 """The column of a private release that holds the noisy counts."""
+FINEST = 2**50
+"""How many steps a bound may be away from zero, so that every value of a grid is a float of its own."""
 LEAST = 1e-6
 """Below this ε a release says nothing but noise."""
 Utility = Literal["max", "infogain"]
@@ -34,15 +36,21 @@ class PrivatePlan:
     threshold: int | None = None
     """Publish only cells whose noisy count reaches this; chosen from public numbers where it is not given."""
 
-    def sentence(self) -> str:
-        """The guarantee as a reader of the release gets it."""
+    def sentence(self, *, weighted: bool) -> str:
+        """The guarantee as a reader of the release gets it.
+
+        Args:
+            weighted: Whether rows stand for several records; then a record is a unit of weight.
+        """
+        unit = "one record (a row of weight n is n records)" if weighted else "the record of any one person"
+        epsilon = decimal_text(self.epsilon)
         return (
-            f"This release is ε-differentially private with ε = {text(self.epsilon)}: adding or removing the record of "
-            f"any one person changes the probability of any release by a factor of at most exp({text(self.epsilon)})."
+            f"This release is ε-differentially private with ε = {epsilon}: adding or removing {unit} "
+            f"changes the probability of any release by a factor of at most exp({epsilon})."
         )
 
 
-def text(number: Fraction) -> str:
+def decimal_text(number: Fraction) -> str:
     """A fraction as a person writes it: in decimal where that is exact."""
     decimal = float(number)
     return number_text(decimal) if fraction(decimal) == number else str(number)
@@ -117,6 +125,8 @@ def _most_specializations(attribute: Attribute, origin: str) -> int:
             raise SpecError(f"{place} has no resolution, so its domain is not finite; declare whole = true or a step.")
         if grid is None:
             raise SpecError(f"{place} range is not a whole number of steps of {attribute.step}.")
+        if max(abs(fraction(bound)) for bound in attribute.range) / grid.step > FINEST:
+            raise SpecError(f"{place} has steps so small for its range that numbers cannot be told apart.")
         return grid.size - 1
     if attribute.taxonomy is not None:
         return sum(1 for node in attribute.taxonomy.root.walk() if node.children)

@@ -118,28 +118,32 @@ def number_column(raw: RawColumn, attribute: Attribute, origin: str, *, snap: bo
     numbers = np.array([_number(value, place, raw) for value in raw.distinct], dtype=np.float64)
     if attribute.outside == "clamp" and (grid := grid_of(attribute)) is not None:
         numbers = np.clip(numbers, float(grid.value(0)), float(grid.value(grid.size - 1)))
-    _check_numbers(numbers, raw, attribute, place)
+    _check_steps(numbers, raw, attribute, place)
     if snap and (grid := grid_of(attribute)) is not None:
         numbers = np.array([grid.value(place) for place in grid.places(numbers).tolist()], dtype=np.float64)
+    _check_range(numbers, raw, attribute, place)
     values, lookup = np.unique(numbers, return_inverse=True)
     if attribute.whole:
         return Column(raw.name, values.astype(np.int64), lookup.astype(np.int32)[raw.indices])
     return Column(raw.name, values, lookup.astype(np.int32)[raw.indices])
 
 
-def _check_numbers(numbers: NumberArray, raw: RawColumn, attribute: Attribute, place: str) -> None:
+def _check_steps(numbers: NumberArray, raw: RawColumn, attribute: Attribute, place: str) -> None:
     if attribute.whole:
         _refuse(numbers != np.floor(numbers), raw, place, "is not whole")
         _refuse(np.abs(numbers) > 2**53, raw, place, "is too large to be counted on as a whole number")
-    if attribute.range is not None:
-        lo, hi = attribute.range
-        outside = (numbers < lo) | (numbers >= hi)
-        _refuse(outside, raw, place, f"lies outside its range {interval_label(lo, hi)}")
     if attribute.step is not None:
         start = attribute.range[0] if attribute.range is not None else 0.0
         steps = (numbers - start) / attribute.step
         off = np.abs(steps - np.rint(steps)) > 1e-6
         _refuse(off, raw, place, f"is not a multiple of its step {number_text(attribute.step)}")
+
+
+def _check_range(numbers: NumberArray, raw: RawColumn, attribute: Attribute, place: str) -> None:
+    if attribute.range is not None:
+        lo, hi = attribute.range
+        outside = (numbers < lo) | (numbers >= hi)
+        _refuse(outside, raw, place, f"lies outside its range {interval_label(lo, hi)}")
 
 
 def _refuse(wrong: BoolArray, raw: RawColumn, place: str, rule: str) -> None:
@@ -164,4 +168,7 @@ def weights(raw: RawColumn, origin: str) -> IntArray:
     place = f"{origin}: weight column {raw.name!r}"
     numbers = np.array([_number(value, place, raw) for value in raw.distinct], dtype=np.float64)
     _refuse((numbers < 1) | (numbers != np.floor(numbers)), raw, place, "is not a whole number above 0")
-    return numbers.astype(np.int64)[raw.indices]
+    rows = numbers.astype(np.int64)[raw.indices]
+    if numbers.max(initial=0) * len(rows) > 2**53 and sum(rows.tolist()) > 2**53:
+        raise TableError(f"{place}: the weights add up to more records than can be counted exactly.")
+    return rows

@@ -7,6 +7,7 @@ is entered before anything is drawn, so that a crash can only make the ledger to
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -15,7 +16,7 @@ from typing import Any
 
 from unveil.errors import BudgetError
 from unveil.release import replace_text
-from unveil.schema import Spec
+from unveil.schema import Spec, decimal_text
 
 try:
     import fcntl
@@ -35,29 +36,37 @@ def enter(spec: Spec) -> None:
     path = spec.folder / LEDGER
     with _locked(spec.folder):
         entries = read_ledger(path)
-        spent = spent_on(entries, spec.table.source)
+        source = table_name(spec.folder, spec.table.source)
+        spent = spent_on(entries, source)
         budget = spec.table.budget
         if budget is not None and spent + spec.plan.epsilon > budget:
             raise BudgetError(
-                f"{path}: releases of {spec.table.source} have cost ε = {spent} of the budget {budget}; "
-                f"{budget - spent} is left, and this one asks for {spec.plan.epsilon}."
+                f"{path}: releases of {spec.table.source} have cost ε = {decimal_text(spent)} of the budget "
+                f"{decimal_text(budget)}; {decimal_text(budget - spent)} is left, and this one asks for "
+                f"{decimal_text(spec.plan.epsilon)}."
             )
-        entry = {"source": spec.table.source, "spec": spec.origin, "epsilon": str(spec.plan.epsilon)}
+        entry = {"source": source, "spec": spec.origin, "epsilon": str(spec.plan.epsilon)}
         replace_text(path, json.dumps([*entries, entry], ensure_ascii=False, indent=1) + "\n", "ledger")
 
 
 def read_ledger(path: Path) -> list[dict[str, Any]]:
-    """The entries of a ledger; a damaged one is refused, since nobody knows what it said."""
+    """The entries of a ledger; one that cannot be read is refused, since nobody knows what it said."""
     if not path.exists():
         return []
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(entries, list):
+            raise TypeError
         for entry in entries:
-            if Fraction(entry["epsilon"]) <= 0 or not isinstance(entry["source"], str):
+            if not isinstance(entry["epsilon"], str) or Fraction(entry["epsilon"]) <= 0:
                 raise ValueError(entry)
-    except (ValueError, TypeError, KeyError, ZeroDivisionError) as error:
+            if not isinstance(entry["source"], str):
+                raise TypeError(entry)
+    except OSError as error:
+        raise BudgetError(f"{path}: the ledger cannot be read: {error.strerror}.") from error
+    except (ValueError, TypeError, KeyError, ArithmeticError, RecursionError) as error:
         raise BudgetError(f"{path}: the ledger is damaged, so what is left of the budget is not known.") from error
-    return list(entries)
+    return entries
 
 
 def spent_on(entries: list[dict[str, Any]], source: str) -> Fraction:
@@ -65,14 +74,23 @@ def spent_on(entries: list[dict[str, Any]], source: str) -> Fraction:
     return sum((Fraction(entry["epsilon"]) for entry in entries if entry["source"] == source), Fraction(0))
 
 
+def table_name(folder: Path, source: str) -> str:
+    """What the ledger calls a table: its real place, so that two ways of writing it are one table."""
+    return os.path.relpath((folder / source).resolve(), folder.resolve())
+
+
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """Only one release at a time reads and writes the ledger of a folder."""
+    if fcntl is None:
+        yield
+        return
     try:
-        lock = (folder / f".{LEDGER}.lock").open("w")
+        handle = os.open(folder, os.O_RDONLY)
     except OSError as error:
         raise BudgetError(f"{folder / LEDGER}: the ledger cannot be written: {error.strerror}.") from error
-    with lock:
-        if fcntl is not None:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(handle)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from unveil.errors import SpecError
 from unveil.noise import SeededSource, SystemSource
 from unveil.publishers import publish_diffgen, publish_refinement
 from unveil.release import Release
@@ -43,6 +44,8 @@ def publish(
     loaded = load_table(checked, None if spec is None else table)
     engine = MemoryEngine(loaded)
     if checked.plan is not None:
+        if steps is not None:
+            raise SpecError(f"{checked.origin}: steps is for refinement; a private release is drawn once.")
         if unsafe_seed is None:
             enter(checked)
         source = SystemSource() if unsafe_seed is None else SeededSource(unsafe_seed)
