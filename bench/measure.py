@@ -16,7 +16,7 @@ import sys
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 
 from places import CACHE
 
@@ -27,23 +27,28 @@ UNVEIL = Path(sys.executable).parent / "unveil"
 
 @dataclass(frozen=True)
 class Stages:
-    """Seconds of each stage. Reading and searching are repeated and the best is kept; the machine is not ours alone."""
+    """Seconds of each stage. Reading and searching are repeated and the best is kept; the machine is not ours alone.
+
+    CPU seconds hardly hang on what else runs there.
+    """
 
     read: float
     read_parquet: float
     search: float
+    search_cpu: float
     write: float
     refinements: int
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command from start to exit: seconds, and the largest resident set in bytes.
+    """A command from start to exit: seconds, CPU seconds of all its threads, and the largest resident set in bytes.
 
     A signal ended `died` attempts before it; they are told and not timed.
     """
 
     seconds: float
+    cpu: float
     peak: int
     died: int = 0
 
@@ -63,17 +68,17 @@ def publish_command(spec: Path, new: bool = False) -> Command:
             release = Path(folder) / "release"
             kernels = {"NUMBA_CACHE_DIR": f"{folder}/kernels"} if new else {}
             arguments = [str(UNVEIL), "publish", str(spec), "--to", str(release)]
-            code, seconds, peak = _run(arguments, {**os.environ, **kernels})
+            code, seconds, usage = _run(arguments, {**os.environ, **kernels})
             if code == 0:
-                return Command(seconds, peak, died)
+                return Command(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, died)
             if code > 0:
                 raise subprocess.CalledProcessError(code, arguments)
             print(f"{spec.name}: ended by signal {-code}; release there: {release.exists()}", file=sys.stderr)
     raise RuntimeError(f"{spec.name}: a signal ended all {ATTEMPTS} attempts to publish it")
 
 
-def _run(arguments: list[str], environment: dict[str, str]) -> tuple[int, float, int]:
-    """Exit code, seconds and peak."""
+def _run(arguments: list[str], environment: dict[str, str]) -> tuple[int, float, resource.struct_rusage]:
+    """Exit code, seconds, and what was used."""
     before = perf_counter()
     process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, env=environment)
     _, status, usage = os.wait4(process.pid, 0)
@@ -82,7 +87,7 @@ def _run(arguments: list[str], environment: dict[str, str]) -> tuple[int, float,
     # A child starts with its parent's peak on Linux, so the figure is the child's own only if it is the larger one.
     if usage.ru_maxrss <= resource.getrusage(resource.RUSAGE_SELF).ru_maxrss:
         raise RuntimeError("the benchmark itself has used more memory than what it measures")
-    return process.returncode, seconds, usage.ru_maxrss * 1024
+    return process.returncode, seconds, usage
 
 
 def _measure(spec_file: Path) -> Stages:
@@ -94,7 +99,7 @@ def _measure(spec_file: Path) -> Stages:
     from unveil.version import __version__
 
     spec = load_spec(spec_file)
-    read, read_parquet, search = [], [], []
+    read, read_parquet, search, search_cpu = [], [], [], []
     for _ in range(REPEATS):
         before = perf_counter()
         load_table(spec, spec.source_path.with_suffix(".parquet"))
@@ -103,9 +108,10 @@ def _measure(spec_file: Path) -> Stages:
         table = load_table(spec)
         read.append(perf_counter() - before)
     for _ in range(REPEATS):
-        before = perf_counter()
+        before, cpu_before = perf_counter(), process_time()
         refinements = sum(1 for _ in start_search(table, spec, MemoryEngine(table)).steps())
         search.append(perf_counter() - before)
+        search_cpu.append(process_time() - cpu_before)
 
     found = perf_counter()
 
@@ -120,7 +126,7 @@ def _measure(spec_file: Path) -> Stages:
     release.write(folder / "release")
     write = perf_counter() - found
     shutil.rmtree(folder)
-    return Stages(min(read), min(read_parquet), min(search), write, refinements)
+    return Stages(min(read), min(read_parquet), min(search), min(search_cpu), write, refinements)
 
 
 if __name__ == "__main__":

@@ -21,15 +21,17 @@ Written by `python bench/run.py --full --write-docs`, which is `make bench` with
   table shows mean and maximum.
 - Read: the csv file, checked against the spec and coded. Search: histograms, index and refinement. Both are taken
   in-process after a run on 5,000 rows, so that loading the compiled kernels is not counted; both are the best of three.
-- Mask, write: the masked rows, sorted, to a parquet file with its manifest; once.
+- Write: the rows masked, sorted and put into a parquet file with its manifest; once.
 - Command: `unveil publish SPEC --to DIR` in a fresh process, csv to release, start of Python included; the best
-  of three (MultiQID: once for each requirement). Peak: the largest resident set of that process.
+  of three (MultiQID: once for each requirement). GB: the largest resident set of that process.
+- CPU: processor seconds of the column before it, all threads together. What else runs on the machine stretches the
+  others more than this one.
 - The first command after an installation also compiles the kernels: {compiling:.0f} s more, once. No other figure
   holds it.
 
 ## Figures
 
-Seconds, and gigabytes of memory.
+Seconds, refinements (steps), and peak memory in gigabytes.
 
 {table}
 

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from peers import ANJANA, SUPPRESSION
 from results import Case, Measured, Peers, Results
 from rich.console import Console
 from rich.table import Table
 from settings import ASKED_COMMAND, ASKED_PEAK, ASKED_ROWS, SETTINGS, Setting
 
-HEADER = ("setting", "rows", "read", "search", "refinements", "mask, write", "command", "peak GB")
+from peers import ANJANA, SUPPRESSION
+
+HEADER = ("setting", "rows", "read", "search", "CPU", "steps", "write", "command", "CPU", "GB")
 GB = 1e9
 
 
 FIGURES: tuple[tuple[Callable[[Case], float], str], ...] = (
     (lambda case: case.stages.read, ".2f"),
     (lambda case: case.stages.search, ".2f"),
+    (lambda case: case.stages.search_cpu, ".2f"),
     (lambda case: case.stages.refinements, ".0f"),
     (lambda case: case.stages.write, ".2f"),
     (lambda case: case.command.seconds, ".2f"),
+    (lambda case: case.command.cpu, ".2f"),
     (lambda case: case.command.peak / GB, ".2f"),
 )
 
@@ -42,7 +45,7 @@ def _lines(measured: Measured) -> Iterator[tuple[str, ...]]:
 
 
 def _asked(setting: Setting) -> tuple[str, ...]:
-    return ("", "asked", "", f"< {setting.asked}", "", "", f"< {ASKED_COMMAND}", f"< {ASKED_PEAK}")
+    return ("", "asked", "", f"< {setting.asked}", "", "", "", f"< {ASKED_COMMAND}", "", f"< {ASKED_PEAK}")
 
 
 def linearity(results: Results) -> Iterator[str]:
@@ -50,10 +53,11 @@ def linearity(results: Results) -> Iterator[str]:
     if first == last:
         return
     for setting in SETTINGS:
-        seconds = [results.of(setting.name, rows).mean(lambda case: case.stages.search) for rows in (first, last)]
+        few, many = results.of(setting.name, first), results.of(setting.name, last)
+        wall, cpu = (many.mean(figure) / few.mean(figure) for figure in (FIGURES[1][0], FIGURES[2][0]))
         yield (
-            f"{setting.name}: {last / first:.1f} times the rows ({first:,} to {last:,}) take "
-            f"{seconds[1] / seconds[0]:.1f} times the search."
+            f"{setting.name}: {last / first:.1f} times the rows ({first:,} to {last:,}) take {wall:.1f} times "
+            f"the search ({cpu:.1f} times in CPU seconds)."
         )
 
 
@@ -91,7 +95,7 @@ def deaths(results: Results) -> Iterator[str]:
 
 
 def print_report(console: Console, results: Results) -> None:
-    table = Table(title="seconds, and gigabytes of memory")
+    table = Table(title="seconds, refinements (steps), and peak memory in gigabytes")
     for place, title in enumerate(HEADER):
         table.add_column(title, justify="left" if place == 0 else "right", no_wrap=True)
     for row in table_rows(results):

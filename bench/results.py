@@ -10,6 +10,7 @@ from importlib.metadata import version
 from statistics import mean
 
 from measure import Command, Stages
+
 from peers import Anjana
 
 LIBRARIES = ("unveil", "numpy", "numba", "pyarrow", "pandas")

@@ -16,12 +16,13 @@ from pathlib import Path
 
 from measure import REPEATS, Command, publish_command, stages
 from page import page
-from peers import run_anjana, time_read_csv
 from places import PAGE, RESULTS
 from report import print_report
 from results import Case, Measured, Peers, Results, load, this_machine
 from rich.console import Console
 from settings import SETTINGS, Setting, write_spec
+
+from peers import run_anjana, time_read_csv
 
 WARM_UP_ROWS = 5_000
 ANJANA_ROWS = 200_000
@@ -38,6 +39,7 @@ def measure(setting: Setting, rows: int) -> Measured:
         runs = [publish_command(spec) for _ in range(repeats)]
         best = Command(
             seconds=min(run.seconds for run in runs),
+            cpu=min(run.cpu for run in runs),
             peak=max(run.peak for run in runs),
             died=sum(run.died for run in runs),
         )

@@ -1,0 +1,111 @@
+"""Writes `docs/results.md`: our figures beside what the papers say. Every number on it comes from the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from reproduce.data import SEED
+from reproduce.figures import NEAR, Figure, Statement
+from reproduce.plots import draw
+from reproduce.points import Cache, Results, key_of
+
+PAPERS = {
+    "TDR": "Fung, Wang, Yu: Anonymizing classification data for privacy preservation (TKDE 2007)",
+    "PDA": "Wang, Fung, Yu: Template-based privacy preservation in classification problems (ICDM 2005)",
+    "DiffGen": "Mohammed, Chen, Fung, Yu: Differentially private data release for data mining (KDD 2011)",
+}
+WORDS = {True: "yes", False: "**no**", None: "–"}
+HEAD = f"""# The papers' experiments, run again
+
+<!-- Written by `make reproduce`; do not edit. -->
+
+Each figure and table of the three papers, measured with this library, beside what the paper says about it. A percentage
+agrees if it is within {NEAR} points of the printed one; a limit agrees if it is kept. Errors and accuracies are in
+percent. C4.5 is Weka's J48 with its defaults. BE is the error on raw data, UE with the attributes of the requirement
+removed, AE and SE on masked data, RE with the sensitive attributes removed; BA, LA and CA are the accuracies of
+DiffGen's paper.
+"""
+
+
+def write_page(
+    page: Path,
+    images: Path,
+    figures: Sequence[Figure],
+    cache: Cache,
+    sources: Mapping[str, str],
+    versions: Mapping[str, str],
+) -> None:
+    """Writes the page and its pictures.
+
+    Args:
+        page: The page.
+        images: The folder of the pictures, at or below the folder of the page.
+        figures: The figures, in order.
+        cache: The finished points.
+        sources: What taxonomies, ranges and splits each data set came with.
+        versions: What it was measured with.
+    """
+    results = {figure.name: cache.results(figure.settings) for figure in figures}
+    parts = [HEAD, _overview(figures, results)]
+    for paper, citation in PAPERS.items():
+        parts.append(f"## {paper}\n\n{citation}\n")
+        for figure in figures:
+            if figure.paper == paper:
+                picture = draw(figure, results[figure.name], images)
+                link = None if picture is None else picture.relative_to(page.parent).as_posix()
+                parts.append(_section(figure, results[figure.name], link))
+    parts.append(_origin(results.values(), sources, versions))
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text("\n".join(parts), encoding="utf-8")
+
+
+def _overview(figures: Sequence[Figure], results: Mapping[str, Results]) -> str:
+    lines = ["| figure | statements that agree | points measured |", "|---|---|---|"]
+    for figure in figures:
+        judged = [item.holds for item in figure.compare(results[figure.name]) if item.holds is not None]
+        agree = f"{sum(judged)} of {len(judged)}" if judged else "–"
+        title = figure.title.partition(":")[0]
+        points = f"{len(results[figure.name])} of {len(figure.settings)}"
+        lines.append(f"| [{figure.paper}, {title}](#{figure.name}) | {agree} | {points} |")
+    return "\n".join(lines) + "\n"
+
+
+def _section(figure: Figure, results: Results, picture: str | None) -> str:
+    parts = [f'<a id="{figure.name}"></a>\n\n### {figure.title}\n', f"{figure.protocol}\n"]
+    statements = figure.compare(results)
+    if not statements:
+        parts.append("Not measured in this run.\n")
+        return "\n".join(parts)
+    rows = [f"| {item.paper} | {item.ours} | {WORDS[item.holds]} |" for item in statements]
+    parts.append("\n".join(["| the paper | ours | agrees |", "|---|---|---|", *rows]) + "\n")
+    parts += [f"{remark}\n" for remark in _remarks(statements)]
+    if figure.more is not None:
+        parts.append(figure.more(results))
+    if picture is not None:
+        parts.append(f"![{figure.title}]({picture})\n")
+    return "\n".join(parts)
+
+
+def _remarks(statements: Sequence[Statement]) -> list[str]:
+    """Why some statements do not hold, each reason once."""
+    return list(dict.fromkeys(item.remark for item in statements if item.holds is False and item.remark))
+
+
+def _origin(results: Iterable[Results], sources: Mapping[str, str], versions: Mapping[str, str]) -> str:
+    commits: dict[str, int] = {}
+    points = {key_of(point.setting): point for found in results for point in found}
+    for point in points.values():
+        commits[point.commit] = commits.get(point.commit, 0) + 1
+    told = "; ".join(f"{count} points at commit {name}" for name, count in commits.items())
+    data = "; ".join(f"{name}: {source}" for name, source in sources.items())
+    tools = ", ".join(f"{name} {number}" for name, number in versions.items())
+    return (
+        "## Where these numbers come from\n\n"
+        f"- Measured: {told or 'nothing yet'}.\n"
+        f"- Data: {data}. The rows are the bundled ones.\n"
+        "- Seeds: everything random (random requirements, folds, variations of records, private draws) follows from "
+        f"{SEED}; a private run adds its number and its fold (`reproduce/diffgen.py`, `seed_of`).\n"
+        f"- Versions: {tools}.\n"
+        "- Again: `make reproduce`, or `make reproduce QUICK=1` for a few points of each figure.\n"
+    )
