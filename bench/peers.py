@@ -21,12 +21,12 @@ SUPPRESSION = 5
 WIDTHS = (5, 10, 20, 40)
 """Of the intervals of a number; each holds whole intervals of the one before."""
 READ_CSV = """
-import sys, time, pandas
+import json, sys, time, pandas
 def read():
     before = time.perf_counter()
-    pandas.read_csv(sys.argv[1])
-    return time.perf_counter() - before
-print(min(read() for _ in range(3)))
+    rows = len(pandas.read_csv(sys.argv[1]))
+    return rows, time.perf_counter() - before
+print(json.dumps([read() for _ in range(3)]))
 """
 
 
@@ -57,9 +57,12 @@ class Anjana:
         return "; ".join(parts)
 
 
-def time_read_csv(rows: int) -> float:
-    """Seconds of `pandas.read_csv` in a fresh process, the best of three."""
-    return float(_output([sys.executable, "-c", READ_CSV, str(table_file(rows, "csv"))]))
+def time_read_csv(rows: int) -> list[float]:
+    """Seconds of `pandas.read_csv` in a fresh process, three times."""
+    runs = json.loads(_output([sys.executable, "-c", READ_CSV, str(table_file(rows, "csv"))]))
+    if any(read != rows for read, _ in runs):
+        raise RuntimeError(f"{table_file(rows, 'csv').name} does not have {rows:,} rows")
+    return [seconds for _, seconds in runs]
 
 
 def run_anjana(rows: int) -> Anjana:

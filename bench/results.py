@@ -44,8 +44,12 @@ class Peers:
     """Other tools on a table. anjana is left out where it would take minutes."""
 
     rows: int
-    read_csv: float
+    read_csv_runs: list[float]
     anjana: Anjana | None
+
+    @property
+    def read_csv(self) -> float:
+        return min(self.read_csv_runs)
 
 
 @dataclass(frozen=True)

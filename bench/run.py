@@ -61,7 +61,8 @@ def beside(rows: int, full: bool) -> Peers:
 
 def main() -> None:
     options = _options()
-    console = Console()
+    # A file or a pipe is 80 characters wide to rich, which would cut the table.
+    console = Console(width=max(Console().width, 110))
     sizes = [200_000] if options.quick else sorted({int(rows) for rows in options.sizes.split(",")})
     before = load()
     blowup = str(Path(__file__).with_name("blowup.py"))

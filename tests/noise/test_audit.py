@@ -8,7 +8,7 @@ AUDIT = Path(__file__).resolve().parents[2] / "audit" / "run.py"
 
 
 def audit(*options: str) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, AUDIT, "--scenario", "structure", "--runs", "1000", "--workers", "1", "--unsafe-seed", "1"]
+    words = [sys.executable, AUDIT, "--scenario", "structure", "--runs", "800", "--workers", "1", "--unsafe-seed", "1"]
     return subprocess.run([*words, *options], capture_output=True, text=True, check=False)
 
 

@@ -123,11 +123,18 @@ def test_bounds_of_exp_do_not_hang_on_how_the_caller_computes() -> None:
         check_bounds(Fraction(123456, 1_000_000), 64)
 
 
+def test_what_is_all_but_impossible_is_refused_without_counting_its_zeros() -> None:
+    """A comparison with 64 bits needs no bound on exp(−100,000) that is 10^43,429 times finer than they are."""
+    _, most = exp_bounds(Fraction(100_000), 64)
+    assert most.denominator.bit_length() < 10_000
+
+
 def check_bounds(gamma: Fraction, size: int) -> None:
     least, most = exp_bounds(gamma, size)
     exact = true_exp(gamma)
     assert least <= exact <= most <= 1
-    assert most - least <= exact / 2**size
+    # Relative to what is bounded, or to what 64 bits can tell where that is less.
+    assert most - least <= (exact + Fraction(1, 2**64)) / 2**size
 
 
 def accepts(gamma: Fraction, draws: int) -> int:

@@ -51,10 +51,12 @@ class Uniform:
 
 
 def exp_bounds(gamma: Fraction, size: int) -> tuple[Fraction, Fraction]:
-    """Bounds of exp(−γ) for γ ≥ 0, relative width about 2^−size.
+    """Bounds of exp(−γ) for γ ≥ 0, relative width about 2^−size; absolute where exp(−γ) is far below that.
 
     The decimal module rounds exp correctly to its precision, so a step of one unit in the last place is a safe bound.
     """
+    if gamma > size + 64:
+        return Fraction(0), Fraction(1, 1 << (size + 64))  # exp(−γ) < 2^−γ is too small to matter at this precision
     digits = size * 3 // 10 + 12
     down, up = Context(prec=digits + 6, rounding=ROUND_FLOOR), Context(prec=digits + 6, rounding=ROUND_CEILING)
     small = down.divide(Decimal(gamma.numerator), Decimal(gamma.denominator))

@@ -108,27 +108,28 @@ def _unranked(place: int, sizes: Sequence[int], classes: int) -> tuple[tuple[int
 
 def _passing(total: int, chance: Bounds, source: Source) -> Iterator[int]:
     """The numbers below `total` at which independent events of the same chance happen, in order."""
-    place = gap(chance, source)
+    place = gap(chance, source, total)
     while place < total:
         yield place
-        place += 1 + gap(chance, source)
+        place += 1 + gap(chance, source, total)
 
 
-def gap(chance: Bounds, source: Source) -> int:
+def gap(chance: Bounds, source: Source, most: int | None = None) -> int:
     """How many events fail before one happens: G with P(G ≥ g) = (1 − q)^g.
 
     G is the integer part of ln U / ln(1 − q) for a uniform U. The ratio is bounded from both sides, and U and q made
-    finer, until its integer part is certain.
+    finer, until its integer part is certain, or it is certain that it is not below `most`.
     """
     uniform = Uniform(source)
     while True:
         size = uniform.size + 64
         lo, hi = uniform.range
-        least, most = chance(size)
-        if lo > 0:
-            smallest, largest = _log_ratio(hi, most, size, -1), _log_ratio(lo, least, size, 1)
-            if int(smallest) == int(largest):
-                return int(smallest)
+        rarest, commonest = chance(size)
+        smallest = int(_log_ratio(hi, commonest, size, -1))
+        if most is not None and smallest >= most:
+            return most
+        if lo > 0 and rarest > 0 and smallest == int(_log_ratio(lo, rarest, size, 1)):
+            return smallest
         uniform.refine()
 
 
@@ -145,4 +146,5 @@ def _log_ratio(uniform: Fraction, chance: Fraction, size: int, side: int) -> Dec
         for number in (uniform, 1 - chance)
     )
     ratio = context.divide(top, bottom)
-    return context.add(ratio, side * context.multiply(ratio, Decimal(1).scaleb(-digits)))
+    slack = context.multiply(ratio, context.scaleb(Decimal(side), -digits))
+    return context.add(ratio, slack)
