@@ -1,5 +1,5 @@
 """`python -m unveil`."""
 
-from unveil.cli import main
+from unveil.cli import script
 
-main()
+script()

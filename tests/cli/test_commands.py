@@ -153,3 +153,16 @@ def test_an_interrupt_without_keep_writes_nothing(project: Project) -> None:
     assert process.returncode == 130
     assert error == "unveil: interrupted; nothing was written.\n"
     assert project.files() == before
+
+
+def test_the_installed_command_ends_with_its_exit_code_and_all_its_output(project: Project) -> None:
+    def call(*words: object) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "unveil", *map(str, words)]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    fine = call("publish", project.spec, "--to", project.release)
+    assert (fine.returncode, fine.stderr) == (0, "")
+    assert fine.stdout.endswith(f"Written to {project.release}.\n")
+    again = call("publish", project.spec, "--to", project.release)
+    assert (again.returncode, again.stdout) == (2, "")
+    assert "exists already" in again.stderr

@@ -1,5 +1,5 @@
 """The command line."""
 
-from unveil.cli.app import main
+from unveil.cli.app import main, script
 
-__all__ = ["main"]
+__all__ = ["main", "script"]

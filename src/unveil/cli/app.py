@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -215,3 +217,20 @@ def main() -> None:
         app()
     except KeyboardInterrupt:  # pressed while an error was being told
         sys.exit(INTERRUPTED)
+
+
+def script() -> NoReturn:
+    """The installed command: the command line, and then the process ends at once.
+
+    Threads of native libraries now and then abort a process that Python is shutting down, after everything is written.
+    So what was registered for the end is run, output is flushed, and nothing is left to shut down.
+    """
+    code: int | str | None = 0
+    try:
+        main()
+    except SystemExit as stop:
+        code = stop.code
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code if isinstance(code, int) else int(code is not None))
