@@ -100,10 +100,10 @@ class Dice:
 
         return draw
 
-    def gap(self, happens: Decimal, most: int) -> Callable[[Bounds, Source], int]:
+    def gap(self, happens: Decimal, most: int) -> Callable[[Bounds, Source, int], int]:
         """Stands in for `cells.gap` where the event has this chance; a gap beyond `most` counts as `most`."""
         chances = gap_chances(happens, most)
-        return lambda chance, source: self.roll(chances)
+        return lambda chance, source, limit: self.roll(chances)
 
     def excess(self, most: int) -> Callable[[TwoSidedGeometric, int, int], IntArray]:
         """Stands in for `TwoSidedGeometric.at_least`; what exceeds the threshold by more than `most` counts as that."""

@@ -97,7 +97,7 @@ class Claims(Part):
     @property
     def columns(self) -> list[tuple[str, Holds]]:
         """The columns of the data files, in order."""
-        raise NotImplementedError
+        raise TypeError("only a manifest with a method has columns")
 
     @property
     def names(self) -> list[str]:
