@@ -32,6 +32,8 @@ format: $(READY)
 
 bench: $(READY)  ## speed and memory beside other tools, in one run
 	$(BIN)/python bench/run.py
+	$(BIN)/python bench/templates.py
+	$(BIN)/python bench/diffgen.py
 
 $(READY): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
