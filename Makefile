@@ -38,7 +38,7 @@ bench: $(READY)  ## speed and memory beside other tools, in one run
 $(READY): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[pandas,polars,c45,report]" --group dev
+	$(BIN)/python -m pip install --quiet --editable ".[pandas,polars,c45,report,countries,spark,duckdb]" --group dev --group docs
 	touch $(READY)
 
 audit: $(READY)  ## attack the differentially private release as a stranger would
