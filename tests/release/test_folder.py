@@ -29,7 +29,7 @@ def test_the_same_table_and_spec_give_the_same_bytes(project: Project) -> None:
 @pytest.mark.parametrize(
     "failure", [OSError(28, "No space left on device"), KeyboardInterrupt(), RuntimeError("crash")]
 )
-@pytest.mark.parametrize("place", ["write_data", "_sha256", "_settle"])
+@pytest.mark.parametrize("place", ["write_rows", "_sha256", "_settle"])
 def test_a_failure_on_the_way_leaves_nothing(
     project: Project, monkeypatch: pytest.MonkeyPatch, failure: BaseException, place: str
 ) -> None:

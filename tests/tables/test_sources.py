@@ -14,8 +14,7 @@ import unveil
 from project import Project
 from unveil.errors import TableError
 from unveil.schema import load_spec
-from unveil.tables import read_table
-from unveil.tables.table import widened
+from unveil.tables import read_table, widened
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from unveil.arrays import BoolArray, IntArray
-from unveil.masking import Block, Offer, Refinement
+from unveil.masking import Block, Masking, Offer, Refinement
+from unveil.release import ReleasedRows
 
 
 class Pieces(NamedTuple):
@@ -68,4 +69,8 @@ class Engine(Protocol):
 
     def cells(self, cuts: Sequence[Sequence[Block]]) -> Cells:
         """The occupied cells of the product of the cuts of all attributes."""
+        ...
+
+    def released(self, masking: Masking, weight: str | None) -> ReleasedRows:
+        """The masked rows, sorted by their values; with a weight column equal rows are one."""
         ...

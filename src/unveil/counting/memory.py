@@ -1,4 +1,4 @@
-"""The engine that holds the table in memory."""
+"""The engine that counts in this process: rows held in memory, or read again batch by batch."""
 
 from __future__ import annotations
 
@@ -7,90 +7,78 @@ from typing import Any
 
 import numpy as np
 
-from unveil.arrays import BoolArray, IntArray, grouped, packed_keys, run_starts, sorted_order
+from unveil.arrays import BoolArray, IntArray
+from unveil.counting.distinct import DistinctRows
 from unveil.counting.engine import Cells, Pieces
 from unveil.counting.kernels import count_pieces, split_groups
-from unveil.masking import Block, Offer, Refinement
-from unveil.tables import Table
+from unveil.counting.released import released_rows
+from unveil.masking import Block, Masking, Offer, Refinement
+from unveil.release import ReleasedRows
+from unveil.tables import Rows
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-SAMPLED = 1 << 16
-"""Tables with more rows than this are sampled before they are compressed."""
 ROOM = 1 << 19
 """How many pieces are counted before they are handed up."""
 
 
 class MemoryEngine:
-    """Counts of a table that fits in memory."""
+    """Counts of a table whose distinct rows fit in memory."""
 
-    def __init__(self, table: Table) -> None:
-        self._table = table
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._outline = rows.outline
 
     def histograms(self) -> tuple[IntArray, ...]:
-        """For every attribute its `[value, class]` counts, in one pass each."""
-        classes = self._table.classes
-        return tuple(
-            np.bincount(
-                column.codes.astype(np.int64) * len(classes) + classes.codes,
-                weights=self._table.weight,
-                minlength=len(column) * len(classes),
-            )
-            .astype(np.int64)
-            .reshape(len(column), len(classes))
-            for column in self._table.columns
-        )
+        """For every attribute its `[value, class]` counts, from the first pass."""
+        return self._outline.histograms
 
     def index(self, columns: Sequence[int], sensitive: int | None = None) -> MemoryIndex:
         """The partition index over the distinct rows of a projection."""
-        held = [self._table.columns[column] for column in columns]
-        secret = None if sensitive is None else self._table.columns[sensitive]
-        weight = self._table.weight
-        if weight is None:
-            weight = np.ones(self._table.rows, dtype=np.int64)
-        codes: list[Array] = [column.codes for column in held] + ([secret.codes] if secret else [])
-        sizes = [len(column) for column in held] + ([len(secret)] if secret else [])
-        codes, weight = compressed(codes, sizes, weight)
-        secrets = codes.pop() if secret else np.zeros(len(weight), dtype=np.uint8)
-        return MemoryIndex(columns, codes, sizes[: len(held)], weight, secrets, len(secret) if secret else 1)
+        places = [*columns, *([] if sensitive is None else [sensitive])]
+        sizes = [len(self._outline.columns[place]) for place in places]
+        distinct = DistinctRows(sizes)
+        for chunk in self._rows.chunks(places):
+            distinct.add([chunk.codes[place] for place in places], chunk.records)
+        codes, weight = distinct.result()
+        secrets = np.zeros(len(weight), dtype=np.uint8) if sensitive is None else codes.pop()
+        width = 1 if sensitive is None else sizes.pop()
+        return MemoryIndex(columns, codes, sizes, weight, secrets, width)
 
     def cells(self, cuts: Sequence[Sequence[Block]]) -> Cells:
         """The occupied cells of the product of the cuts, in one pass over the rows."""
-        held = []
-        for column, cut in zip(self._table.columns, cuts, strict=True):
-            block_of = np.zeros(len(column), dtype=np.int32)
-            for number, block in enumerate(cut):
-                block_of[block.codes] = number
-            held.append(block_of[column.codes])
-        order, starts, cell = grouped(packed_keys(held, [len(cut) for cut in cuts]))
-        classes = self._table.classes
-        flat = cell * len(classes) + classes.codes[order]
-        weight = None if self._table.weight is None else self._table.weight[order]
-        counts = np.bincount(flat, weights=weight, minlength=len(starts) * len(classes)).astype(np.int64)
-        blocks = np.stack([column[order[starts]] for column in held], axis=1).astype(np.int64)
-        return Cells(blocks, counts.reshape(len(starts), len(classes)))
+        block_of = [_block_of(len(domain), cut) for domain, cut in zip(self._outline.columns, cuts, strict=True)]
+        classes = len(self._outline.classes)
+        distinct = DistinctRows([*(len(cut) for cut in cuts), classes])
+        for chunk in self._rows.chunks(range(len(cuts))):
+            blocks = [lookup[chunk.codes[place]] for place, lookup in enumerate(block_of)]
+            distinct.add([*blocks, chunk.classes], chunk.records)
+        return cells_of(*distinct.sorted(), classes)
+
+    def released(self, masking: Masking, weight: str | None) -> ReleasedRows:
+        """The masked rows, sorted by their values."""
+        return released_rows(self._rows, masking, weight)
 
 
-def compressed(codes: list[Array], sizes: Sequence[int], weight: IntArray) -> tuple[list[Array], IntArray]:
-    """Collapses equal rows into one with their weights added up, where that halves the table at least."""
-    keys = packed_keys(codes, sizes)
-    if not _pays(keys):
-        return codes, weight
-    order = sorted_order(keys)
-    starts = run_starts(keys, order)
-    first = order[starts]
-    return [column[first] for column in codes], np.add.reduceat(weight[order], starts)
+def cells_of(codes: Sequence[Array], weight: IntArray, classes: int) -> Cells:
+    """Cells from their sorted blocks and classes: those of one product side by side become one row of counts."""
+    *blocks, labels = codes
+    fresh = np.zeros(len(weight), dtype=np.bool_)
+    fresh[:1] = True
+    for column in blocks:
+        fresh[1:] |= column[1:] != column[:-1]
+    counts = np.zeros((int(fresh.sum()), classes), dtype=np.int64)
+    counts[np.cumsum(fresh) - 1, labels] = weight
+    held = [column[fresh].astype(np.int64) for column in blocks]
+    return Cells(np.stack(held, axis=1), counts)
 
 
-def _pays(keys: Sequence[IntArray]) -> bool:
-    """Whether at most half of the rows are distinct, judged by a share of the keys with all the rows they have."""
-    mixed = np.zeros(len(keys[0]), dtype=np.uint64)
-    for key in keys:
-        mixed = (mixed ^ key.view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
-    if len(mixed) > SAMPLED:
-        share = np.uint64(len(mixed) // SAMPLED)
-        mixed = mixed[(mixed >> np.uint64(32)) % share == 0]
-    return 2 * len(np.unique(mixed)) <= len(mixed)
+def _block_of(size: int, cut: Sequence[Block]) -> Array:
+    """The number of the block that each value is in."""
+    block_of = np.zeros(size, dtype=np.int32)
+    for number, block in enumerate(cut):
+        block_of[block.codes] = number
+    return block_of
 
 
 def _narrow(values: Array, narrow: type, wide: type) -> Array:

@@ -15,14 +15,14 @@ import pyarrow as pa
 
 from unveil.arrays import FloatArray, IntArray, NumberArray, packed_keys, sorted_order
 from unveil.counting import Engine
+from unveil.counting.released import ranked
 from unveil.masking import Block, Discretize, Flat, Generalize, Masking, Tree, freeze
 from unveil.noise import Ledger, Source, below, exponential_choice, permute_and_flip
 from unveil.publishers.cells import cell_total, feasible_threshold, noisy_cells, public_threshold
-from unveil.publishers.rows import ranked
 from unveil.refine import InfoGainUtility, MaxUtility, Search, Utility, gain_alone
 from unveil.release import DiffGenManifest, LedgerEntry, Release
 from unveil.schema import COUNT, Grid, PrivatePlan, Spec, grid_of
-from unveil.tables import Table
+from unveil.tables import Outline
 
 
 class PrivateStructure:
@@ -90,7 +90,7 @@ class PrivateStructure:
 
 
 def publish_diffgen(
-    table: Table, spec: Spec, plan: PrivatePlan, engine: Engine, source: Source, version: str
+    table: Outline, spec: Spec, plan: PrivatePlan, engine: Engine, source: Source, version: str
 ) -> Release:
     """Draws a differentially private release.
 
@@ -120,7 +120,7 @@ def publish_diffgen(
     )
     manifest = DiffGenManifest(
         unveil_version=version,
-        guarantee=plan.sentence(weighted=table.weight is not None)
+        guarantee=plan.sentence(weighted=table.weighted)
         if source.private
         else "None: it was made with a seed, for tests and experiments.",
         private=source.private,
@@ -142,7 +142,7 @@ def publish_diffgen(
     return Release(_counted(table, cuts, blocks, classes, noisy), manifest)
 
 
-def _search(table: Table, plan: PrivatePlan, engine: Engine, ledger: Ledger, source: Source) -> Search:
+def _search(table: Outline, plan: PrivatePlan, engine: Engine, ledger: Ledger, source: Source) -> Search:
     utility: Utility = MaxUtility() if plan.utility == "max" else InfoGainUtility(len(table.classes))
     numbers = sum(attribute.kind == "number" for attribute in table.attributes)
     structure = PrivateStructure(plan, numbers, utility, ledger, source)
@@ -151,7 +151,7 @@ def _search(table: Table, plan: PrivatePlan, engine: Engine, ledger: Ledger, sou
     return Search(trees, histograms, (), gain_alone, utility, structure.select)
 
 
-def _tree(table: Table, column: int, histogram: IntArray, structure: PrivateStructure) -> Tree:
+def _tree(table: Outline, column: int, histogram: IntArray, structure: PrivateStructure) -> Tree:
     attribute = table.attributes[column]
     values = table.columns[column].values
     if attribute.taxonomy is not None:
@@ -169,13 +169,16 @@ def _in_order(cut: list[Block]) -> list[Block]:
     return sorted(cut, key=lambda block: block.bounds or (block.first, 0))
 
 
-def _counted(table: Table, cuts: list[list[Block]], blocks: IntArray, classes: IntArray, noisy: IntArray) -> pa.Table:
+def _counted(table: Outline, cuts: list[list[Block]], blocks: IntArray, classes: IntArray, noisy: IntArray) -> pa.Table:
     """One row per cell, sorted by its values as the rows of any release are."""
+    labels = [[block.label for block in cut] for cut in cuts] + [[str(label) for label in table.classes.values]]
+    names = [*(attribute.name for attribute in table.attributes), table.classes.name]
+    codes = [*blocks.T, classes]
     columns = [
-        ranked(attribute.name, pa.array([block.label for block in cut]), blocks[:, place])
-        for place, (attribute, cut) in enumerate(zip(table.attributes, cuts, strict=True))
+        ranked(name, pa.array(of), np.bincount(held, minlength=len(of)) > 0)
+        for name, of, held in zip(names, labels, codes, strict=True)
     ]
-    columns.append(ranked(table.classes.name, pa.array([str(label) for label in table.classes.values]), classes))
-    order = sorted_order(packed_keys([column.ranks for column in columns], [len(column.values) for column in columns]))
-    rows = {column.name: column.take(order) for column in columns}
+    ranks = [column.rank_of[held] for column, held in zip(columns, codes, strict=True)]
+    order = sorted_order(packed_keys(ranks, [len(column.values) for column in columns]))
+    rows = {column.name: column.column(rank[order]) for column, rank in zip(columns, ranks, strict=True)}
     return pa.table({**rows, COUNT: pa.array(noisy[order])})

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from unveil.counting import Engine
 from unveil.errors import RequirementError, TableError, did_you_mean, rows_text
 from unveil.refine import Guard, level_of
 from unveil.schema import Atom, KAnonymity, Requirement, Spec, TCloseness, without_redundant
-from unveil.tables import Table
+from unveil.tables import Outline
 
 Sharing = tuple[tuple[int, ...], int | None]
 """Attributes and sensitive attribute that an index is over."""
 
 
-def resolved_requirements(table: Table, spec: Spec) -> tuple[Requirement, ...]:
+def resolved_requirements(table: Outline, spec: Spec) -> tuple[Requirement, ...]:
     """The requirements with what they leave to the data filled in: all values, and their order."""
     return tuple(_resolved(requirement, table, spec) for requirement in spec.requirements)
 
 
-def _resolved(requirement: Requirement, table: Table, spec: Spec) -> Requirement:
+def _resolved(requirement: Requirement, table: Outline, spec: Spec) -> Requirement:
     if isinstance(requirement, KAnonymity):
         return requirement
     column = [attribute.name for attribute in table.attributes].index(requirement.sensitive)
@@ -32,13 +34,13 @@ def _resolved(requirement: Requirement, table: Table, spec: Spec) -> Requirement
                 f"is not one that {table.origin} has{hint}"
             )
     if isinstance(requirement, TCloseness):
-        codes = sorted(set(table.columns[column].codes.tolist()))
+        codes = np.flatnonzero(table.histograms[column].sum(axis=1))
         held = tuple(domain[code] for code in codes) if table.attributes[column].kind == "category" else ()
         return requirement.resolved(held)
     return requirement.resolved(domain)
 
 
-def _domain(table: Table, column: int) -> tuple[str, ...]:
+def _domain(table: Outline, column: int) -> tuple[str, ...]:
     """The values of a sensitive attribute, in the order of their codes."""
     return tuple(str(value) for value in table.columns[column].values)
 
@@ -56,7 +58,7 @@ def redundant_atoms(requirements: Sequence[Requirement]) -> tuple[Atom, ...]:
     return tuple(dropped)
 
 
-def make_guards(table: Table, spec: Spec, requirements: Sequence[Requirement], engine: Engine) -> list[Guard]:
+def make_guards(table: Outline, spec: Spec, requirements: Sequence[Requirement], engine: Engine) -> list[Guard]:
     """One guard for each set of attributes and sensitive attribute, over all requirements on it.
 
     Raises:
@@ -82,6 +84,6 @@ def make_guards(table: Table, spec: Spec, requirements: Sequence[Requirement], e
     return guards
 
 
-def _cannot_hold(atom: Atom, reason: str, table: Table, spec: Spec) -> str:
+def _cannot_hold(atom: Atom, reason: str, table: Outline, spec: Spec) -> str:
     dropped = f" ({rows_text(table.dropped)} with missing values left out)" if table.dropped else ""
     return f"{spec.origin}: no release of {table.origin} can satisfy {atom}: {reason}{dropped}."

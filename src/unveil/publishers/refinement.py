@@ -13,16 +13,15 @@ from unveil.arrays import IntArray
 from unveil.counting import Engine
 from unveil.masking import AsIs, Discretize, Generalize, Masking, Suppress, Tree, as_is, freeze
 from unveil.publishers.guards import make_guards, redundant_atoms, resolved_requirements
-from unveil.publishers.rows import released_rows
 from unveil.refine import Search, Step, best_split, gain_alone, gain_per_loss
 from unveil.release import RefinementManifest, Release, Rows
 from unveil.schema import Spec
-from unveil.tables import Table
+from unveil.tables import Outline
 
 CRITERIA = {"score": gain_per_loss, "infogain": gain_alone}
 
 
-def start_search(table: Table, spec: Spec, engine: Engine) -> Search:
+def start_search(table: Outline, spec: Spec, engine: Engine) -> Search:
     """The fully masked table, ready to be refined."""
     guards = make_guards(table, spec, resolved_requirements(table, spec), engine)
     histograms = engine.histograms()
@@ -35,7 +34,7 @@ def start_search(table: Table, spec: Spec, engine: Engine) -> Search:
 
 
 def publish_refinement(
-    table: Table,
+    table: Outline,
     spec: Spec,
     engine: Engine,
     version: str,
@@ -60,7 +59,7 @@ def publish_refinement(
             break
     masking = _masking(table, search)
     requirements = resolved_requirements(table, spec)
-    rows = released_rows(table, masking, spec)
+    rows = engine.released(masking, spec.table.weight)
     manifest = RefinementManifest(
         unveil_version=version,
         guarantee=" ".join(requirement.sentence() for requirement in requirements),
@@ -87,7 +86,7 @@ def describe(step: Step) -> dict[str, Any]:
     }
 
 
-def _tree(table: Table, column: int, histogram: IntArray) -> Tree:
+def _tree(table: Outline, column: int, histogram: IntArray) -> Tree:
     attribute = table.attributes[column]
     values = table.columns[column].values
     if attribute.taxonomy is not None:
@@ -97,13 +96,13 @@ def _tree(table: Table, column: int, histogram: IntArray) -> Tree:
     return Discretize(attribute, table.bounds(column), values, partial(best_split, values, histogram))
 
 
-def _masking(table: Table, search: Search) -> Masking:
+def _masking(table: Outline, search: Search) -> Masking:
     columns: dict[str, Any] = {
         attribute.name: freeze(attribute, search.cuts[column]) if column in search.cuts else as_is(attribute)
         for column, attribute in enumerate(table.attributes)
     }
-    for name in table.others.column_names:
-        kind = table.others.schema.field(name).type
+    for name in table.others.names:
+        kind = table.others.field(name).type
         number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
         columns[name] = AsIs(domain="observed", type="number" if number else "category")
     return Masking(columns)

@@ -6,25 +6,30 @@ from unveil.release.folder import (
     read_manifest,
     replace_text,
     write_data,
+    write_rows,
     write_text,
     write_whole,
 )
 from unveil.release.manifest import DiffGenManifest, LedgerEntry, Manifest, RefinementManifest, Rows
 from unveil.release.release import Release, open_release
+from unveil.release.rows import CountedRows, ReleasedRows
 
 __all__ = [
     "FORMATS",
+    "CountedRows",
     "DiffGenManifest",
     "LedgerEntry",
     "Manifest",
     "RefinementManifest",
     "Release",
+    "ReleasedRows",
     "Rows",
     "check_absent",
     "open_release",
     "read_manifest",
     "replace_text",
     "write_data",
+    "write_rows",
     "write_text",
     "write_whole",
 ]

@@ -6,7 +6,7 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ import pyarrow.parquet
 
 from unveil.errors import ReleaseError
 from unveil.release.manifest import File, Manifest, read_manifest_text
+from unveil.release.rows import ReleasedRows
 
 MANIFEST = "manifest.json"
 FORMATS = ("parquet", "csv")
@@ -28,7 +29,7 @@ def check_absent(path: Path, what: str) -> None:
         raise ReleaseError(f"{path}: there is no folder {path.absolute().parent.name!r} to write the {what} into.")
 
 
-def write_release(folder: Path, table: pa.Table, manifest: Manifest, formats: Sequence[str]) -> Manifest:
+def write_release(folder: Path, rows: ReleasedRows, manifest: Manifest, formats: Sequence[str]) -> Manifest:
     """Writes a release folder beside its place and moves it there when it is complete.
 
     A crash, a full disk or Ctrl-C before the move leaves nothing, and an older release is never touched.
@@ -43,7 +44,7 @@ def write_release(folder: Path, table: pa.Table, manifest: Manifest, formats: Se
         raise ReleaseError(f"{folder}: the release cannot be written: {error.strerror or error}.") from error
     try:
         for format_ in formats:
-            write_data(draft / f"data.{format_}", table)
+            write_rows(draft / f"data.{format_}", rows.schema, rows.batches())
         files = {path.name: File(sha256=_sha256(path)) for path in sorted(draft.iterdir())}
         complete = manifest.model_copy(update={"files": files})
         (draft / MANIFEST).write_text(complete.to_json(), encoding="utf-8")
@@ -58,11 +59,20 @@ def write_release(folder: Path, table: pa.Table, manifest: Manifest, formats: Se
 
 def write_data(path: Path, table: pa.Table) -> None:
     """Writes rows as csv or parquet, by the ending of the file."""
+    write_rows(path, table.schema, [table])
+
+
+def write_rows(path: Path, schema: pa.Schema, batches: Iterable[pa.Table]) -> None:
+    """Writes rows as they come, as csv or parquet, by the ending of the file."""
     if path.suffix == ".csv":
-        plain = pa.table({name: _decoded(table[name]) for name in table.column_names})
-        pa.csv.write_csv(plain, path)
-    else:
-        pa.parquet.write_table(table, path, compression="zstd", store_schema=False)
+        plain = pa.schema([pa.field(field.name, _plain(field.type)) for field in schema])
+        with pa.csv.CSVWriter(path, plain) as writer:
+            for batch in batches:
+                writer.write_table(batch.cast(plain))
+        return
+    with pa.parquet.ParquetWriter(path, schema, compression="zstd", store_schema=False) as writer:
+        for batch in batches:
+            writer.write_table(batch)
 
 
 def write_whole(path: Path, write: Callable[[Path], None], what: str) -> None:
@@ -144,5 +154,5 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+def _plain(type_: pa.DataType) -> pa.DataType:
+    return type_.value_type if pa.types.is_dictionary(type_) else type_

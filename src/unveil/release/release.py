@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from unveil.errors import ReleaseError
 from unveil.masking import Masking
 from unveil.release.folder import read_manifest, write_release, write_text
 from unveil.release.manifest import Manifest, RefinementManifest
+from unveil.release.rows import CountedRows, ReleasedRows
 from unveil.schema import COUNT, Atom
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ class Release:
     """A table that is safe to hand out.
 
     Attributes:
-        table: The masked rows, as an Arrow table.
+        rows: The masked rows, laid out only as far as they are looked at.
         manifest: What the release claims.
         trace: The steps that led to it. Private to the owner; empty for a release read from a folder.
         redundant: Requirements that others implied, so that the search did not need them.
@@ -33,15 +35,20 @@ class Release:
 
     def __init__(
         self,
-        table: pa.Table,
+        rows: pa.Table | ReleasedRows,
         manifest: Manifest,
         trace: Sequence[dict[str, Any]] = (),
         redundant: Sequence[Atom] = (),
     ) -> None:
-        self.table = table
+        self.rows: ReleasedRows = CountedRows(rows) if isinstance(rows, pa.Table) else rows
         self.manifest = manifest
         self.trace = list(trace)
         self.redundant = tuple(redundant)
+
+    @cached_property
+    def table(self) -> pa.Table:
+        """The masked rows, as an Arrow table."""
+        return self.rows.table()
 
     @property
     def masking(self) -> Masking:
@@ -68,7 +75,7 @@ class Release:
 
     def write(self, folder: str | Path, formats: Sequence[str] = ("parquet",)) -> None:
         """Writes the release folder, whole or not at all."""
-        self.manifest = write_release(Path(folder), self.table, self.manifest, formats)
+        self.manifest = write_release(Path(folder), self.rows, self.manifest, formats)
 
     def write_trace(self, file: str | Path) -> None:
         """Writes the owner's private trace of the steps."""
@@ -76,7 +83,7 @@ class Release:
         write_text(Path(file), text, "trace file")
 
     def __repr__(self) -> str:
-        rows, columns = self.table.shape
+        rows, columns = self.rows.num_rows, len(self.rows.schema)
         return f"Release({rows:,} rows, {columns} columns: {self.manifest.guarantee})"
 
 

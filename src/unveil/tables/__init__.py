@@ -1,8 +1,30 @@
 """From files and frames to a checked table in codes."""
 
-from unveil.tables.columns import Column
+from unveil.tables.coder import Chunk, Coder, Recount
+from unveil.tables.columns import Column, Domain
 from unveil.tables.guesses import Guess, TableGuess, guess_table
-from unveil.tables.sources import read_table
-from unveil.tables.table import Table, load_table, widened
+from unveil.tables.outline import Outline, widened
+from unveil.tables.sources import Source, open_source, read_table
+from unveil.tables.survey import Survey
+from unveil.tables.table import Rows, StreamedTable, Table, load_table
 
-__all__ = ["Column", "Guess", "Table", "TableGuess", "guess_table", "load_table", "read_table", "widened"]
+__all__ = [
+    "Chunk",
+    "Coder",
+    "Column",
+    "Domain",
+    "Guess",
+    "Outline",
+    "Recount",
+    "Rows",
+    "Source",
+    "StreamedTable",
+    "Survey",
+    "Table",
+    "TableGuess",
+    "guess_table",
+    "load_table",
+    "open_source",
+    "read_table",
+    "widened",
+]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -33,31 +33,44 @@ class RawColumn:
         gone: BoolArray = self.indices == MISSING
         return gone
 
-    def keep(self, rows: BoolArray) -> RawColumn:
-        """Only these rows, and only the values they hold."""
-        indices = self.indices[rows]
-        used = np.bincount(indices, minlength=len(self.distinct)) > 0
-        renumbered = np.cumsum(used, dtype=np.int32) - 1
-        distinct = tuple(value for value, held in zip(self.distinct, used, strict=True) if held)
-        return RawColumn(self.name, distinct, renumbered[indices])
+
+@dataclass(frozen=True)
+class RawValues:
+    """Distinct raw values of a column and how many rows hold each."""
+
+    name: str
+    distinct: tuple[Any, ...]
+    rows: IntArray
 
     def rows_with(self, values: Sequence[Any]) -> int:
         """How many rows hold one of these values."""
         wanted = set(values)
-        counts = np.bincount(self.indices, minlength=len(self.distinct))
-        return sum(int(count) for value, count in zip(self.distinct, counts, strict=True) if value in wanted)
+        return sum(int(count) for value, count in zip(self.distinct, self.rows, strict=True) if value in wanted)
 
 
 @dataclass(frozen=True)
-class Column:
-    """An attribute's values in domain order and, per row, the code of its value."""
+class Domain:
+    """The values of an attribute, in domain order. The place of a value is its code."""
 
     name: str
     values: tuple[str, ...] | NumberArray
-    codes: Codes
 
     def __len__(self) -> int:
         return len(self.values)
+
+
+@dataclass(frozen=True)
+class Column(Domain):
+    """A domain and, per row, the code of its value."""
+
+    codes: Codes
+
+
+class Coding(NamedTuple):
+    """A domain, and which of its codes each distinct raw value has."""
+
+    domain: Domain
+    code_of: Codes
 
 
 def raw_column(name: str, column: pa.ChunkedArray, marks: Sequence[str], origin: str) -> RawColumn:
@@ -78,7 +91,7 @@ def raw_column(name: str, column: pa.ChunkedArray, marks: Sequence[str], origin:
     return RawColumn(name, tuple(number_of), lookup[indices])
 
 
-def text_column(raw: RawColumn, attribute: Attribute, origin: str) -> Column:
+def text_coding(raw: RawValues, attribute: Attribute, origin: str) -> Coding:
     """Codes of a category: leaves of its taxonomy, its declared values, or the observed values in sorted order."""
     texts = [value_text(value) for value in raw.distinct]
     declared = attribute.taxonomy.leaves if attribute.taxonomy is not None else attribute.values
@@ -89,8 +102,7 @@ def text_column(raw: RawColumn, attribute: Attribute, origin: str) -> Column:
         if text == SUPPRESSED or text not in code_of:
             rows = rows_text(raw.rows_with([value]))
             raise TableError(f"{place}: the value {text!r} ({rows}) {_not_a_value(text, attribute, domain)}")
-    lookup = np.array([code_of[text] for text in texts], dtype=np.int32)
-    return Column(raw.name, domain, lookup[raw.indices])
+    return Coding(Domain(raw.name, domain), np.array([code_of[text] for text in texts], dtype=np.int32))
 
 
 def _not_a_value(text: str, attribute: Attribute, domain: Sequence[str]) -> str:
@@ -104,7 +116,7 @@ def _not_a_value(text: str, attribute: Attribute, domain: Sequence[str]) -> str:
     return f"is not a leaf of the taxonomy {taxonomy.origin}{did_you_mean(text, domain) or '.'}"
 
 
-def number_column(raw: RawColumn, attribute: Attribute, origin: str, *, snap: bool = False) -> Column:
+def number_coding(raw: RawValues, attribute: Attribute, origin: str, *, snap: bool = False) -> Coding:
     """Codes of a number: its observed values in ascending order, checked against the declared range.
 
     Args:
@@ -122,13 +134,12 @@ def number_column(raw: RawColumn, attribute: Attribute, origin: str, *, snap: bo
     if snap and (grid := grid_of(attribute)) is not None:
         numbers = np.array([grid.value(place) for place in grid.places(numbers).tolist()], dtype=np.float64)
     _check_range(numbers, raw, attribute, place)
-    values, lookup = np.unique(numbers, return_inverse=True)
-    if attribute.whole:
-        return Column(raw.name, values.astype(np.int64), lookup.astype(np.int32)[raw.indices])
-    return Column(raw.name, values, lookup.astype(np.int32)[raw.indices])
+    values, code_of = np.unique(numbers, return_inverse=True)
+    domain = Domain(raw.name, values.astype(np.int64) if attribute.whole else values)
+    return Coding(domain, code_of.astype(np.int32))
 
 
-def _check_steps(numbers: NumberArray, raw: RawColumn, attribute: Attribute, place: str) -> None:
+def _check_steps(numbers: NumberArray, raw: RawValues, attribute: Attribute, place: str) -> None:
     if attribute.whole:
         _refuse(numbers != np.floor(numbers), raw, place, "is not whole")
         _refuse(np.abs(numbers) > 2**53, raw, place, "is too large to be counted on as a whole number")
@@ -139,21 +150,21 @@ def _check_steps(numbers: NumberArray, raw: RawColumn, attribute: Attribute, pla
         _refuse(off, raw, place, f"is not a multiple of its step {number_text(attribute.step)}")
 
 
-def _check_range(numbers: NumberArray, raw: RawColumn, attribute: Attribute, place: str) -> None:
+def _check_range(numbers: NumberArray, raw: RawValues, attribute: Attribute, place: str) -> None:
     if attribute.range is not None:
         lo, hi = attribute.range
         outside = (numbers < lo) | (numbers >= hi)
         _refuse(outside, raw, place, f"lies outside its range {interval_label(lo, hi)}")
 
 
-def _refuse(wrong: BoolArray, raw: RawColumn, place: str, rule: str) -> None:
+def _refuse(wrong: BoolArray, raw: RawValues, place: str, rule: str) -> None:
     if wrong.any():
         values = [value for value, bad in zip(raw.distinct, wrong, strict=True) if bad]
         others = "" if len(values) == 1 else f", the first of {len(values):,} such values,"
         raise TableError(f"{place}: the number {values[0]}{others} {rule} ({rows_text(raw.rows_with(values))}).")
 
 
-def _number(value: Any, place: str, raw: RawColumn) -> float:
+def _number(value: Any, place: str, raw: RawValues) -> float:
     number = parse_number(value)
     if number is None:
         rows = rows_text(raw.rows_with([value]))
@@ -163,12 +174,12 @@ def _number(value: Any, place: str, raw: RawColumn) -> float:
     return number
 
 
-def weights(raw: RawColumn, origin: str) -> IntArray:
-    """The column that says how many records a row stands for."""
+def weights(raw: RawValues, origin: str) -> IntArray:
+    """How many records a row stands for, by the distinct values of its weight column."""
     place = f"{origin}: weight column {raw.name!r}"
     numbers = np.array([_number(value, place, raw) for value in raw.distinct], dtype=np.float64)
     _refuse((numbers < 1) | (numbers != np.floor(numbers)), raw, place, "is not a whole number above 0")
-    rows = numbers.astype(np.int64)[raw.indices]
-    if numbers.max(initial=0) * len(rows) > 2**53 and sum(rows.tolist()) > 2**53:
+    records = [int(number) for number in numbers]
+    if sum(record * int(rows) for record, rows in zip(records, raw.rows, strict=True)) > 2**53:
         raise TableError(f"{place}: the weights add up to more records than can be counted exactly.")
-    return rows
+    return np.array(records, dtype=np.int64)

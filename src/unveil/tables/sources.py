@@ -1,59 +1,141 @@
-"""Reading tables: csv and parquet, a file or a folder, and the frames people hold in memory."""
+"""Where rows come from: files, folders of files, and the frames people hold in memory.
+
+A source can be read as often as asked, whole or batch by batch, because a search over more rows than memory holds
+passes over them more than once. That it has not changed in between is checked by its `stamp` and by its counts.
+"""
 
 from __future__ import annotations
 
 import csv
-import io
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv
-import pyarrow.parquet
 
 from unveil.errors import TableError
-from unveil.frames import arrow_table, check_names, first_line
+from unveil.frames import arrow_table, first_line
+from unveil.tables import files
+from unveil.tables.files import File, open_file, unreadable
 
-TEXT = pa.dictionary(pa.int32(), pa.string())
+
+class Source(Protocol):
+    """Rows that can be read again."""
+
+    origin: str
+    """What messages call it."""
+    schema: pa.Schema
+
+    def rows(self) -> int:
+        """How many rows there are, or about how many."""
+        ...
+
+    def stamp(self) -> object:
+        """Something that is equal as long as the rows are the same."""
+        ...
+
+    def table(self, columns: Sequence[str]) -> pa.Table:
+        """These columns of all rows."""
+        ...
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """These columns, some rows at a time."""
+        ...
+
+
+def open_source(source: Any) -> Source:
+    """Rows from a path to a csv or parquet file or to a folder of them, or from a pandas, polars or pyarrow table."""
+    if isinstance(source, str | Path):
+        return FileSource(Path(source))
+    return FrameSource(arrow_table(source))
 
 
 def read_table(source: Any) -> tuple[pa.Table, str]:
     """Reads a table and says what error messages call it.
 
-    Args:
-        source: A path to a csv or parquet file or to a folder of them, or a pandas, polars or pyarrow table.
-
     Returns:
         The columns as Arrow reads them; those of a csv file are text without surrounding spaces.
     """
-    if isinstance(source, str | Path):
-        path = Path(source)
-        return _read_path(path), path.name
-    return arrow_table(source), "table"
+    opened = open_source(source)
+    return opened.table(opened.schema.names), opened.origin
 
 
-def _read_path(path: Path) -> pa.Table:
-    if not path.exists():
-        raise TableError(f"{path}: there is no such file or folder.")
-    if path.is_dir():
-        return _read_folder(path)
-    suffixes = path.suffixes
-    try:
-        if ".parquet" in suffixes:
-            table = _read_parquet(path)
-        elif ".csv" in suffixes:
-            table = _read_csv(path)
-        else:
-            raise TableError(f"{path}: a table ends in .csv or .parquet, but this is {path.suffix or 'bare'!r}.")
-    except (pa.ArrowException, OSError, UnicodeDecodeError, csv.Error) as error:
-        raise TableError(f"{path}: the table cannot be read: {first_line(error)}.") from error
-    check_names(table.column_names, path.name)
-    return table.replace_schema_metadata(None)
+class FrameSource:
+    """Rows that are in memory already."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.origin = "table"
+        self.schema = table.schema
+        self._table = table
+
+    def rows(self) -> int:
+        """How many rows there are."""
+        count: int = self._table.num_rows
+        return count
+
+    def stamp(self) -> object:
+        """An Arrow table never changes."""
+        return None
+
+    def table(self, columns: Sequence[str]) -> pa.Table:
+        """These columns."""
+        return self._table.select(columns)
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """These columns, as they lie in memory."""
+        for batch in self._table.select(columns).to_batches(max_chunksize=files.BATCH):
+            yield pa.Table.from_batches([batch])
 
 
-def _read_folder(folder: Path) -> pa.Table:
-    """A folder of parquet (or csv) files, in the order of their names; marks such as `_SUCCESS` are passed over."""
+class FileSource:
+    """A file, or a folder of parquet or csv files in the order of their names.
+
+    In a folder, marks such as `_SUCCESS` are passed over.
+    """
+
+    def __init__(self, path: Path) -> None:
+        if not path.exists():
+            raise TableError(f"{path}: there is no such file or folder.")
+        self.origin = path.name
+        self._path = path
+        self._files = [open_file(file) for file in (_files_in(path) if path.is_dir() else [path])]
+        self.schema = self._files[0].schema if len(self._files) == 1 else _common_schema(self._files, path)
+
+    def rows(self) -> int:
+        """How many rows the files have, or about how many."""
+        return sum(file.rows() for file in self._files)
+
+    def stamp(self) -> object:
+        """Sizes and times of the files."""
+        try:
+            return [(file.path, file.path.stat().st_size, file.path.stat().st_mtime_ns) for file in self._files]
+        except OSError:
+            return None
+
+    def table(self, columns: Sequence[str]) -> pa.Table:
+        """These columns of all files."""
+        tables = []
+        for file in self._files:
+            try:
+                tables.append(file.table(columns))
+            except (pa.ArrowException, OSError, UnicodeDecodeError, csv.Error) as error:
+                raise unreadable(file.path, error) from error
+        if len(tables) == 1:
+            return tables[0]
+        return pa.concat_tables(tables, promote_options="permissive")
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """These columns, file by file."""
+        wanted = pa.schema([self.schema.field(name) for name in columns])
+        for file in self._files:
+            try:
+                for batch in file.batches(columns):
+                    yield batch if len(self._files) == 1 else batch.cast(wanted)
+            except (pa.ArrowException, OSError, UnicodeDecodeError, csv.Error) as error:
+                raise unreadable(file.path, error) from error
+
+
+def _files_in(folder: Path) -> list[Path]:
     files = sorted(
         path
         for path in folder.rglob("*")
@@ -61,51 +143,15 @@ def _read_folder(folder: Path) -> pa.Table:
     )
     if not files:
         raise TableError(f"{folder}: the folder holds no .parquet or .csv file.")
-    tables = [_read_path(file) for file in files]
-    for file, table in zip(files, tables, strict=True):
-        if set(table.column_names) != set(tables[0].column_names):
-            odd = sorted(set(table.column_names) ^ set(tables[0].column_names))[0]
-            raise TableError(f"{file}: the column {odd!r} is not in every file of the folder.")
+    return files
+
+
+def _common_schema(files: Sequence[File], folder: Path) -> pa.Schema:
+    first = files[0].schema
+    for file in files:
+        if odd := sorted(set(file.schema.names) ^ set(first.names)):
+            raise TableError(f"{file.path}: the column {odd[0]!r} is not in every file of the folder.")
     try:
-        return pa.concat_tables(
-            [table.select(tables[0].column_names) for table in tables], promote_options="permissive"
-        )
+        return pa.unify_schemas([file.schema for file in files], promote_options="permissive")
     except pa.ArrowException as error:
         raise TableError(f"{folder}: the files do not fit together: {first_line(error)}.") from error
-
-
-def _read_parquet(path: Path) -> pa.Table:
-    """Text comes as a dictionary, as it is stored, so that each distinct value is looked at once."""
-    schema = pa.parquet.read_schema(path)
-    texts = [field.name for field in schema if pa.types.is_string(field.type)]
-    return pa.parquet.ParquetFile(path, read_dictionary=texts).read()
-
-
-def _read_csv(path: Path) -> pa.Table:
-    """Every column as text, so that a value means what it says and missing marks are the spec's business."""
-    with pa.input_stream(path, compression="detect") as stream:
-        head = io.TextIOWrapper(io.BytesIO(stream.read(1 << 16)), encoding="utf-8-sig", errors="replace")
-        header = head.readline()
-    if not header.strip():
-        raise TableError(f"{path}: the file is empty.")
-    delimiter = max(",;\t", key=header.count)
-    names = [name.strip() for name in next(csv.reader([header], delimiter=delimiter))]
-    check_names(names, path.name)
-    table = pa.csv.read_csv(
-        path,
-        read_options=pa.csv.ReadOptions(column_names=names, skip_rows=1, block_size=1 << 22),
-        parse_options=pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        convert_options=pa.csv.ConvertOptions(
-            column_types=dict.fromkeys(names, TEXT), strings_can_be_null=False, null_values=[]
-        ),
-    )
-    return pa.table({name: _trimmed(table[name]) for name in names})
-
-
-def _trimmed(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    unified = column.unify_dictionaries()
-    chunks = [
-        pa.DictionaryArray.from_arrays(chunk.indices, pc.utf8_trim_whitespace(chunk.dictionary))
-        for chunk in unified.chunks
-    ]
-    return pa.chunked_array(chunks, type=TEXT)

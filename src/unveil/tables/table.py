@@ -1,144 +1,106 @@
-"""The table that a search works on: checked against the spec, missing rows dealt with, every column in codes."""
+"""The table that a search works on, in codes: held in memory, or read again batch by batch."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-import numpy as np
 import pyarrow as pa
 
-from unveil.arrays import BoolArray, FloatArray, IntArray
-from unveil.errors import TableError, did_you_mean, listed, rows_text
-from unveil.schema import Attribute, Spec
-from unveil.tables.columns import Column, RawColumn, number_column, raw_column, text_column, weights
-from unveil.tables.sources import read_table
+from unveil.arrays import BoolArray, IntArray
+from unveil.schema import Spec
+from unveil.tables.coder import Chunk, Recount
+from unveil.tables.columns import Column
+from unveil.tables.outline import Outline
+from unveil.tables.sources import Source, open_source
+from unveil.tables.survey import Survey, other_names
+
+
+class Rows(Protocol):
+    """Rows of a checked table, as often as asked."""
+
+    @property
+    def outline(self) -> Outline:
+        """The table without its rows."""
+        ...
+
+    def chunks(self, places: Collection[int]) -> Iterator[Chunk]:
+        """The codes of these attributes, some rows at a time."""
+        ...
 
 
 @dataclass(frozen=True)
-class Table:
-    """A checked table. Columns and attributes stand in the order of the spec, identifiers left out."""
+class Table(Outline):
+    """A checked table in memory."""
 
-    attributes: tuple[Attribute, ...]
     columns: tuple[Column, ...]
     classes: Column
     weight: IntArray | None
-    others: pa.Table
-    """Columns that the spec does not describe and releases as they are."""
-    read: int
-    dropped: int
-    origin: str
+    other_columns: pa.Table
+    kept: BoolArray
+    """Which of the rows that were read are left after the missing-value policy."""
 
     @property
-    def rows(self) -> int:
-        """How many rows are left after the missing-value policy."""
-        return len(self.classes.codes)
+    def outline(self) -> Outline:
+        """The table without its rows."""
+        return self
 
-    @property
-    def records(self) -> int:
-        """How many records the rows stand for."""
-        return self.rows if self.weight is None else int(self.weight.sum())
-
-    def bounds(self, place: int) -> tuple[float, float]:
-        """The range of a number: declared, or observed and widened to round numbers."""
-        attribute = self.attributes[place]
-        if attribute.range is not None:
-            return attribute.range
-        return widened(np.asarray(self.columns[place].values, dtype=np.float64), whole=attribute.whole)
+    def chunks(self, places: Collection[int]) -> Iterator[Chunk]:
+        """All rows at once."""
+        codes = {place: column.codes for place, column in enumerate(self.columns)}
+        yield Chunk(codes, self.classes.codes, self.weight, self.other_columns)
 
 
 def load_table(spec: Spec, source: Any = None) -> Table:
-    """Reads the table and checks it against the spec.
+    """Reads a table into memory and checks it against the spec.
 
     Args:
         spec: What the owner says about the table.
         source: A path or a frame in memory; the spec's own source where it is not given.
     """
-    raw, origin = read_table(spec.source_path if source is None else source)
-    described = [attribute.name for attribute in spec.released]
-    _check_columns(spec, raw.column_names, origin)
-    if raw.num_rows == 0 and spec.plan is None:
-        raise TableError(f"{origin}: the table has no rows.")
-    names = [*described, spec.table.class_, *([spec.table.weight] if spec.table.weight else [])]
-    columns = {name: raw_column(name, raw[name], spec.table.missing.values, origin) for name in names}
-    kept = _kept_rows(list(columns.values()), spec, origin)
-    columns = {name: column.keep(kept) for name, column in columns.items()}
-    return Table(
-        attributes=spec.released,
-        columns=tuple(
-            number_column(columns[attribute.name], attribute, origin, snap=spec.plan is not None)
-            if attribute.kind == "number"
-            else text_column(columns[attribute.name], attribute, origin)
-            for attribute in spec.released
-        ),
-        classes=_class_column(columns[spec.table.class_], spec, origin),
-        weight=weights(columns[spec.table.weight], origin) if spec.table.weight else None,
-        others=_others(spec, raw, kept),
-        read=raw.num_rows,
-        dropped=raw.num_rows - int(kept.sum()),
-        origin=origin,
+    opened = open_source(spec.source_path if source is None else source)
+    survey = Survey(spec, opened.schema, opened.origin)
+    others = other_names(spec, opened.schema.names)
+    raw = opened.table([*survey.columns, *others])
+    sight = survey.add(raw)
+    outline, coder = survey.result()
+    released = raw.select(others).filter(pa.array(sight.kept)) if others else pa.table({})
+    chunk = coder.coded(sight.numbers, released)
+    columns = tuple(
+        Column(domain.name, domain.values, chunk.codes[place]) for place, domain in enumerate(outline.columns)
     )
+    classes = Column(outline.classes.name, outline.classes.values, chunk.classes)
+    facts = {**vars(outline), "columns": columns, "classes": classes}
+    return Table(**facts, weight=chunk.weight, other_columns=released, kept=sight.kept)
 
 
-def _check_columns(spec: Spec, names: Sequence[str], origin: str) -> None:
-    described = [*spec.attributes, spec.table.class_, *([spec.table.weight] if spec.table.weight else [])]
-    for name in described:
-        if name not in names:
-            hint = did_you_mean(name, names) or f"; it has {listed(names)}."
-            raise TableError(f"{origin}: the column {name!r} that {spec.origin} describes is not in the table{hint}")
-    unknown = [name for name in names if name not in described]
-    if unknown and spec.table.others == "refuse":
-        raise TableError(
-            f"{origin}: {spec.origin} does not describe the columns {listed(unknown, 30)}; describe them, "
-            "or set [table] others to 'drop' or 'release'."
-        )
+class StreamedTable:
+    """A table that is read again for every pass, in batches, so that memory does not grow with its rows."""
 
+    def __init__(self, spec: Spec, source: Any = None) -> None:
+        """Makes the first pass: reads all rows, checks them and counts each attribute.
 
-def _kept_rows(columns: Sequence[RawColumn], spec: Spec, origin: str) -> BoolArray:
-    missing = np.zeros(len(columns[0].indices), dtype=np.bool_)
-    for column in columns:
-        if spec.table.missing.rows == "refuse" and column.missing.any():
-            rows = rows_text(int(column.missing.sum()))
-            raise TableError(
-                f"{origin}: the column {column.name!r} has missing values ({rows}), and the policy of "
-                f"{spec.origin} is to refuse them; set missing.rows to 'drop' to leave such rows out."
-            )
-        missing |= column.missing
-    if missing.all() and spec.plan is None:
-        raise TableError(f"{origin}: every row has a missing value, so none is left.")
-    return ~missing
+        Args:
+            spec: What the owner says about the table.
+            source: A path or a frame; the spec's own source where it is not given.
+        """
+        self._source: Source = open_source(spec.source_path if source is None else source)
+        self._stamp = self._source.stamp()
+        survey = Survey(spec, self._source.schema, self._source.origin)
+        for batch in self._source.batches(list(survey.columns)):
+            survey.add(batch)
+        self.outline, self._coder = survey.result()
 
+    def chunks(self, places: Collection[int]) -> Iterator[Chunk]:
+        """The codes of these attributes, batch by batch.
 
-def _class_column(raw: RawColumn, spec: Spec, origin: str) -> Column:
-    column = text_column(raw, Attribute(raw.name, values=spec.table.class_values), origin)
-    # Whether a private table is empty or of one class must not show, so such tables are published like any other.
-    if len(raw.distinct) < 2 and spec.plan is None:
-        label = column.values[int(column.codes[0])]
-        raise TableError(
-            f"{origin}: the class {raw.name!r} has one label only, {label!r}, so there is nothing to learn."
-        )
-    return column
-
-
-def _others(spec: Spec, raw: pa.Table, kept: BoolArray) -> pa.Table:
-    described = {*spec.attributes, spec.table.class_, spec.table.weight}
-    names = [name for name in raw.column_names if name not in described]
-    if spec.table.others != "release" or not names:
-        return pa.table({})
-    return raw.select(names).filter(pa.array(kept))
-
-
-def widened(numbers: FloatArray, *, whole: bool) -> tuple[float, float]:
-    """Round numbers below and above what was observed, so that no release prints the exact extremes.
-
-    Whole numbers are rounded to tens at least. Zero stays: it is where amounts begin, not a value that points at
-    somebody.
-    """
-    lo, hi = float(numbers.min()), float(numbers.max())
-    exponent = max(math.floor(math.log10((hi - lo) or abs(hi) or 1.0)), 1 if whole else -300)
-    grid = 10.0**exponent
-    below = math.floor(lo / grid) - (1 if lo != 0 and math.floor(lo / grid) * grid == lo else 0)
-    above = math.floor(hi / grid) + 1
-    return round(below * grid, -exponent), round(above * grid, -exponent)
+        Raises:
+            TableError: The source is not what it was at the first pass.
+        """
+        recount = Recount(self._coder, places)
+        for batch in self._source.batches(recount.names):
+            yield recount.chunk(batch)
+        if self._source.stamp() != self._stamp:
+            raise recount.changed()
+        recount.check()

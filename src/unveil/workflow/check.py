@@ -33,7 +33,7 @@ class Fit:
         sensitive = {requirement.sensitive for requirement in self.requirements}
         free = [item.name for item in self.spec.released if item.name not in self.spec.masked]
         described = [name for name in free if name not in sensitive]
-        return (*described, *self.table.others.column_names)
+        return (*described, *self.table.others.names)
 
     @property
     def observed(self) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -154,15 +153,12 @@ def _rows(spec: Spec, raw: pa.Table) -> Rows:
     """Checks the table as `publish` does, and keeps which of its rows are left."""
     checked = load_table(spec, raw)
     bare = replace(spec, attributes={item.name: item for item in spec.released}, is_file=False)
-    number = next(name for name in map("row {}".format, count()) if name not in raw.column_names)
-    numbered = raw.append_column(number, pa.array(np.arange(raw.num_rows)))
-    kept = load_table(replace(bare, table=replace(bare.table, others="release")), numbered).others[number].to_numpy()
     columns = {column.name: _values(column) for column in checked.columns}
-    columns |= {name: checked.others[name] for name in checked.others.column_names}
+    columns |= {name: checked.other_columns[name] for name in checked.others.names}
     columns[checked.classes.name] = _values(checked.classes)
     if spec.table.weight is not None:
         columns[spec.table.weight] = pa.array(checked.weight)
-    return Rows(bare, checked, pa.table(columns), kept)
+    return Rows(bare, checked, pa.table(columns), np.flatnonzero(checked.kept))
 
 
 def _values(column: Column) -> pa.Array:

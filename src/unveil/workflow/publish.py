@@ -11,9 +11,9 @@ from unveil.noise import SeededSource, SystemSource
 from unveil.publishers import publish_diffgen, publish_refinement
 from unveil.release import Release
 from unveil.schema import Spec, load_spec
-from unveil.tables import load_table
 from unveil.version import __version__
 from unveil.workflow.budget import enter
+from unveil.workflow.engines import open_engine
 
 SpecLike = str | Path | Mapping[str, Any] | Spec
 
@@ -25,6 +25,7 @@ def publish(
     steps: int | None = None,
     stop: Callable[[], bool] = lambda: False,
     unsafe_seed: int | None = None,
+    engine: str | None = None,
 ) -> Release:
     """Makes a release.
 
@@ -36,18 +37,17 @@ def publish(
         stop: Asked after every refinement whether to stop there.
         unsafe_seed: For tests and experiments with differential privacy: draw from a seed. The release is not private
             and says so; it is not entered into the owner's ledger.
+        engine: What counts the rows: `memory`, `stream` (rows are read again for every pass, so that memory does not
+            grow with them) or `auto`, which picks by the number of rows. Without it, the environment variable
+            `UNVEIL_ENGINE`, or `auto`. The release is the same.
     """
-    # The engine compiles its loops on import, which other verbs need not wait for.
-    from unveil.counting.memory import MemoryEngine
-
     checked = load_spec(table if spec is None else spec)
-    loaded = load_table(checked, None if spec is None else table)
-    engine = MemoryEngine(loaded)
+    loaded, counts = open_engine(checked, None if spec is None else table, engine)
     if checked.plan is not None:
         if steps is not None:
             raise SpecError(f"{checked.origin}: steps is for refinement; a private release is drawn once.")
         if unsafe_seed is None:
             enter(checked)
         source = SystemSource() if unsafe_seed is None else SeededSource(unsafe_seed)
-        return publish_diffgen(loaded, checked, checked.plan, engine, source, __version__)
-    return publish_refinement(loaded, checked, engine, __version__, steps, stop)
+        return publish_diffgen(loaded, checked, checked.plan, counts, source, __version__)
+    return publish_refinement(loaded, checked, counts, __version__, steps, stop)

@@ -1,0 +1,91 @@
+"""The rows of a release: distinct rows and how often each stands there, laid out only as far as somebody looks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from unveil.arrays import IntArray
+
+BATCH = 1 << 20
+"""How many rows are laid out at a time."""
+
+
+class ReleasedRows(Protocol):
+    """Rows in their released order."""
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows there are."""
+        ...
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and types of the columns."""
+        ...
+
+    def table(self) -> pa.Table:
+        """All rows."""
+        ...
+
+    def batches(self) -> Iterator[pa.Table]:
+        """Some rows at a time."""
+        ...
+
+    def counted(self) -> tuple[pa.Table, IntArray]:
+        """The distinct rows, and how many rows each stands for."""
+        ...
+
+
+class CountedRows:
+    """Distinct rows in order, each repeated as often as its count says."""
+
+    def __init__(self, distinct: pa.Table, counts: IntArray | None = None) -> None:
+        """Keeps what is given.
+
+        Args:
+            distinct: The rows.
+            counts: How often each stands in the release; once if not given.
+        """
+        self._distinct = distinct
+        self._counts = counts
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows there are."""
+        return int(self._distinct.num_rows if self._counts is None else self._counts.sum())
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and types of the columns."""
+        return self._distinct.schema
+
+    def table(self) -> pa.Table:
+        """All rows."""
+        if self._counts is None:
+            return self._distinct
+        return self._distinct.take(pa.array(np.repeat(np.arange(len(self._counts)), self._counts)))
+
+    def batches(self) -> Iterator[pa.Table]:
+        """Some rows at a time."""
+        if self._counts is None:
+            for start in range(0, max(self.num_rows, 1), BATCH):
+                yield self._distinct.slice(start, BATCH)
+            return
+        ends = np.cumsum(self._counts)
+        for start in range(0, max(self.num_rows, 1), BATCH):
+            stop = min(start + BATCH, self.num_rows)
+            first, last = np.searchsorted(ends, [start, stop - 1], side="right")
+            inside = np.minimum(ends[first : last + 1], stop) - np.maximum(
+                ends[first : last + 1] - self._counts[first : last + 1], start
+            )
+            yield self._distinct.take(pa.array(np.repeat(np.arange(first, last + 1), inside)))
+
+    def counted(self) -> tuple[pa.Table, IntArray]:
+        """The distinct rows, and how many rows each stands for."""
+        if self._counts is None:
+            return self._distinct, np.ones(self._distinct.num_rows, dtype=np.int64)
+        return self._distinct, self._counts

@@ -1,0 +1,143 @@
+"""The files of a table: csv and parquet, read whole or batch by batch, only the columns that are asked for."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+
+from unveil.errors import TableError
+from unveil.frames import check_names, first_line
+
+TEXT = pa.dictionary(pa.int32(), pa.string())
+BATCH = 1 << 20
+"""How many rows of a parquet file are read at a time."""
+CSV_BYTES_A_ROW = 50
+"""About how long a line of a csv file is."""
+
+
+class File(Protocol):
+    """One file of a table."""
+
+    path: Path
+    schema: pa.Schema
+
+    def rows(self) -> int:
+        """How many rows it has, or about how many."""
+        ...
+
+    def table(self, columns: Sequence[str]) -> pa.Table:
+        """These columns of all rows."""
+        ...
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """These columns, some rows at a time."""
+        ...
+
+
+def open_file(path: Path) -> File:
+    """A csv or parquet file, by its ending."""
+    suffixes = path.suffixes
+    if ".parquet" not in suffixes and ".csv" not in suffixes:
+        raise TableError(f"{path}: a table ends in .csv or .parquet, but this is {path.suffix or 'bare'!r}.")
+    try:
+        file: File = ParquetFile(path) if ".parquet" in suffixes else CsvFile(path)
+    except (pa.ArrowException, OSError, UnicodeDecodeError, csv.Error) as error:
+        raise unreadable(path, error) from error
+    check_names(file.schema.names, path.name)
+    return file
+
+
+def unreadable(path: Path, error: BaseException) -> TableError:
+    """What to say of a file that a library cannot read."""
+    return TableError(f"{path}: the table cannot be read: {first_line(error)}.")
+
+
+class ParquetFile:
+    """Text comes as a dictionary, as it is stored, so that each distinct value is looked at once."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        stored = pa.parquet.read_schema(path)
+        self._texts = [field.name for field in stored if pa.types.is_string(field.type)]
+        self.schema = self._open().schema_arrow.remove_metadata()
+
+    def rows(self) -> int:
+        """How many rows it has."""
+        count: int = self._open().metadata.num_rows
+        return count
+
+    def table(self, columns: Sequence[str]) -> pa.Table:
+        """These columns of all rows."""
+        return self._open().read(columns=list(columns)).select(columns).replace_schema_metadata(None)
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """These columns, some rows at a time."""
+        for batch in self._open().iter_batches(BATCH, columns=list(columns)):
+            yield pa.Table.from_batches([batch]).select(columns).replace_schema_metadata(None)
+
+    def _open(self) -> pa.parquet.ParquetFile:
+        return pa.parquet.ParquetFile(self.path, read_dictionary=self._texts)
+
+
+class CsvFile:
+    """Every column as text, so that a value means what it says and missing marks are the spec's business."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with pa.input_stream(path, compression="detect") as stream:
+            head = io.TextIOWrapper(io.BytesIO(stream.read(1 << 16)), encoding="utf-8-sig", errors="replace")
+            header = head.readline()
+        if not header.strip():
+            raise TableError(f"{path}: the file is empty.")
+        self._delimiter = max(",;\t", key=header.count)
+        names = [name.strip() for name in next(csv.reader([header], delimiter=self._delimiter))]
+        check_names(names, path.name)
+        self.schema = pa.schema([(name, TEXT) for name in names])
+
+    def rows(self) -> int:
+        """About how many rows it has."""
+        return self.path.stat().st_size // CSV_BYTES_A_ROW
+
+    def table(self, columns: Sequence[str]) -> pa.Table:
+        """These columns of all rows."""
+        return _trimmed(pa.csv.read_csv(self.path, **self._options(columns)))
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """These columns, some rows at a time."""
+        with pa.csv.open_csv(self.path, **self._options(columns)) as reader:
+            for batch in reader:
+                yield _trimmed(pa.Table.from_batches([batch]))
+
+    def _options(self, columns: Sequence[str]) -> dict[str, object]:
+        names = self.schema.names
+        return {
+            "read_options": pa.csv.ReadOptions(column_names=names, skip_rows=1, block_size=1 << 22),
+            "parse_options": pa.csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
+            "convert_options": pa.csv.ConvertOptions(
+                column_types=dict.fromkeys(names, TEXT),
+                include_columns=list(columns),
+                strings_can_be_null=False,
+                null_values=[],
+            ),
+        }
+
+
+def _trimmed(table: pa.Table) -> pa.Table:
+    return pa.table({name: _trimmed_column(table[name]) for name in table.column_names})
+
+
+def _trimmed_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    unified = column.unify_dictionaries()
+    chunks = [
+        pa.DictionaryArray.from_arrays(chunk.indices, pc.utf8_trim_whitespace(chunk.dictionary))
+        for chunk in unified.chunks
+    ]
+    return pa.chunked_array(chunks, type=TEXT)

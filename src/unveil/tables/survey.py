@@ -1,0 +1,244 @@
+"""The first pass over the rows: which values each column holds, and how many rows and records hold each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from unveil.arrays import BoolArray, IntArray
+from unveil.errors import TableError, did_you_mean, listed, rows_text
+from unveil.schema import Attribute, Spec, parse_number
+from unveil.tables.coder import Coder, kept_rows
+from unveil.tables.columns import (
+    MISSING,
+    Codes,
+    Coding,
+    RawColumn,
+    RawValues,
+    number_coding,
+    raw_column,
+    text_coding,
+    weights,
+)
+from unveil.tables.outline import Outline
+
+
+class Sight(NamedTuple):
+    """Some rows as they were seen: those that are kept, and the number of the value that each column holds."""
+
+    kept: BoolArray
+    numbers: dict[str, Codes]
+
+
+class SeenColumn:
+    """The values of one column in the order of first sight, and how many rows and records hold each."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.number_of: dict[Any, int] = {}
+        self.missing = 0
+        self.rows: IntArray = np.zeros(0, dtype=np.int64)
+        self.records: IntArray = np.zeros((0, 0), dtype=np.int64)
+
+    def numbered(self, values: Sequence[Any]) -> Codes:
+        """The numbers of values, new ones for those that were not seen before."""
+        number_of = self.number_of
+        return np.array([number_of.setdefault(value, len(number_of)) for value in values], dtype=np.int32)
+
+    def count(
+        self, numbers: Codes, rows: IntArray | None, classes: Codes, width: int, records: IntArray | None
+    ) -> None:
+        """Counts rows and, per class, records."""
+        size = len(self.number_of)
+        self.rows = _grown(self.rows, (size,)) + _counted(numbers, rows, size)
+        cells = _counted(numbers.astype(np.int64) * width + classes, records, size * width)
+        self.records = _grown(self.records, (size, width)) + cells.reshape(size, width)
+
+    def held(self) -> tuple[RawValues, IntArray]:
+        """The values that some kept row holds, and their numbers."""
+        rows = _grown(self.rows, (len(self.number_of),))
+        numbers = np.flatnonzero(rows)
+        values = list(self.number_of)
+        return RawValues(self.name, tuple(values[number] for number in numbers), rows[numbers]), numbers
+
+
+class Survey:
+    """Takes rows in, batch by batch, and checks what they add up to against the spec."""
+
+    def __init__(self, spec: Spec, schema: pa.Schema, origin: str) -> None:
+        check_columns(spec, schema.names, origin)
+        self._spec = spec
+        self._schema = schema
+        self._origin = origin
+        self.attributes = [attribute.name for attribute in spec.released]
+        weight = [spec.table.weight] if spec.table.weight else []
+        self.columns = {name: SeenColumn(name) for name in [*self.attributes, spec.table.class_, *weight]}
+        self.read = 0
+        self._kept = 0
+
+    def add(self, batch: pa.Table) -> Sight:
+        """Takes rows in."""
+        marks = self._spec.table.missing.values
+        raw = {name: raw_column(name, batch[name], marks, self._origin) for name in self.columns}
+        kept = kept_rows(raw.values(), batch.num_rows)
+        numbers = {name: self._numbers(column, kept) for name, column in raw.items()}
+        self.read += batch.num_rows
+        self._kept += int(kept.sum())
+        self._count(numbers, None)
+        return Sight(kept, numbers)
+
+    def _numbers(self, raw: RawColumn, kept: BoolArray) -> Codes:
+        seen = self.columns[raw.name]
+        seen.missing += int(raw.missing.sum())
+        indices = raw.indices if kept.all() else raw.indices[kept]
+        # Values that only dropped rows hold get numbers too, but no counts; they are left out in the end.
+        return seen.numbered(raw.distinct)[indices] if raw.distinct else indices
+
+    def _count(self, numbers: dict[str, Codes], rows: IntArray | None) -> None:
+        classes = numbers[self._spec.table.class_]
+        width = len(self.columns[self._spec.table.class_].number_of)
+        records = rows
+        if self._spec.table.weight is not None:
+            weight = self.columns[self._spec.table.weight]
+            records = _provisional(weight.number_of)[numbers[weight.name]]
+        for name, column in self.columns.items():
+            column.count(numbers[name], rows, classes, width, records)
+
+    def result(self) -> tuple[Outline, Coder]:
+        """Checks all values against the spec and numbers them in the order of their domains."""
+        self._check_rows()
+        codings: dict[str, Coding] = {}
+        codes: dict[str, Codes] = {}
+        for attribute in self._spec.released:
+            codings[attribute.name], codes[attribute.name] = self._coded(attribute)
+        class_ = Attribute(self._spec.table.class_, values=self._spec.table.class_values)
+        codings[class_.name], codes[class_.name] = self._coded(class_)
+        self._check_classes(codings[class_.name])
+        records = self._records()
+        histograms = tuple(
+            self._histogram(name, codings[name], codes[name], codes[class_.name], len(codings[class_.name].domain))
+            for name in self.attributes
+        )
+        outline = Outline(
+            attributes=self._spec.released,
+            columns=tuple(codings[name].domain for name in self.attributes),
+            classes=codings[class_.name].domain,
+            histograms=histograms,
+            others=self._others(),
+            read=self.read,
+            dropped=self.read - self._kept,
+            records=int(self.columns[class_.name].records.sum()),
+            weighted=self._spec.table.weight is not None,
+            origin=self._origin,
+        )
+        return outline, self._coder(codes, records)
+
+    def _coder(self, codes: dict[str, Codes], records: IntArray | None) -> Coder:
+        table = self._spec.table
+        return Coder(
+            attributes=tuple(self.attributes),
+            class_=table.class_,
+            weight=table.weight,
+            others=tuple(other_names(self._spec, self._schema.names)),
+            marks=table.missing.values,
+            origin=self._origin,
+            dropped=self.read - self._kept,
+            number_of={name: column.number_of for name, column in self.columns.items()},
+            rows={name: column.rows for name, column in self.columns.items()},
+            codes=codes,
+            records=records,
+        )
+
+    def _coded(self, attribute: Attribute) -> tuple[Coding, Codes]:
+        seen = self.columns[attribute.name]
+        held, numbers = seen.held()
+        if attribute.kind == "number":
+            coding = number_coding(held, attribute, self._origin, snap=self._spec.plan is not None)
+        else:
+            coding = text_coding(held, attribute, self._origin)
+        codes = np.full(len(seen.number_of), MISSING, dtype=np.int32)
+        codes[numbers] = coding.code_of
+        return coding, codes
+
+    def _histogram(self, name: str, coding: Coding, codes: Codes, class_codes: Codes, width: int) -> IntArray:
+        seen = self.columns[name]
+        records = _grown(seen.records, (len(codes), len(class_codes)))
+        held, labels = np.flatnonzero(codes != MISSING), np.flatnonzero(class_codes != MISSING)
+        histogram = np.zeros((len(coding.domain), width), dtype=np.int64)
+        np.add.at(histogram, np.ix_(codes[held], class_codes[labels]), records[np.ix_(held, labels)])
+        return histogram
+
+    def _records(self) -> IntArray | None:
+        if self._spec.table.weight is None:
+            return None
+        seen = self.columns[self._spec.table.weight]
+        held, numbers = seen.held()
+        records = np.zeros(len(seen.number_of), dtype=np.int64)
+        records[numbers] = weights(held, self._origin)
+        return records
+
+    def _check_rows(self) -> None:
+        """The missing-value policy, and that rows are left. A private table may be empty, and must not show it."""
+        if self.read == 0 and self._spec.plan is None:
+            raise TableError(f"{self._origin}: the table has no rows.")
+        for column in self.columns.values():
+            if column.missing and self._spec.table.missing.rows == "refuse":
+                raise TableError(
+                    f"{self._origin}: the column {column.name!r} has missing values ({rows_text(column.missing)}), and "
+                    f"the policy of {self._spec.origin} is to refuse them; set missing.rows to 'drop' to leave such "
+                    "rows out."
+                )
+        if self._kept == 0 and self._spec.plan is None:
+            raise TableError(f"{self._origin}: every row has a missing value, so none is left.")
+
+    def _check_classes(self, coding: Coding) -> None:
+        # Whether a private table is empty or of one class must not show, so such tables are published like any other.
+        if len(coding.code_of) < 2 and self._spec.plan is None:
+            label = coding.domain.values[int(coding.code_of[0])]
+            raise TableError(
+                f"{self._origin}: the class {coding.domain.name!r} has one label only, {label!r}, so there is nothing "
+                "to learn."
+            )
+
+    def _others(self) -> pa.Schema:
+        return pa.schema([self._schema.field(name) for name in other_names(self._spec, self._schema.names)])
+
+
+def other_names(spec: Spec, names: Sequence[str]) -> list[str]:
+    """The columns that the spec does not describe and releases as they are."""
+    described = {*spec.attributes, spec.table.class_, spec.table.weight}
+    return [name for name in names if name not in described] if spec.table.others == "release" else []
+
+
+def check_columns(spec: Spec, names: Sequence[str], origin: str) -> None:
+    """The table has the columns that the spec describes, and no others where those are refused."""
+    described = [*spec.attributes, spec.table.class_, *([spec.table.weight] if spec.table.weight else [])]
+    for name in described:
+        if name not in names:
+            hint = did_you_mean(name, names) or f"; it has {listed(names)}."
+            raise TableError(f"{origin}: the column {name!r} that {spec.origin} describes is not in the table{hint}")
+    unknown = [name for name in names if name not in described]
+    if unknown and spec.table.others == "refuse":
+        raise TableError(
+            f"{origin}: {spec.origin} does not describe the columns {listed(unknown, 30)}; describe them, "
+            "or set [table] others to 'drop' or 'release'."
+        )
+
+
+def _provisional(weights: dict[Any, int]) -> IntArray:
+    """Weights before they are checked; what is none counts nothing and is refused in the end."""
+    numbers = [parse_number(value) or 0.0 for value in weights]
+    return np.array([number if 0 < number < 2**53 else 0 for number in numbers], dtype=np.int64)
+
+
+def _grown(counts: IntArray, shape: tuple[int, ...]) -> IntArray:
+    if counts.shape == shape:
+        return counts
+    return np.pad(counts, [(0, size - now) for size, now in zip(shape, counts.shape, strict=True)])
+
+
+def _counted(places: Any, weight: IntArray | None, size: int) -> IntArray:
+    return np.bincount(places, weights=weight, minlength=size).astype(np.int64)
