@@ -8,6 +8,7 @@ The tree of exceptions::
     ├── TableError         the table: its file, its columns, its values
     ├── RequirementError   a requirement that no release of this table can satisfy
     ├── BudgetError        a privacy budget that is used up
+    ├── EngineError        an engine that cannot run here, or not on this table
     └── ReleaseError       a release folder, or another output that cannot be written
 
 Each carries one sentence that names the file, the attribute, the rule and the value. The command line prints it and
@@ -42,6 +43,10 @@ class RequirementError(UnveilError):
 
 class BudgetError(UnveilError):
     """A draw or a release would cost more than is left of its privacy budget."""
+
+
+class EngineError(UnveilError):
+    """An engine cannot run here, or cannot count this table."""
 
 
 class ReleaseError(UnveilError):

@@ -47,7 +47,7 @@ class MemoryEngine:
 
     def cells(self, cuts: Sequence[Sequence[Block]]) -> Cells:
         """The occupied cells of the product of the cuts, in one pass over the rows."""
-        block_of = [_block_of(len(domain), cut) for domain, cut in zip(self._outline.columns, cuts, strict=True)]
+        block_of = [block_numbers(len(domain), cut) for domain, cut in zip(self._outline.columns, cuts, strict=True)]
         classes = len(self._outline.classes)
         distinct = DistinctRows([*(len(cut) for cut in cuts), classes])
         for chunk in self._rows.chunks(range(len(cuts))):
@@ -73,7 +73,7 @@ def cells_of(codes: Sequence[Array], weight: IntArray, classes: int) -> Cells:
     return Cells(np.stack(held, axis=1), counts)
 
 
-def _block_of(size: int, cut: Sequence[Block]) -> Array:
+def block_numbers(size: int, cut: Sequence[Block]) -> Array:
     """The number of the block that each value is in."""
     block_of = np.zeros(size, dtype=np.int32)
     for number, block in enumerate(cut):
@@ -184,7 +184,7 @@ class MemoryIndex:
         return np.arange(known, known + len(start))
 
     def _pieces(self, chosen: IntArray, alive: BoolArray) -> Iterator[Pieces]:
-        watched = np.array([offer is not None and _alive(offer, alive) for offer in self._offers])
+        watched = np.array([offer is not None and offer.alive(alive) for offer in self._offers])
         if not watched.any():
             return
         discloses = np.array([offer is not None and offer.discloses for offer in self._offers])
@@ -216,7 +216,3 @@ class MemoryIndex:
                 owner,
             )
             yield Pieces(owner[:used], counts[:used])
-
-
-def _alive(offer: Offer, alive: BoolArray) -> bool:
-    return bool(alive[offer.first : offer.first + offer.candidates].any())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from unveil.arrays import IntArray
+from unveil.arrays import BoolArray, IntArray
 from unveil.schema import Attribute
 
 
@@ -52,3 +52,7 @@ class Offer:
     def candidates(self) -> int:
         """How many ways there are to refine the block."""
         return len(self.parts) if self.discloses else 1
+
+    def alive(self, candidates: BoolArray) -> bool:
+        """Whether one of its candidates is still of interest."""
+        return bool(candidates[self.first : self.first + self.candidates].any())

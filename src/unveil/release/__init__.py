@@ -6,13 +6,12 @@ from unveil.release.folder import (
     read_manifest,
     replace_text,
     write_data,
-    write_rows,
     write_text,
     write_whole,
 )
 from unveil.release.manifest import DiffGenManifest, LedgerEntry, Manifest, RefinementManifest, Rows
 from unveil.release.release import Release, open_release
-from unveil.release.rows import CountedRows, ReleasedRows
+from unveil.release.rows import CountedRows, ReleasedRows, write_rows
 
 __all__ = [
     "FORMATS",

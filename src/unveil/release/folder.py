@@ -6,16 +6,14 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet
 
 from unveil.errors import ReleaseError
 from unveil.release.manifest import File, Manifest, read_manifest_text
-from unveil.release.rows import ReleasedRows
+from unveil.release.rows import ReleasedRows, write_rows
 
 MANIFEST = "manifest.json"
 FORMATS = ("parquet", "csv")
@@ -44,8 +42,8 @@ def write_release(folder: Path, rows: ReleasedRows, manifest: Manifest, formats:
         raise ReleaseError(f"{folder}: the release cannot be written: {error.strerror or error}.") from error
     try:
         for format_ in formats:
-            write_rows(draft / f"data.{format_}", rows.schema, rows.batches())
-        files = {path.name: File(sha256=_sha256(path)) for path in sorted(draft.iterdir())}
+            rows.write(draft / f"data.{format_}")
+        files = {path.relative_to(draft).as_posix(): File(sha256=_sha256(path)) for path in _files(draft)}
         complete = manifest.model_copy(update={"files": files})
         (draft / MANIFEST).write_text(complete.to_json(), encoding="utf-8")
         _settle(draft, folder)
@@ -60,19 +58,6 @@ def write_release(folder: Path, rows: ReleasedRows, manifest: Manifest, formats:
 def write_data(path: Path, table: pa.Table) -> None:
     """Writes rows as csv or parquet, by the ending of the file."""
     write_rows(path, table.schema, [table])
-
-
-def write_rows(path: Path, schema: pa.Schema, batches: Iterable[pa.Table]) -> None:
-    """Writes rows as they come, as csv or parquet, by the ending of the file."""
-    if path.suffix == ".csv":
-        plain = pa.schema([pa.field(field.name, _plain(field.type)) for field in schema])
-        with pa.csv.CSVWriter(path, plain) as writer:
-            for batch in batches:
-                writer.write_table(batch.cast(plain))
-        return
-    with pa.parquet.ParquetWriter(path, schema, compression="zstd", store_schema=False) as writer:
-        for batch in batches:
-            writer.write_table(batch)
 
 
 def write_whole(path: Path, write: Callable[[Path], None], what: str) -> None:
@@ -137,10 +122,15 @@ def read_manifest(folder: Path) -> Manifest:
 def _settle(draft: Path, folder: Path) -> None:
     """Makes a finished draft the release."""
     draft.chmod(0o777 & ~_umask())
-    for path in draft.iterdir():
+    for path in _files(draft):
         with path.open("rb") as file:
             os.fsync(file.fileno())
     draft.rename(folder)
+
+
+def _files(folder: Path) -> list[Path]:
+    """The files of a folder, those of its folders too."""
+    return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
 def _umask() -> int:
@@ -152,7 +142,3 @@ def _umask() -> int:
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _plain(type_: pa.DataType) -> pa.DataType:
-    return type_.value_type if pa.types.is_dictionary(type_) else type_

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
 
 from unveil.arrays import IntArray
 
@@ -37,6 +40,10 @@ class ReleasedRows(Protocol):
 
     def counted(self) -> tuple[pa.Table, IntArray]:
         """The distinct rows, and how many rows each stands for."""
+        ...
+
+    def write(self, path: Path) -> None:
+        """Writes all rows as csv or parquet, by the ending of the file."""
         ...
 
 
@@ -89,3 +96,24 @@ class CountedRows:
         if self._counts is None:
             return self._distinct, np.ones(self._distinct.num_rows, dtype=np.int64)
         return self._distinct, self._counts
+
+    def write(self, path: Path) -> None:
+        """Writes all rows as csv or parquet, by the ending of the file."""
+        write_rows(path, self.schema, self.batches())
+
+
+def write_rows(path: Path, schema: pa.Schema, batches: Iterable[pa.Table]) -> None:
+    """Writes rows as they come, as csv or parquet, by the ending of the file."""
+    if path.suffix == ".csv":
+        plain = pa.schema([pa.field(field.name, _plain(field.type)) for field in schema])
+        with pa.csv.CSVWriter(path, plain) as writer:
+            for batch in batches:
+                writer.write_table(batch.cast(plain))
+        return
+    with pa.parquet.ParquetWriter(path, schema, compression="zstd", store_schema=False) as writer:
+        for batch in batches:
+            writer.write_table(batch)
+
+
+def _plain(type_: pa.DataType) -> pa.DataType:
+    return type_.value_type if pa.types.is_dictionary(type_) else type_

@@ -4,7 +4,7 @@ from unveil.tables.coder import Chunk, Coder, Recount
 from unveil.tables.columns import Column, Domain
 from unveil.tables.guesses import Guess, TableGuess, guess_table
 from unveil.tables.outline import Outline, widened
-from unveil.tables.sources import Source, open_source, read_table
+from unveil.tables.sources import FileSource, Source, open_source, read_table
 from unveil.tables.survey import Survey
 from unveil.tables.table import Rows, StreamedTable, Table, load_table
 
@@ -13,6 +13,7 @@ __all__ = [
     "Coder",
     "Column",
     "Domain",
+    "FileSource",
     "Guess",
     "Outline",
     "Recount",

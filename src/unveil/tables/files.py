@@ -97,8 +97,8 @@ class CsvFile:
             header = head.readline()
         if not header.strip():
             raise TableError(f"{path}: the file is empty.")
-        self._delimiter = max(",;\t", key=header.count)
-        names = [name.strip() for name in next(csv.reader([header], delimiter=self._delimiter))]
+        self.delimiter = max(",;\t", key=header.count)
+        names = [name.strip() for name in next(csv.reader([header], delimiter=self.delimiter))]
         check_names(names, path.name)
         self.schema = pa.schema([(name, TEXT) for name in names])
 
@@ -120,7 +120,7 @@ class CsvFile:
         names = self.schema.names
         return {
             "read_options": pa.csv.ReadOptions(column_names=names, skip_rows=1, block_size=1 << 22),
-            "parse_options": pa.csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
+            "parse_options": pa.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
             "convert_options": pa.csv.ConvertOptions(
                 column_types=dict.fromkeys(names, TEXT),
                 include_columns=list(columns),

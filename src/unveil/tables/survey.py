@@ -48,14 +48,28 @@ class SeenColumn:
         number_of = self.number_of
         return np.array([number_of.setdefault(value, len(number_of)) for value in values], dtype=np.int32)
 
-    def count(
-        self, numbers: Codes, rows: IntArray | None, classes: Codes, width: int, records: IntArray | None
-    ) -> None:
+    def count(self, numbers: Codes, classes: Codes, width: int, records: IntArray | None) -> None:
         """Counts rows and, per class, records."""
         size = len(self.number_of)
-        self.rows = _grown(self.rows, (size,)) + _counted(numbers, rows, size)
-        cells = _counted(numbers.astype(np.int64) * width + classes, records, size * width)
-        self.records = _grown(self.records, (size, width)) + cells.reshape(size, width)
+        self.rows = _grown(self.rows, (size,)) + np.bincount(numbers, minlength=size)
+        cells = np.bincount(numbers.astype(np.int64) * width + classes, weights=records, minlength=size * width)
+        self.records = _grown(self.records, (size, width)) + cells.astype(np.int64).reshape(size, width)
+
+    def absorb(self, other: SeenColumn, classes: Codes, width: int) -> None:
+        """Takes over what another survey saw of the column.
+
+        Args:
+            other: What it saw.
+            classes: The numbers here of the classes there.
+            width: How many classes are known here.
+        """
+        numbers = self.numbered(list(other.number_of))
+        size = len(self.number_of)
+        self.missing += other.missing
+        self.rows = _grown(self.rows, (size,))
+        self.rows[numbers] += other.rows
+        self.records = _grown(self.records, (size, width))
+        self.records[np.ix_(numbers, classes)] += other.records
 
     def held(self) -> tuple[RawValues, IntArray]:
         """The values that some kept row holds, and their numbers."""
@@ -79,6 +93,10 @@ class Survey:
         self.read = 0
         self._kept = 0
 
+    def fresh(self) -> Survey:
+        """A survey of the same table that has seen nothing yet."""
+        return Survey(self._spec, self._schema, self._origin)
+
     def add(self, batch: pa.Table) -> Sight:
         """Takes rows in."""
         marks = self._spec.table.missing.values
@@ -87,8 +105,17 @@ class Survey:
         numbers = {name: self._numbers(column, kept) for name, column in raw.items()}
         self.read += batch.num_rows
         self._kept += int(kept.sum())
-        self._count(numbers, None)
+        self._count(numbers)
         return Sight(kept, numbers)
+
+    def absorb(self, other: Survey) -> None:
+        """Takes over what a survey of other rows of the same table saw."""
+        class_ = self._spec.table.class_
+        classes = self.columns[class_].numbered(list(other.columns[class_].number_of))
+        for name, column in self.columns.items():
+            column.absorb(other.columns[name], classes, len(self.columns[class_].number_of))
+        self.read += other.read
+        self._kept += other._kept
 
     def _numbers(self, raw: RawColumn, kept: BoolArray) -> Codes:
         seen = self.columns[raw.name]
@@ -97,15 +124,11 @@ class Survey:
         # Values that only dropped rows hold get numbers too, but no counts; they are left out in the end.
         return seen.numbered(raw.distinct)[indices] if raw.distinct else indices
 
-    def _count(self, numbers: dict[str, Codes], rows: IntArray | None) -> None:
-        classes = numbers[self._spec.table.class_]
-        width = len(self.columns[self._spec.table.class_].number_of)
-        records = rows
-        if self._spec.table.weight is not None:
-            weight = self.columns[self._spec.table.weight]
-            records = _provisional(weight.number_of)[numbers[weight.name]]
+    def _count(self, numbers: dict[str, Codes]) -> None:
+        class_, weight = self._spec.table.class_, self._spec.table.weight
+        records = None if weight is None else _provisional(self.columns[weight].number_of)[numbers[weight]]
         for name, column in self.columns.items():
-            column.count(numbers[name], rows, classes, width, records)
+            column.count(numbers[name], numbers[class_], len(self.columns[class_].number_of), records)
 
     def result(self) -> tuple[Outline, Coder]:
         """Checks all values against the spec and numbers them in the order of their domains."""
@@ -238,7 +261,3 @@ def _grown(counts: IntArray, shape: tuple[int, ...]) -> IntArray:
     if counts.shape == shape:
         return counts
     return np.pad(counts, [(0, size - now) for size, now in zip(shape, counts.shape, strict=True)])
-
-
-def _counted(places: Any, weight: IntArray | None, size: int) -> IntArray:
-    return np.bincount(places, weights=weight, minlength=size).astype(np.int64)

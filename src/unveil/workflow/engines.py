@@ -3,41 +3,73 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Literal, get_args
+from collections.abc import Mapping
+from typing import Any
 
 from unveil.counting import Engine
 from unveil.errors import SpecError, did_you_mean
 from unveil.schema import Spec
 from unveil.tables import Outline, StreamedTable, load_table, open_source
 
-EngineName = Literal["auto", "memory", "stream"]
-ENGINES: tuple[str, ...] = get_args(EngineName)
+ENGINES = ("auto", "memory", "stream", "spark")
 VARIABLE = "UNVEIL_ENGINE"
 """The environment variable that names the engine where nothing else does."""
+INDEX_VARIABLE = "UNVEIL_INDEX"
+"""The environment variable that says where Spark's index lies where nothing else does."""
+PLACES = ("auto", "driver", "cluster")
 HELD = 20_000_000
 """A table of more rows than this is read in batches unless the memory engine is asked for by name."""
 
 
-def open_engine(spec: Spec, source: Any = None, engine: str | None = None) -> tuple[Outline, Engine]:
+def open_engine(
+    spec: Spec,
+    source: Any = None,
+    engine: str | None = None,
+    index: str | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> tuple[Outline, Engine]:
     """Reads a table, or makes the first pass over it, and gives what counts it.
 
     Args:
         spec: What the owner says about the table.
         source: A path or a frame in memory; the spec's own source where it is not given.
-        engine: `memory` holds the rows, `stream` reads them again for every pass; `auto` picks one of them by the
-            number of rows.
+        engine: `memory` holds the rows, `stream` reads them again for every pass, `spark` leaves them to Spark; `auto`
+            takes Spark for a Spark frame, and else one of the first two by the number of rows.
+        index: For Spark, where the distinct rows of a projection are searched: `driver`, `cluster` or `auto`.
+        settings: For Spark, settings of the session that is started.
     """
+    where = spec.source_path if source is None else source
+    name = _engine_name(engine, where)
+    if name == "spark":
+        return _spark(spec, where, index, settings)
+    if index is not None or settings:
+        raise SpecError(f"where the index lies and how Spark is set up are for the engine 'spark', not for {name!r}.")
     # The engine compiles its loops on import, which other verbs need not wait for.
     from unveil.counting.memory import MemoryEngine
 
-    name = engine or os.environ.get(VARIABLE) or "auto"
-    if name not in ENGINES:
-        raise SpecError(f"there is no engine {name!r}; it is one of {', '.join(ENGINES)}{did_you_mean(name, ENGINES)}.")
-    where = spec.source_path if source is None else source
-    if name == "auto":
-        name = "stream" if open_source(where).rows() > HELD else "memory"
     if name == "stream":
         streamed = StreamedTable(spec, where)
         return streamed.outline, MemoryEngine(streamed)
     table = load_table(spec, where)
     return table, MemoryEngine(table)
+
+
+def _engine_name(engine: str | None, source: Any) -> str:
+    name = engine or os.environ.get(VARIABLE) or "auto"
+    if name not in ENGINES:
+        raise SpecError(f"there is no engine {name!r}; it is one of {', '.join(ENGINES)}{did_you_mean(name, ENGINES)}.")
+    if name != "auto":
+        return name
+    if type(source).__module__.startswith("pyspark."):
+        return "spark"
+    return "stream" if open_source(source).rows() > HELD else "memory"
+
+
+def _spark(spec: Spec, source: Any, index: str | None, settings: Mapping[str, str] | None) -> tuple[Outline, Engine]:
+    from unveil.counting.spark.engine import SparkEngine
+
+    place = index or os.environ.get(INDEX_VARIABLE) or "auto"
+    if place not in PLACES:
+        raise SpecError(f"the index of Spark lies in one of {', '.join(PLACES)}, not in {place!r}.")
+    counts = SparkEngine(spec, source, place, settings)
+    return counts.outline, counts

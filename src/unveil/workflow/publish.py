@@ -26,6 +26,8 @@ def publish(
     stop: Callable[[], bool] = lambda: False,
     unsafe_seed: int | None = None,
     engine: str | None = None,
+    index: str | None = None,
+    spark: Mapping[str, str] | None = None,
 ) -> Release:
     """Makes a release.
 
@@ -38,11 +40,14 @@ def publish(
         unsafe_seed: For tests and experiments with differential privacy: draw from a seed. The release is not private
             and says so; it is not entered into the owner's ledger.
         engine: What counts the rows: `memory`, `stream` (rows are read again for every pass, so that memory does not
-            grow with them) or `auto`, which picks by the number of rows. Without it, the environment variable
-            `UNVEIL_ENGINE`, or `auto`. The release is the same.
+            grow with them), `spark`, or `auto`: Spark for a Spark frame, and else by the number of rows. Without it,
+            the environment variable `UNVEIL_ENGINE`, or `auto`. The release is the same.
+        index: For Spark, where the distinct rows that a requirement is about are searched: in the `driver`, on the
+            `cluster`, or `auto`, wherever they fit.
+        spark: For Spark, settings of the session that is started, such as `{"spark.master": "local[2]"}`.
     """
     checked = load_spec(table if spec is None else spec)
-    loaded, counts = open_engine(checked, None if spec is None else table, engine)
+    loaded, counts = open_engine(checked, None if spec is None else table, engine, index, spark)
     if checked.plan is not None:
         if steps is not None:
             raise SpecError(f"{checked.origin}: steps is for refinement; a private release is drawn once.")

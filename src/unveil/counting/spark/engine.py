@@ -1,0 +1,161 @@
+"""The engine on Spark: each partition is coded and collapsed by the code of the memory engine, Spark adds up.
+
+The driver sees counts: what the survey of each partition found, the distinct rows of a projection where they fit, the
+pieces of candidates where they do not, occupied cells. It never sees a row.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from unveil.arrays import IntArray
+from unveil.counting.distinct import DistinctRows
+from unveil.counting.engine import Cells, Index
+from unveil.counting.memory import Array, MemoryIndex, block_numbers, cells_of
+from unveil.counting.spark.index import SparkIndex
+from unveil.counting.spark.released import SparkReleasedRows
+from unveil.counting.spark.session import spark_session, told_plainly
+from unveil.counting.spark.source import Function, open_spark_source
+from unveil.masking import Block, Masking
+from unveil.schema import Spec
+from unveil.tables import Chunk, Recount, Survey
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+DRIVER_ROWS = 30_000_000
+"""Up to so many distinct rows of a projection are searched in the driver's memory (docs/scale.md has the bytes)."""
+WEIGHT = "w"
+
+
+class SparkEngine:
+    """Counts of a table that Spark reads."""
+
+    def __init__(self, spec: Spec, source: Any, index: str = "auto", settings: Mapping[str, str] | None = None) -> None:
+        """Makes the first pass: reads all rows, checks them and counts each attribute.
+
+        Args:
+            spec: What the owner says about the table.
+            source: A path, a Spark frame, or a frame in memory.
+            index: Where the distinct rows of a projection are searched: in the driver, on the cluster, or wherever
+                they fit.
+            settings: Spark settings, for a session that is started here.
+        """
+        self._source = open_spark_source(spark_session(settings), source)
+        self._where = index
+        self._stamp = self._source.stamp()
+        survey = Survey(spec, self._source.schema, self._source.origin)
+        found = self._source.partitions(_surveyor(survey), list(survey.columns), "survey binary")
+        with told_plainly(self._source.origin):
+            for row in found.toLocalIterator():
+                survey.absorb(pickle.loads(row.survey))  # noqa: S301 - our own workers wrote it
+        self.outline, self._coder = survey.result()
+
+    def histograms(self) -> tuple[IntArray, ...]:
+        """For every attribute its `[value, class]` counts, from the first pass."""
+        return self.outline.histograms
+
+    def index(self, columns: Sequence[int], sensitive: int | None = None) -> Index:
+        """The partition index over the distinct rows of a projection, in the driver or on the cluster."""
+        places = [*columns, *([] if sensitive is None else [sensitive])]
+        sizes = [len(self.outline.columns[place]) for place in places]
+        lookups = [np.arange(size, dtype=np.int32) for size in sizes]
+        frame = self._distinct(places, lookups, sizes, with_class=False).persist()
+        with told_plainly(self._source.origin):
+            fits = self._where == "driver" or (self._where == "auto" and frame.count() <= DRIVER_ROWS)
+            width = 1 if sensitive is None else sizes[-1]
+            if not fits:
+                self._check_total(frame)
+                return SparkIndex(frame, columns, sizes[: len(columns)], width, self.outline)
+            codes, weight = _collected(frame, len(places))
+            frame.unpersist()
+        self._check_marginals(places, codes, weight)
+        secrets = np.zeros(len(weight), dtype=np.uint8) if sensitive is None else codes.pop()
+        return MemoryIndex(columns, codes, sizes[: len(columns)], weight, secrets, width)
+
+    def cells(self, cuts: Sequence[Sequence[Block]]) -> Cells:
+        """The occupied cells of the product of the cuts."""
+        lookups = [block_numbers(len(domain), cut) for domain, cut in zip(self.outline.columns, cuts, strict=True)]
+        sizes = [*(len(cut) for cut in cuts), len(self.outline.classes)]
+        frame = self._distinct(range(len(cuts)), lookups, sizes, with_class=True)
+        with told_plainly(self._source.origin):
+            codes, weight = _collected(frame, len(sizes))
+        if int(weight.sum()) != self.outline.records:
+            raise self._coder.changed()
+        distinct = DistinctRows(sizes)
+        distinct.add(codes, weight)
+        return cells_of(*distinct.sorted(), len(self.outline.classes))
+
+    def released(self, masking: Masking, weight: str | None) -> SparkReleasedRows:
+        """The masked rows, sorted by their values; they stay where they are until they are written."""
+        return SparkReleasedRows(self._source, self._coder, self.outline, masking, weight, self._check_stamp)
+
+    def _distinct(
+        self, places: Collection[int], lookups: Sequence[Array], sizes: Sequence[int], *, with_class: bool
+    ) -> DataFrame:
+        """The distinct rows of looked-up codes with their weights, collapsed in each partition and then by Spark."""
+        from pyspark.sql import functions
+
+        coder, order = self._coder, list(places)
+        names = [f"k{number}" for number in range(len(sizes))]
+
+        def collapse(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
+            recount, distinct = Recount(coder, order), DistinctRows(sizes)
+            for batch in batches:
+                chunk = recount.chunk(batch)
+                distinct.add(_looked_up(chunk, order, lookups, with_class), chunk.records)
+            codes, weight = distinct.result()
+            columns = {name: pa.array(column.astype(np.int32)) for name, column in zip(names, codes, strict=True)}
+            yield pa.table({**columns, WEIGHT: pa.array(weight)})
+
+        needed = [name for name in Recount(coder, order).names if name not in coder.others]
+        schema = ", ".join([*(f"{name} int" for name in names), f"{WEIGHT} bigint"])
+        found = self._source.partitions(collapse, needed, schema)
+        return found.groupBy(*names).agg(functions.sum(WEIGHT).alias(WEIGHT))
+
+    def _check_marginals(self, places: Sequence[int], codes: Sequence[Array], weight: IntArray) -> None:
+        """The values of each column must be those of the first pass, or the source has changed since."""
+        self._check_stamp()
+        for place, column in zip(places, codes, strict=True):
+            counts = self.outline.histograms[place].sum(axis=1)
+            if not np.array_equal(np.bincount(column, weights=weight, minlength=len(counts)), counts):
+                raise self._coder.changed()
+
+    def _check_total(self, frame: DataFrame) -> None:
+        self._check_stamp()
+        total = frame.groupBy().sum(WEIGHT).toArrow().column(0)[0].as_py() or 0
+        if total != self.outline.records:
+            raise self._coder.changed()
+
+    def _check_stamp(self) -> None:
+        if self._source.stamp() != self._stamp:
+            raise self._coder.changed()
+
+
+def _surveyor(empty: Survey) -> Function:
+    """What each partition runs in the first pass: the survey of its rows, as it is."""
+
+    def run(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
+        survey = empty.fresh()
+        for batch in batches:
+            survey.add(batch)
+        yield pa.table({"survey": pa.array([pickle.dumps(survey)], pa.binary())})
+
+    return run
+
+
+def _looked_up(chunk: Chunk, places: Sequence[int], lookups: Sequence[Array], with_class: bool) -> list[Array]:
+    codes: list[Array] = [lookup[chunk.codes[place]] for place, lookup in zip(places, lookups, strict=True)]
+    return [*codes, chunk.classes] if with_class else codes
+
+
+def _collected(frame: DataFrame, columns: int) -> tuple[list[Array], IntArray]:
+    """Counts from Spark, as arrays."""
+    table = frame.toArrow()
+    codes: list[Array] = [table[place].to_numpy() for place in range(columns)]
+    return codes, table[columns].to_numpy()

@@ -1,0 +1,197 @@
+"""The rows of a release on Spark: masked, sorted and written by the workers, part by part."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from unveil.arrays import IntArray
+from unveil.counting.released import DescribedColumn, RankedValues, released_columns
+from unveil.counting.spark.session import told_plainly
+from unveil.counting.spark.source import SparkSource, plain_type
+from unveil.errors import EngineError
+from unveil.masking import Masking
+from unveil.release import CountedRows
+from unveil.tables import Coder, Outline, Recount
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+COUNT = "n"
+CLASS = "class"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How ranks and counts become released rows again. It is plain data, for the workers."""
+
+    attributes: tuple[RankedValues, ...]
+    others: pa.Schema
+    class_: RankedValues
+    weight: str | None
+
+    def decoded(self, ranks: pa.Table) -> CountedRows:
+        """Released rows from rows of ranks."""
+        columns: dict[str, Any] = {
+            column.name: column.column(ranks[f"r{place}"].to_numpy()) for place, column in enumerate(self.attributes)
+        }
+        for place, field in enumerate(self.others):
+            held = ranks[f"o{place}"].cast(field.type)
+            columns[field.name] = held.dictionary_encode() if pa.types.is_string(field.type) else held
+        columns[self.class_.name] = self.class_.column(ranks[CLASS].to_numpy())
+        if self.weight is not None:
+            return CountedRows(pa.table({**columns, self.weight: ranks[COUNT]}))
+        return CountedRows(pa.table(columns), ranks[COUNT].to_numpy())
+
+
+class SparkReleasedRows:
+    """Masked rows that stay on the cluster until they are written."""
+
+    def __init__(
+        self,
+        source: SparkSource,
+        coder: Coder,
+        outline: Outline,
+        masking: Masking,
+        weight: str | None,
+        check: Callable[[], None],
+    ) -> None:
+        """Keeps what is given; nothing is read yet.
+
+        Args:
+            source: The rows.
+            coder: What the survey found out about their values.
+            outline: The table without its rows.
+            masking: What its values are released as.
+            weight: The weight column, if there is one.
+            check: Raises if the source has changed.
+        """
+        self._source = source
+        self._coder = coder
+        self._rows = outline.rows
+        self._check = check
+        *attributes, class_ = released_columns(outline, masking)
+        others = pa.schema([pa.field(field.name, plain_type(field.type)) for field in outline.others])
+        self._layout = Layout(tuple(attributes), others, class_, weight)
+        self._distinct = self._grouped()
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows there are."""
+        if self._layout.weight is None:
+            return self._rows
+        with told_plainly(self._source.origin):
+            return self._distinct.count()
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and types of the columns."""
+        ranks = [f"r{place}" for place in range(len(self._layout.attributes))]
+        empty: dict[str, pa.Array] = {name: pa.array([], pa.int32()) for name in [*ranks, CLASS]}
+        empty |= {f"o{place}": pa.array([], field.type) for place, field in enumerate(self._layout.others)}
+        return self._layout.decoded(pa.table({**empty, COUNT: pa.array([], pa.int64())})).schema
+
+    def table(self) -> pa.Table:
+        """All rows, in the driver's memory."""
+        return pa.concat_tables(self.batches())
+
+    def batches(self) -> Iterator[pa.Table]:
+        """All rows, a part at a time."""
+        with tempfile.TemporaryDirectory() as folder:
+            written = Path(folder) / "data.parquet"
+            self.write(written)
+            for part in sorted(written.iterdir()):
+                yield pa.parquet.read_table(part).cast(self.schema)
+
+    def counted(self) -> tuple[pa.Table, IntArray]:
+        """The distinct rows and their counts, in the driver's memory."""
+        with told_plainly(self._source.origin):
+            return self._layout.decoded(self._ordered().toArrow()).counted()
+
+    def write(self, path: Path) -> None:
+        """Writes a folder of parquet files, in order. Workers write each part whole, so that a retry changes nothing.
+
+        Raises:
+            EngineError: The format is not parquet, or the folder is not one that all workers share.
+        """
+        if path.suffix != ".parquet":
+            raise EngineError(f"{path.name}: the Spark engine writes parquet; csv is for the other engines.")
+        path.mkdir()
+        layout, target = self._layout, str(path.absolute())
+
+        def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            yield pa.RecordBatch.from_pydict({"rows": [_write_part(batches, layout, Path(target))]})
+
+        with told_plainly(self._source.origin):
+            rows = sum(row.rows for row in self._ordered().mapInArrow(run, "rows bigint").toLocalIterator())
+        self._check()
+        if sum(pa.parquet.read_metadata(part).num_rows for part in path.iterdir()) != rows:
+            raise EngineError(f"{path}: the workers of Spark do not share this folder with the driver.")
+        if layout.weight is None and rows != self._rows:
+            raise self._coder.changed()
+
+    def _grouped(self) -> DataFrame:
+        """The distinct rows of ranks, with the columns that the spec does not describe as they are."""
+        from pyspark.sql import functions
+        from pyspark.sql.types import IntegerType, LongType, StructField, StructType
+
+        coder, layout = self._coder, self._layout
+        places = range(len(layout.attributes))
+        kinds = self._source.types(layout.others.names)
+        others = [f"o{place}" for place in range(len(kinds))]
+        keys = [*(f"r{place}" for place in places), *others, CLASS]
+
+        def mask(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
+            recount = Recount(coder, places)
+            columns = [DescribedColumn(column, place) for place, column in enumerate(layout.attributes)]
+            class_ = DescribedColumn(layout.class_, None)
+            for batch in batches:
+                chunk = recount.chunk(batch)
+                held = {f"r{place}": pa.array(column.of(chunk)) for place, column in enumerate(columns)}
+                held |= {
+                    name: chunk.others[place].cast(kind.by_spark)
+                    for place, (name, kind) in enumerate(zip(others, kinds, strict=True))
+                }
+                yield pa.table({**held, CLASS: pa.array(class_.of(chunk)), COUNT: pa.array(chunk.records)})
+
+        schema = StructType(
+            [
+                *(StructField(f"r{place}", IntegerType()) for place in places),
+                *(StructField(name, kind.of_spark) for name, kind in zip(others, kinds, strict=True)),
+                StructField(CLASS, IntegerType()),
+                StructField(COUNT, LongType()),
+            ]
+        )
+        found = self._source.partitions(mask, Recount(coder, places).names, schema)
+        return found.groupBy(*keys).agg(functions.sum(COUNT).alias(COUNT))
+
+    def _ordered(self) -> DataFrame:
+        keys = [name for name in self._distinct.columns if name != COUNT]
+        return self._distinct.orderBy(*(self._distinct[name].asc_nulls_last() for name in keys))
+
+
+def _write_part(batches: Iterator[pa.RecordBatch], layout: Layout, folder: Path) -> int:
+    """Writes the rows of one partition, beside their place first; gives how many they are."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    number, attempt = (context.partitionId(), context.taskAttemptId()) if context else (0, 0)
+    draft = folder.parent / f".part-{number}-{attempt}"
+    writer, rows = None, 0
+    for batch in batches:
+        for table in layout.decoded(pa.Table.from_batches([batch])).batches():
+            if writer is None:
+                writer = pa.parquet.ParquetWriter(draft, table.schema, compression="zstd", store_schema=False)
+            writer.write_table(table)
+            rows += table.num_rows
+    if writer is not None:
+        writer.close()
+        os.replace(draft, folder / f"part-{number:05}.parquet")
+    return rows

@@ -1,0 +1,138 @@
+"""The Spark session: the one that runs, or a local one."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from unveil.errors import EngineError, TableError
+from unveil.frames import first_line
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+JAVA = 17
+"""The oldest Java that Spark 4 runs on."""
+LOCAL = {
+    "spark.master": "local[*]",
+    "spark.app.name": "unveil",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+}
+"""What a session of our own is started with; the owner's settings come on top."""
+
+
+def spark_session(settings: Mapping[str, str] | None = None) -> SparkSession:
+    """The session that runs, or a local one started with the settings.
+
+    Raises:
+        EngineError: There is no PySpark or no Java to run it, or the session that runs is set up in another way.
+    """
+    asked = dict(settings or {})
+    with quiet():
+        try:
+            from pyspark.sql import SparkSession
+        except ImportError as error:
+            raise EngineError(
+                "the Spark engine needs PySpark 4, which is not installed: install unveil[spark]."
+            ) from error
+        running = SparkSession.getActiveSession()
+        if running is not None:
+            _check_settings(running, asked)
+            return running
+        check_java()
+        return _started({**LOCAL, **asked})
+
+
+def _started(settings: Mapping[str, str]) -> SparkSession:
+    """A session of our own. Workers run this very Python, and the chatter of Java goes nowhere."""
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    stderr = os.dup(2)
+    try:
+        with Path(os.devnull).open("w") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        return builder.getOrCreate()
+    except Exception as error:
+        raise EngineError(f"Spark does not start: {first_line(error)}.") from error
+    finally:
+        os.dup2(stderr, 2)
+        os.close(stderr)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """PySpark warns of every pandas that is newer than itself; pandas plays no part here."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*pandas", category=FutureWarning)
+        yield
+
+
+def check_java() -> None:
+    """Spark runs on Java 17 or later.
+
+    Raises:
+        EngineError: There is none, or an older one.
+    """
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    if java is None or not Path(java).exists():
+        where = f"JAVA_HOME is {home!r}, which has none" if home else "there is no java command"
+        raise EngineError(f"the Spark engine needs Java {JAVA} or later, but {where}.")
+    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr  # noqa: S603
+    found = re.search(r'version "(?:1\.)?(\d+)', said)
+    if found is None or int(found[1]) < JAVA:
+        version = f"version {found[1]}" if found else "of an unknown version"
+        raise EngineError(f"the Spark engine needs Java {JAVA} or later, but {java} is {version}.")
+
+
+def _check_settings(running: SparkSession, asked: Mapping[str, str]) -> None:
+    for key, value in asked.items():
+        now = running.conf.get(key, None)
+        if now != value:
+            raise EngineError(
+                f"a Spark session is running with {key} = {now!r}, but {value!r} was asked for; stop it, or leave the "
+                "setting out."
+            )
+
+
+@contextmanager
+def told_plainly(origin: str) -> Iterator[None]:
+    """What goes wrong in Spark, in one sentence.
+
+    An error that a worker raised for the user is told as it is; of anything else the first line.
+    """
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        with quiet():
+            yield
+    except (PySparkException, Py4JError) as error:
+        text = str(error)
+        said = re.search(r"unveil\.errors\.\w*Error: (.+)", text)
+        if said:
+            raise TableError(said[1].strip()) from error
+        raise EngineError(f"{origin}: Spark cannot count the table: {_cause(text)}.") from error
+
+
+def _cause(text: str) -> str:
+    """The line of a Spark error that says most: the root cause, or the first line."""
+    causes = re.findall(r"^(?:Caused by: )(.+)$", text, flags=re.MULTILINE)
+    line: str = causes[-1] if causes else text.strip().partition("\n")[0]
+    return line.strip().rstrip(".") or "no reason was given"
