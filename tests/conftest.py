@@ -1,10 +1,13 @@
-"""Shared fixtures."""
+"""Shared fixtures, and the engines that a suite runs on."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
+import engines
 from commands import Outcome, Run
 from project import Project
 from unveil.cli import main
@@ -30,3 +33,39 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
         return Outcome(code, out, err)
 
     return call
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--engines", default=",".join(engines.NAMES), help="the engines that suites run on")
+    parser.addoption("--all-examples", action="store_true", help="try as many examples on Spark as elsewhere")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Runs a suite that is marked so once for each engine; all that is on Spark in one process."""
+    if metafunc.definition.get_closest_marker("engines"):
+        asked = metafunc.config.getoption("--engines").split(",")
+        metafunc.fixturenames.insert(0, "engine")
+        marks = {name: [pytest.mark.xdist_group("spark")] if name.startswith("spark") else [] for name in asked}
+        params = [pytest.param(name, marks=marks[name]) for name in asked]
+        metafunc.parametrize("engine", params, indirect=True, scope="module")
+
+
+@pytest.fixture(scope="module")
+def engine(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The engine that publishes while the test runs."""
+    with engines.chosen(request.param):
+        yield request.param
+
+
+@pytest.fixture(autouse=True)
+def _fewer_examples(request: pytest.FixtureRequest) -> Iterator[None]:
+    """On Spark hypothesis tries a few examples, unless all are asked for."""
+    usual = getattr(request.function, "_hypothesis_internal_use_settings", None)
+    called = getattr(request.node, "callspec", None)
+    on_spark = called is not None and str(called.params.get("engine", "")).startswith("spark")
+    if usual is None or not on_spark or request.config.getoption("--all-examples"):
+        yield
+        return
+    request.function._hypothesis_internal_use_settings = settings(usual, max_examples=engines.SPARK_EXAMPLES)
+    yield
+    request.function._hypothesis_internal_use_settings = usual

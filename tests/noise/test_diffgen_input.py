@@ -13,6 +13,8 @@ from commands import Run
 from noise.private import PrivateProject, no_draws
 from unveil.errors import SpecError
 
+pytestmark = pytest.mark.engines
+
 Spoil = Callable[[PrivateProject], object]
 HEADER = "name,age,job,town,income,ill\n"
 

@@ -14,6 +14,9 @@ from unveil.evaluate import inference_risk
 from unveil.publishers import redundant_atoms, resolved_requirements, start_search
 from unveil.schema import Template, load_spec
 from unveil.tables import load_table
+from unveil.workflow.engines import open_engine
+
+pytestmark = pytest.mark.engines
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 
@@ -100,10 +103,8 @@ def test_example_2_two_templates(table_1: pa.Table, tmp_path: Path) -> None:
 def test_figures_1_and_2_clerk_and_then_canada(table_1: pa.Table) -> None:
     """The candidates' losses tell the confidences of the IC trees: 20.83% at the start, 25% after Clerk."""
     checked = load_spec(spec(template(["Job", "Country"], 0.5), template(["Job", "Child"], 0.5)))
-    from unveil.counting.memory import MemoryEngine
-
-    table = load_table(checked, table_1)
-    search = start_search(table, checked, MemoryEngine(table))
+    outline, counts = open_engine(checked, table_1)
+    search = start_search(outline, checked, counts)
     # One guard per IC tree; a guard keeps the confidence of each template, negated.
     assert [float(-guard.now[0]) for guard in search._guards] == [pytest.approx(5 / 24), pytest.approx(5 / 24)]
     assert pytest.approx(20.83, abs=0.01) == 100 * 5 / 24

@@ -11,12 +11,13 @@ import pandas as pd
 import pytest
 
 import unveil
-from unveil.counting.memory import MemoryEngine
 from unveil.publishers import start_search
 from unveil.refine import Search
 from unveil.release import Release
 from unveil.schema import Attribute, KAnonymity, Spec, TableSpec, Taxonomy
-from unveil.tables import load_table
+from unveil.workflow.engines import open_engine
+
+pytestmark = pytest.mark.engines
 
 EDUCATION, SEX, WORK_HRS = NAMES = ("Education", "Sex", "Work_Hrs")
 RECORDS = "# of Recs."
@@ -153,8 +154,8 @@ class Printed(NamedTuple):
 
 
 def search(table: pd.DataFrame, spec: Spec) -> Search:
-    loaded = load_table(spec, table)
-    return start_search(loaded, spec, MemoryEngine(loaded))
+    outline, counts = open_engine(spec, table)
+    return start_search(outline, spec, counts)
 
 
 def candidates(found: Search) -> dict[str, Printed]:

@@ -14,13 +14,15 @@ import pytest
 
 from privacy.worlds import Records, World
 from unveil.arrays import IntArray
-from unveil.counting.memory import MemoryEngine
 from unveil.errors import BudgetError
 from unveil.noise import Entry, Ledger, SeededSource, Source, TwoSidedGeometric
 from unveil.noise.ledger import Composition
 from unveil.publishers import diffgen, publish_diffgen
 from unveil.release import DiffGenManifest, Release
 from unveil.schema import Attribute, PrivatePlan, Taxonomy
+from unveil.workflow.engines import open_engine
+
+pytestmark = pytest.mark.engines
 
 JOB = Taxonomy(
     (
@@ -89,8 +91,9 @@ def answered(monkeypatch: pytest.MonkeyPatch, plan: PrivatePlan) -> tuple[Releas
 
 
 def published(plan: PrivatePlan, source: Source) -> Release:
-    table = PAPER.table(TABLE_1A, plan)
-    return publish_diffgen(table, PAPER.spec(plan), plan, MemoryEngine(table), source, "test")
+    spec = PAPER.spec(plan)
+    outline, counts = open_engine(spec, PAPER.raw(TABLE_1A))
+    return publish_diffgen(outline, spec, plan, counts, source, "test")
 
 
 def contingency(release: Release) -> dict[tuple[str, str], int]:

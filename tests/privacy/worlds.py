@@ -33,14 +33,18 @@ class World:
             plan=plan,
         )
 
-    def table(self, records: Records, plan: PrivatePlan) -> Table:
-        """The records as the publisher gets them."""
+    def raw(self, records: Records) -> pa.Table:
+        """The records as an owner has them."""
         columns = list(zip(*records, strict=True)) or [()] * (len(self.attributes) + 1)
         arrays = {
             attribute.name: pa.array(values, pa.float64() if attribute.kind == "number" else pa.string())
             for attribute, values in zip(self.attributes, columns, strict=False)
         }
-        return load_table(self.spec(plan), pa.table({**arrays, CLASS: pa.array(columns[-1], pa.string())}))
+        return pa.table({**arrays, CLASS: pa.array(columns[-1], pa.string())})
+
+    def table(self, records: Records, plan: PrivatePlan) -> Table:
+        """The records as the publisher gets them."""
+        return load_table(self.spec(plan), self.raw(records))
 
     def records(self) -> list[Record]:
         """Every record that could be."""

@@ -17,6 +17,8 @@ from oracles.strategies import mixed_problems, problems, template_problems
 from oracles.tdr import Result, tdr
 from unveil.release import Release
 
+pytestmark = pytest.mark.engines
+
 
 def released_records(release: Release) -> Counter:
     """The released records as a multiset."""

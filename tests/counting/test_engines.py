@@ -1,0 +1,182 @@
+"""Every engine gives the same release: same steps, same claims, same rows in the same order; same private draws."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import unveil
+from bridge import spec_of, table_of
+from oracles.problem import Problem
+from oracles.strategies import mixed_problems
+from unveil.errors import TableError
+from unveil.tables import files
+from unveil.workflow.engines import open_engine
+
+pytestmark = pytest.mark.engines
+
+BUNDLED = Path(unveil.__file__).parent / "data"
+SPEC: dict[str, Any] = {
+    "table": {"class": "ill", "missing": {"values": ["?"], "rows": "drop"}, "others": "release"},
+    "attributes": {
+        "age": {"kind": "number", "whole": True},
+        "town": {"kind": "category"},
+        "income": {"kind": "number"},
+    },
+    "require": [{"kind": "k-anonymity", "quasi-identifier": ["age", "town"], "k": 3}],
+}
+
+
+def people(rows: int = 60, seed: int = 0) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    holes = rng.random(rows) < 0.1
+    return pa.table(
+        {
+            "age": pa.array(rng.integers(20, 60, rows), mask=holes),
+            "town": rng.choice(["Cork", "Ōsaka", "São Paulo", "?"], rows),
+            "income": pa.array(rng.choice([0.0, -0.0, 1.5, 2.25], rows)),
+            "note": pa.array(rng.choice(["b", "a", "é", "中"], rows), mask=rng.random(rows) < 0.2),
+            "seen": pa.array([dt.date(2024, 1, 1 + int(day)) for day in rng.integers(0, 5, rows)]),
+            "at": pa.array([dt.datetime(2024, 1, 1, int(hour), tzinfo=dt.UTC) for hour in rng.integers(0, 5, rows)]),
+            "paid": pa.array([Decimal(int(cents)) / 100 for cents in rng.integers(0, 9, rows)], pa.decimal128(9, 2)),
+            "score": pa.array(rng.choice([0.5, np.nan, -0.0, 0.0], rows)),
+            "ok": pa.array(rng.random(rows) < 0.5),
+            "ill": rng.choice(["yes", "no"], rows),
+        }
+    )
+
+
+def same(one: unveil.Release, other: unveil.Release) -> None:
+    assert one.trace == other.trace
+    assert one.manifest == other.manifest
+    assert one.table.schema == other.table.schema
+    assert repr(one.table.to_pylist()) == repr(other.table.to_pylist())
+
+
+def in_memory(table: Any, spec: Any, **options: Any) -> unveil.Release:
+    return unveil.publish(table, spec, engine="memory", **options)
+
+
+def refusal(table: pa.Table, engine: str | None) -> str | None:
+    try:
+        unveil.publish(table, SPEC, engine=engine)
+    except unveil.UnveilError as error:
+        return str(error)
+    return None
+
+
+@settings(deadline=None, max_examples=60)
+@given(mixed_problems())
+def test_any_mix_of_requirements(problem: Problem) -> None:
+    table, spec = table_of(problem), spec_of(problem)
+    same(unveil.publish(table, spec), in_memory(table, spec))
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(1, 200), st.integers(0, 5))
+def test_undescribed_columns_of_every_type_and_missing_values(rows: int, seed: int) -> None:
+    table = people(rows, seed)
+    if sentence := refusal(table, "memory"):
+        assert refusal(table, None) == sentence
+    else:
+        same(unveil.publish(table, SPEC), in_memory(table, SPEC))
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_files_and_folders_of_files(ending: str, tmp_path: Path) -> None:
+    table = people(200).drop_columns(["note", "at", "score"])
+    write = pa.csv.write_csv if ending == "csv" else pa.parquet.write_table
+    folder = tmp_path / "people"
+    folder.mkdir()
+    for number in range(3):
+        write(table.slice(67 * number, 67), folder / f"{number}.{ending}")
+    spec = SPEC | {"table": SPEC["table"] | {"missing": {"values": ["?", ""], "rows": "drop"}}}
+    for path in (folder, folder / f"0.{ending}"):
+        same(unveil.publish(path, spec), in_memory(path, spec))
+
+
+def test_quotes_spaces_and_empty_fields_of_a_csv_file(tmp_path: Path) -> None:
+    lines = ["age,town,income,note,ill"]
+    towns = [" Cork", '"Cork "', '"São; ""Paulo"""', '"two\nlines"', ""]
+    lines += [f"{20 + place % 3},{towns[place % 5]},1,,{'yes' if place % 2 else 'no'}" for place in range(40)]
+    (tmp_path / "people.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    path = tmp_path / "people.csv"
+    same(unveil.publish(path, SPEC), in_memory(path, SPEC))
+
+
+@pytest.mark.parametrize("name", ["adult.toml", "adult-templates.toml"])
+def test_the_bundled_specs(name: str, tmp_path: Path) -> None:
+    release = unveil.publish(BUNDLED / name)
+    same(release, in_memory(BUNDLED / name, None))
+    release.write(tmp_path / "release")
+    assert unveil.verify(tmp_path / "release") == []
+    same_rows = unveil.open_release(tmp_path / "release").table
+    assert same_rows.num_rows == release.manifest.rows.released
+    assert same_rows.to_pylist() == release.table.to_pylist()
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_same_seed_draws_the_same_private_release(seed: int) -> None:
+    spec = BUNDLED / "adult-private.toml"
+    same(unveil.publish(spec, unsafe_seed=seed), in_memory(spec, None, unsafe_seed=seed))
+
+
+def test_the_counts_that_private_draws_hang_on_are_the_same() -> None:
+    spec = unveil.load_spec(BUNDLED / "adult-private.toml")
+    outline, counts = open_engine(spec)
+    _, expected = open_engine(spec, engine="memory")
+    for mine, theirs in zip(counts.histograms(), expected.histograms(), strict=True):
+        assert np.array_equal(mine, theirs)
+    halves = [_halves(len(domain)) for domain in outline.columns]
+    for mine, theirs in zip(counts.cells(halves), expected.cells(halves), strict=True):
+        assert np.array_equal(mine, theirs)
+
+
+def _halves(size: int) -> list[Any]:
+    from unveil.masking import Block
+
+    parts = np.array_split(np.arange(size), 2)
+    return [Block(str(number), codes) for number, codes in enumerate(parts) if len(codes)]
+
+
+Change = Callable[[pa.Table], pa.Table]
+
+
+def _another_value(table: pa.Table) -> pa.Table:
+    return table.set_column(0, "age", pa.array([99] * table.num_rows))
+
+
+def _one_row_less(table: pa.Table) -> pa.Table:
+    return table.slice(1)
+
+
+@pytest.mark.parametrize("change", [_another_value, _one_row_less])
+def test_a_source_that_changes_between_passes_is_refused(change: Change, engine: str, tmp_path: Path) -> None:
+    path = tmp_path / "people.parquet"
+    pa.parquet.write_table(people(200).drop_columns(["at"]), path)
+    spec = unveil.load_spec(SPEC)
+    outline, counts = open_engine(spec, path)
+    stamp = path.stat()
+    pa.parquet.write_table(change(people(200).drop_columns(["at"])), path)
+    os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    if engine == "memory":
+        assert counts.index([0, 1]).totals().sum() == outline.rows  # it was read once and for all
+        return
+    with pytest.raises(TableError, match=r"people\.parquet: the source changed while it was being read"):
+        counts.index([0, 1])
+
+
+def test_batches_are_small_enough_to_matter(engine: str) -> None:
+    assert files.BATCH == 3 or engine != "stream"
