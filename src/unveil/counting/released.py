@@ -123,7 +123,7 @@ def released_rows(rows: Rows, masking: Masking, weight: str | None) -> CountedRo
         DescribedColumn(class_, None),
     ]
     distinct = DistinctRows([column.room for column in columns])
-    for chunk in rows.chunks(range(len(attributes))):
+    for chunk in rows.chunks(range(len(attributes)), others=True):
         distinct.add([column.of(chunk) for column in columns], chunk.records)
     codes, counts = distinct.sorted()
     settled = [

@@ -1,6 +1,6 @@
 """From files and frames to a checked table in codes."""
 
-from unveil.tables.coder import Chunk, Coder, Recount
+from unveil.tables.coder import Chunk, Coder, Recount, changed
 from unveil.tables.columns import Column, Domain
 from unveil.tables.guesses import Guess, TableGuess, guess_table
 from unveil.tables.outline import Outline, widened
@@ -23,6 +23,7 @@ __all__ = [
     "Survey",
     "Table",
     "TableGuess",
+    "changed",
     "guess_table",
     "load_table",
     "open_source",

@@ -69,24 +69,22 @@ class Coder:
         weight = None if self.weight is None or self.records is None else self.records[numbers[self.weight]]
         return Chunk(codes, self.codes[self.class_][numbers[self.class_]], weight, others)
 
-    def changed(self) -> TableError:
-        """What to say of rows that are not those of the survey."""
-        return TableError(f"{self.origin}: the source changed while it was being read; nothing was released.")
-
 
 class Recount:
     """A later pass over the rows. It counts what it sees, and compares that with the survey at its end."""
 
-    def __init__(self, coder: Coder, places: Collection[int]) -> None:
+    def __init__(self, coder: Coder, places: Collection[int], *, others: bool = False) -> None:
         """Starts a pass.
 
         Args:
             coder: What the survey found out.
             places: The attributes whose codes are wanted.
+            others: Whether the columns that the spec does not describe are wanted as well.
         """
         self._coder = coder
         self._described = coder.names(places)
-        self.names = [*self._described, *coder.others]
+        self._others = coder.others if others else ()
+        self.names = [*self._described, *self._others]
         self.counts = {name: np.zeros_like(coder.rows[name]) for name in self._described}
 
     def chunk(self, batch: pa.Table) -> Chunk:
@@ -94,14 +92,14 @@ class Recount:
         raw = [raw_column(name, batch[name], self._coder.marks, self._coder.origin) for name in self._described]
         kept = kept_rows(raw, batch.num_rows)
         numbers = {column.name: self._numbers(column, kept) for column in raw}
-        others = batch.select(self._coder.others)
+        others = batch.select(self._others)
         return self._coder.coded(numbers, others if kept.all() else others.filter(pa.array(kept)))
 
     def _numbers(self, raw: RawColumn, kept: BoolArray) -> Codes:
         number_of = self._coder.number_of[raw.name]
         lookup = np.array([number_of.get(value, MISSING) for value in raw.distinct], dtype=np.int32)
         if (lookup == MISSING).any():
-            raise self.changed()
+            raise changed(self._coder.origin)
         indices = raw.indices if kept.all() else raw.indices[kept]
         numbers = lookup[indices] if len(lookup) else indices
         counts = self.counts[raw.name]
@@ -115,11 +113,12 @@ class Recount:
             TableError: They were not.
         """
         if any(not np.array_equal(counts, self._coder.rows[name]) for name, counts in self.counts.items()):
-            raise self.changed()
+            raise changed(self._coder.origin)
 
-    def changed(self) -> TableError:
-        """What to say of rows that are not those of the survey."""
-        return self._coder.changed()
+
+def changed(origin: str) -> TableError:
+    """What to say of rows that are not those of the survey."""
+    return TableError(f"{origin}: the source changed while it was being read; nothing was released.")
 
 
 def kept_rows(columns: Iterable[RawColumn], rows: int) -> BoolArray:

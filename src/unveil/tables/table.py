@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from unveil.arrays import BoolArray, IntArray
 from unveil.schema import Spec
-from unveil.tables.coder import Chunk, Recount
+from unveil.tables.coder import Chunk, Recount, changed
 from unveil.tables.columns import Column
 from unveil.tables.outline import Outline
 from unveil.tables.sources import Source, open_source
@@ -25,8 +25,8 @@ class Rows(Protocol):
         """The table without its rows."""
         ...
 
-    def chunks(self, places: Collection[int]) -> Iterator[Chunk]:
-        """The codes of these attributes, some rows at a time."""
+    def chunks(self, places: Collection[int], *, others: bool = False) -> Iterator[Chunk]:
+        """The codes of these attributes, and the undescribed columns if asked for, some rows at a time."""
         ...
 
 
@@ -46,7 +46,7 @@ class Table(Outline):
         """The table without its rows."""
         return self
 
-    def chunks(self, places: Collection[int]) -> Iterator[Chunk]:
+    def chunks(self, places: Collection[int], *, others: bool = False) -> Iterator[Chunk]:
         """All rows at once."""
         codes = {place: column.codes for place, column in enumerate(self.columns)}
         yield Chunk(codes, self.classes.codes, self.weight, self.other_columns)
@@ -92,15 +92,15 @@ class StreamedTable:
             survey.add(batch)
         self.outline, self._coder = survey.result()
 
-    def chunks(self, places: Collection[int]) -> Iterator[Chunk]:
-        """The codes of these attributes, batch by batch.
+    def chunks(self, places: Collection[int], *, others: bool = False) -> Iterator[Chunk]:
+        """The codes of these attributes, and the undescribed columns if asked for, batch by batch.
 
         Raises:
             TableError: The source is not what it was at the first pass.
         """
-        recount = Recount(self._coder, places)
+        recount = Recount(self._coder, places, others=others)
         for batch in self._source.batches(recount.names):
             yield recount.chunk(batch)
         if self._source.stamp() != self._stamp:
-            raise recount.changed()
+            raise changed(self._source.origin)
         recount.check()

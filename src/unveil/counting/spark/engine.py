@@ -19,11 +19,11 @@ from unveil.counting.engine import Cells, Index
 from unveil.counting.memory import Array, MemoryIndex, block_numbers, cells_of
 from unveil.counting.spark.index import SparkIndex
 from unveil.counting.spark.released import SparkReleasedRows
-from unveil.counting.spark.session import spark_session, told_plainly
+from unveil.counting.spark.session import spark_session
 from unveil.counting.spark.source import Function, open_spark_source
 from unveil.masking import Block, Masking
 from unveil.schema import Spec
-from unveil.tables import Chunk, Recount, Survey
+from unveil.tables import Chunk, Recount, Survey, changed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -48,10 +48,9 @@ class SparkEngine:
         """
         self._source = open_spark_source(spark_session(settings), source)
         self._where = index
-        self._stamp = self._source.stamp()
         survey = Survey(spec, self._source.schema, self._source.origin)
         found = self._source.partitions(_surveyor(survey), list(survey.columns), "survey binary")
-        with told_plainly(self._source.origin):
+        with self._source.watched():
             for row in found.toLocalIterator():
                 survey.absorb(pickle.loads(row.survey))  # noqa: S301 - our own workers wrote it
         self.outline, self._coder = survey.result()
@@ -66,7 +65,7 @@ class SparkEngine:
         sizes = [len(self.outline.columns[place]) for place in places]
         lookups = [np.arange(size, dtype=np.int32) for size in sizes]
         frame = self._distinct(places, lookups, sizes, with_class=False).persist()
-        with told_plainly(self._source.origin):
+        with self._source.watched():
             fits = self._where == "driver" or (self._where == "auto" and frame.count() <= DRIVER_ROWS)
             width = 1 if sensitive is None else sizes[-1]
             if not fits:
@@ -83,17 +82,17 @@ class SparkEngine:
         lookups = [block_numbers(len(domain), cut) for domain, cut in zip(self.outline.columns, cuts, strict=True)]
         sizes = [*(len(cut) for cut in cuts), len(self.outline.classes)]
         frame = self._distinct(range(len(cuts)), lookups, sizes, with_class=True)
-        with told_plainly(self._source.origin):
+        with self._source.watched():
             codes, weight = _collected(frame, len(sizes))
         if int(weight.sum()) != self.outline.records:
-            raise self._coder.changed()
+            raise changed(self.outline.origin)
         distinct = DistinctRows(sizes)
         distinct.add(codes, weight)
         return cells_of(*distinct.sorted(), len(self.outline.classes))
 
     def released(self, masking: Masking, weight: str | None) -> SparkReleasedRows:
         """The masked rows, sorted by their values; they stay where they are until they are written."""
-        return SparkReleasedRows(self._source, self._coder, self.outline, masking, weight, self._check_stamp)
+        return SparkReleasedRows(self._source, self._coder, self.outline, masking, weight)
 
     def _distinct(
         self, places: Collection[int], lookups: Sequence[Array], sizes: Sequence[int], *, with_class: bool
@@ -113,28 +112,21 @@ class SparkEngine:
             columns = {name: pa.array(column.astype(np.int32)) for name, column in zip(names, codes, strict=True)}
             yield pa.table({**columns, WEIGHT: pa.array(weight)})
 
-        needed = [name for name in Recount(coder, order).names if name not in coder.others]
         schema = ", ".join([*(f"{name} int" for name in names), f"{WEIGHT} bigint"])
-        found = self._source.partitions(collapse, needed, schema)
+        found = self._source.partitions(collapse, Recount(coder, order).names, schema)
         return found.groupBy(*names).agg(functions.sum(WEIGHT).alias(WEIGHT))
 
     def _check_marginals(self, places: Sequence[int], codes: Sequence[Array], weight: IntArray) -> None:
         """The values of each column must be those of the first pass, or the source has changed since."""
-        self._check_stamp()
         for place, column in zip(places, codes, strict=True):
             counts = self.outline.histograms[place].sum(axis=1)
             if not np.array_equal(np.bincount(column, weights=weight, minlength=len(counts)), counts):
-                raise self._coder.changed()
+                raise changed(self.outline.origin)
 
     def _check_total(self, frame: DataFrame) -> None:
-        self._check_stamp()
         total = frame.groupBy().sum(WEIGHT).toArrow().column(0)[0].as_py() or 0
         if total != self.outline.records:
-            raise self._coder.changed()
-
-    def _check_stamp(self) -> None:
-        if self._source.stamp() != self._stamp:
-            raise self._coder.changed()
+            raise changed(self.outline.origin)
 
 
 def _surveyor(empty: Survey) -> Function:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,12 +14,11 @@ import pyarrow.parquet
 
 from unveil.arrays import IntArray
 from unveil.counting.released import DescribedColumn, RankedValues, released_columns
-from unveil.counting.spark.session import told_plainly
 from unveil.counting.spark.source import SparkSource, plain_type
 from unveil.errors import EngineError
 from unveil.masking import Masking
 from unveil.release import CountedRows
-from unveil.tables import Coder, Outline, Recount
+from unveil.tables import Coder, Outline, Recount, changed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -61,7 +60,6 @@ class SparkReleasedRows:
         outline: Outline,
         masking: Masking,
         weight: str | None,
-        check: Callable[[], None],
     ) -> None:
         """Keeps what is given; nothing is read yet.
 
@@ -71,12 +69,10 @@ class SparkReleasedRows:
             outline: The table without its rows.
             masking: What its values are released as.
             weight: The weight column, if there is one.
-            check: Raises if the source has changed.
         """
         self._source = source
         self._coder = coder
         self._rows = outline.rows
-        self._check = check
         *attributes, class_ = released_columns(outline, masking)
         others = pa.schema([pa.field(field.name, plain_type(field.type)) for field in outline.others])
         self._layout = Layout(tuple(attributes), others, class_, weight)
@@ -87,7 +83,7 @@ class SparkReleasedRows:
         """How many rows there are."""
         if self._layout.weight is None:
             return self._rows
-        with told_plainly(self._source.origin):
+        with self._source.watched():
             return self._distinct.count()
 
     @property
@@ -112,7 +108,7 @@ class SparkReleasedRows:
 
     def counted(self) -> tuple[pa.Table, IntArray]:
         """The distinct rows and their counts, in the driver's memory."""
-        with told_plainly(self._source.origin):
+        with self._source.watched():
             return self._layout.decoded(self._ordered().toArrow()).counted()
 
     def write(self, path: Path) -> None:
@@ -129,13 +125,12 @@ class SparkReleasedRows:
         def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield pa.RecordBatch.from_pydict({"rows": [_write_part(batches, layout, Path(target))]})
 
-        with told_plainly(self._source.origin):
+        with self._source.watched():
             rows = sum(row.rows for row in self._ordered().mapInArrow(run, "rows bigint").toLocalIterator())
-        self._check()
         if sum(pa.parquet.read_metadata(part).num_rows for part in path.iterdir()) != rows:
             raise EngineError(f"{path}: the workers of Spark do not share this folder with the driver.")
         if layout.weight is None and rows != self._rows:
-            raise self._coder.changed()
+            raise changed(self._source.origin)
 
     def _grouped(self) -> DataFrame:
         """The distinct rows of ranks, with the columns that the spec does not describe as they are."""
@@ -149,7 +144,7 @@ class SparkReleasedRows:
         keys = [*(f"r{place}" for place in places), *others, CLASS]
 
         def mask(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
-            recount = Recount(coder, places)
+            recount = Recount(coder, places, others=True)
             columns = [DescribedColumn(column, place) for place, column in enumerate(layout.attributes)]
             class_ = DescribedColumn(layout.class_, None)
             for batch in batches:
@@ -169,7 +164,7 @@ class SparkReleasedRows:
                 StructField(COUNT, LongType()),
             ]
         )
-        found = self._source.partitions(mask, Recount(coder, places).names, schema)
+        found = self._source.partitions(mask, Recount(coder, places, others=True).names, schema)
         return found.groupBy(*keys).agg(functions.sum(COUNT).alias(COUNT))
 
     def _ordered(self) -> DataFrame:

@@ -132,7 +132,8 @@ def told_plainly(origin: str) -> Iterator[None]:
 
 
 def _cause(text: str) -> str:
-    """The line of a Spark error that says most: the root cause, or the first line."""
-    causes = re.findall(r"^(?:Caused by: )(.+)$", text, flags=re.MULTILINE)
-    line: str = causes[-1] if causes else text.strip().partition("\n")[0]
+    """The line of a Spark error that says most: what Python raised, the root cause in Java, or the first line."""
+    raised = re.findall(r"^[\w.]+(?:Error|Exception|Invalid|Exit): .+$", text, flags=re.MULTILINE)
+    causes = re.findall(r"^Caused by: (.+)$", text, flags=re.MULTILINE)
+    line: str = (raised or causes or [text.strip().partition("\n")[0]])[-1]
     return line.strip().rstrip(".") or "no reason was given"

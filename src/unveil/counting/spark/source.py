@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,7 +13,7 @@ import pyarrow.compute as pc
 from unveil.counting.spark.session import told_plainly
 from unveil.errors import EngineError
 from unveil.frames import arrow_table, check_names
-from unveil.tables import FileSource
+from unveil.tables import FileSource, changed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,11 +48,24 @@ class SparkSource:
         self.schema = schema
         self._frame = frame.toDF(*(f"c{place}" for place in range(len(schema))))
         self._files = files
+        self._stamp = None if files is None else files.stamp()
         self._text = text
 
-    def stamp(self) -> object:
-        """Sizes and times of the files; nothing for a frame."""
-        return None if self._files is None else self._files.stamp()
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Work on the rows: what goes wrong is told in one sentence, and files that have changed since are refused."""
+        try:
+            with told_plainly(self.origin):
+                yield
+        except EngineError as error:
+            if self._changed():
+                raise changed(self.origin) from error
+            raise
+        if self._changed():
+            raise changed(self.origin)
+
+    def _changed(self) -> bool:
+        return self._files is not None and self._files.stamp() != self._stamp
 
     def types(self, names: Sequence[str]) -> list[Types]:
         """The types of some columns, as Spark has them and as it hands them to Arrow."""
@@ -76,7 +90,7 @@ class SparkSource:
                 yield from table.to_batches()
 
         places = [f"c{self.schema.get_field_index(name)}" for name in names]
-        with told_plainly(self.origin):
+        with self.watched():
             return self._frame.select(*places).mapInArrow(run, columns)
 
 
