@@ -44,7 +44,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Runs a suite that is marked so once for each engine; all that is on Spark in one process."""
     if metafunc.definition.get_closest_marker("engines"):
         asked = metafunc.config.getoption("--engines").split(",")
-        metafunc.fixturenames.insert(0, "engine")
+        metafunc.fixturenames.append("engine")
         marks = {name: [pytest.mark.xdist_group("spark")] if name.startswith("spark") else [] for name in asked}
         params = [pytest.param(name, marks=marks[name]) for name in asked]
         metafunc.parametrize("engine", params, indirect=True, scope="module")
@@ -58,12 +58,14 @@ def engine(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 @pytest.fixture(autouse=True)
-def _fewer_examples(request: pytest.FixtureRequest) -> Iterator[None]:
-    """On Spark hypothesis tries a few examples, unless all are asked for."""
+def _on_its_engine(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Sets the engine up for tests that do not ask for it by name; on Spark hypothesis tries a few examples only."""
+    if request.node.get_closest_marker("engines") is None:
+        yield
+        return
+    name = request.getfixturevalue("engine")
     usual = getattr(request.function, "_hypothesis_internal_use_settings", None)
-    called = getattr(request.node, "callspec", None)
-    on_spark = called is not None and str(called.params.get("engine", "")).startswith("spark")
-    if usual is None or not on_spark or request.config.getoption("--all-examples"):
+    if usual is None or not name.startswith("spark") or request.config.getoption("--all-examples"):
         yield
         return
     request.function._hypothesis_internal_use_settings = settings(usual, max_examples=engines.SPARK_EXAMPLES)

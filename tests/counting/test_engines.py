@@ -178,5 +178,12 @@ def test_a_source_that_changes_between_passes_is_refused(change: Change, engine:
         counts.index([0, 1])
 
 
-def test_batches_are_small_enough_to_matter(engine: str) -> None:
-    assert files.BATCH == 3 or engine != "stream"
+def test_the_engine_that_counts_is_the_one_that_the_test_is_named_after(request: pytest.FixtureRequest) -> None:
+    name = request.node.callspec.params["engine"]
+    outline, counts = open_engine(unveil.load_spec(SPEC), people())
+    index = counts.index([0, 1])
+    kinds = {"memory": ("Table", "MemoryIndex"), "stream": ("Outline", "MemoryIndex")}
+    kinds |= {"spark": ("Outline", "MemoryIndex"), "spark-cluster": ("Outline", "SparkIndex")}
+    assert (type(outline).__name__, type(index).__name__) == kinds[name]
+    assert type(counts).__name__ == ("SparkEngine" if name.startswith("spark") else "MemoryEngine")
+    assert files.BATCH == 3 or name != "stream"
