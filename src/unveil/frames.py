@@ -20,9 +20,7 @@ def arrow_table(frame: Any) -> pa.Table:
 
 
 def like(frame: Any, table: pa.Table) -> Any:
-    """An Arrow table as the kind of frame that was given; a pandas frame keeps its index."""
-    if _is_pandas(frame):
-        return table.to_pandas().set_axis(frame.index, axis=0)
+    """An Arrow table as a polars frame if one was given."""
     if type(frame).__module__.startswith("polars"):
         import polars
 
@@ -46,7 +44,8 @@ def first_line(error: BaseException) -> str:
     return str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
 
 
-def _is_pandas(frame: Any) -> bool:
+def is_pandas(frame: Any) -> bool:
+    """Whether a frame is one of pandas."""
     return type(frame).__module__.startswith("pandas")
 
 
@@ -55,7 +54,7 @@ def _converted(frame: Any) -> pa.Table:
         return frame
     if isinstance(frame, pa.RecordBatch):
         return pa.Table.from_batches([frame])
-    if _is_pandas(frame):
+    if is_pandas(frame):
         check_names(list(frame.columns), "table")
         return pa.Table.from_pandas(frame, preserve_index=False)
     if hasattr(frame, "to_arrow"):

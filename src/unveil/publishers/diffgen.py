@@ -20,7 +20,7 @@ from unveil.noise import Ledger, Source, below, exponential_choice, permute_and_
 from unveil.publishers.cells import cell_total, feasible_threshold, noisy_cells, public_threshold
 from unveil.publishers.rows import ranked
 from unveil.refine import InfoGainUtility, MaxUtility, Search, Utility, gain_alone
-from unveil.release import DiffGenManifest, LedgerEntry, Release
+from unveil.release import DiffGenManifest, LedgerEntry, Release, class_type
 from unveil.schema import COUNT, Grid, PrivatePlan, Spec, grid_of
 from unveil.tables import Table
 
@@ -125,6 +125,7 @@ def publish_diffgen(
         else "None: it was made with a seed, for tests and experiments.",
         private=source.private,
         class_=spec.table.class_,
+        class_type=class_type(table.classes.type),
         classes=tuple(str(label) for label in table.classes.values),
         requirements=({"kind": "differential-privacy", "epsilon": str(plan.epsilon)},),
         columns=masking.columns,
@@ -144,7 +145,7 @@ def publish_diffgen(
 
 def _search(table: Table, plan: PrivatePlan, engine: Engine, ledger: Ledger, source: Source) -> Search:
     utility: Utility = MaxUtility() if plan.utility == "max" else InfoGainUtility(len(table.classes))
-    numbers = sum(attribute.kind == "number" for attribute in table.attributes)
+    numbers = sum(attribute.ordered for attribute in table.attributes)
     structure = PrivateStructure(plan, numbers, utility, ledger, source)
     histograms = engine.histograms()
     trees = [(column, _tree(table, column, histograms[column], structure)) for column in range(len(table.columns))]
@@ -175,7 +176,7 @@ def _counted(table: Table, cuts: list[list[Block]], blocks: IntArray, classes: I
         ranked(attribute.name, pa.array([block.label for block in cut]), blocks[:, place])
         for place, (attribute, cut) in enumerate(zip(table.attributes, cuts, strict=True))
     ]
-    columns.append(ranked(table.classes.name, pa.array([str(label) for label in table.classes.values]), classes))
+    columns.append(ranked(table.classes.name, table.classes.array, classes))
     order = sorted_order(packed_keys([column.ranks for column in columns], [len(column.values) for column in columns]))
     rows = {column.name: column.take(order) for column in columns}
     return pa.table({**rows, COUNT: pa.array(noisy[order])})

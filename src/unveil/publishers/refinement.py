@@ -15,8 +15,8 @@ from unveil.masking import AsIs, Discretize, Generalize, Masking, Suppress, Tree
 from unveil.publishers.guards import make_guards, redundant_atoms, resolved_requirements
 from unveil.publishers.rows import released_rows
 from unveil.refine import Search, Step, best_split, gain_alone, gain_per_loss
-from unveil.release import RefinementManifest, Release, Rows
-from unveil.schema import Spec
+from unveil.release import RefinementManifest, Release, Rows, class_type
+from unveil.schema import Kind, Spec
 from unveil.tables import Table
 
 CRITERIA = {"score": gain_per_loss, "infogain": gain_alone}
@@ -65,6 +65,7 @@ def publish_refinement(
         unveil_version=version,
         guarantee=" ".join(requirement.sentence() for requirement in requirements),
         class_=spec.table.class_,
+        class_type=class_type(table.classes.type),
         weight=spec.table.weight,
         requirements=tuple(requirement.describe() for requirement in requirements),
         columns=masking.columns,
@@ -104,6 +105,12 @@ def _masking(table: Table, search: Search) -> Masking:
     }
     for name in table.others.column_names:
         kind = table.others.schema.field(name).type
-        number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-        columns[name] = AsIs(domain="observed", type="number" if number else "category")
+        columns[name] = AsIs(domain="observed", type=_kind(kind))
     return Masking(columns)
+
+
+def _kind(type_: pa.DataType) -> Kind:
+    """What the values of a column are that the spec does not describe."""
+    if pa.types.is_date(type_):
+        return "date"
+    return "number" if pa.types.is_integer(type_) or pa.types.is_floating(type_) else "category"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -41,7 +40,7 @@ def released_rows(table: Table, masking: Masking, spec: Spec) -> pa.Table:
     """
     columns = [ranked(column.name, _released_values(column, masking), column.codes) for column in table.columns]
     columns += [ranked_as_is(name, table.others[name]) for name in table.others.column_names]
-    columns.append(ranked(table.classes.name, pa.array(table.classes.values), table.classes.codes))
+    columns.append(ranked(table.classes.name, table.classes.array, table.classes.codes))
     keys = packed_keys([column.ranks for column in columns], [len(column.values) for column in columns])
     order = sorted_order(keys)
     if table.weight is None:
@@ -56,9 +55,8 @@ def _released_values(column: Column, masking: Masking) -> pa.Array:
     """What each value of the domain is released as."""
     entry = masking[column.name]
     if isinstance(entry, AsIs):
-        return pa.array(column.values)
-    values: Any = column.values if isinstance(column.values, tuple) else column.values.tolist()
-    return pa.array(entry.labels(values), pa.string())
+        return column.array
+    return pa.array(entry.labels(column.array.to_pylist()), pa.string())
 
 
 def ranked(name: str, released: pa.Array, codes: CodeArray) -> RankedColumn:
@@ -76,7 +74,7 @@ def ranked_as_is(name: str, column: pa.ChunkedArray) -> RankedColumn:
     indices = encoded.indices
     values = encoded.dictionary
     if pa.types.is_floating(values.type):
-        values = pc.add(values, 0.0)  # minus zero is zero, and sorts like it
+        values = pc.add(values, pa.scalar(0.0, values.type))  # minus zero is zero, and sorts like it
     if indices.null_count:
         indices = indices.fill_null(len(values))
         values = pa.concat_arrays([values, pa.nulls(1, values.type)])

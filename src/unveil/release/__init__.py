@@ -9,7 +9,7 @@ from unveil.release.folder import (
     write_text,
     write_whole,
 )
-from unveil.release.manifest import DiffGenManifest, LedgerEntry, Manifest, RefinementManifest, Rows
+from unveil.release.manifest import DiffGenManifest, LedgerEntry, Manifest, RefinementManifest, Rows, class_type
 from unveil.release.release import Release, open_release
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "Release",
     "Rows",
     "check_absent",
+    "class_type",
     "open_release",
     "read_manifest",
     "replace_text",

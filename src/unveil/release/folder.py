@@ -14,6 +14,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from unveil.errors import ReleaseError
+from unveil.masking import decoded
 from unveil.release.manifest import File, Manifest, read_manifest_text
 
 MANIFEST = "manifest.json"
@@ -59,7 +60,7 @@ def write_release(folder: Path, table: pa.Table, manifest: Manifest, formats: Se
 def write_data(path: Path, table: pa.Table) -> None:
     """Writes rows as csv or parquet, by the ending of the file."""
     if path.suffix == ".csv":
-        plain = pa.table({name: _decoded(table[name]) for name in table.column_names})
+        plain = pa.table({name: decoded(table[name]) for name in table.column_names})
         pa.csv.write_csv(plain, path)
     else:
         pa.parquet.write_table(table, path, compression="zstd", store_schema=False)
@@ -142,7 +143,3 @@ def _umask() -> int:
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column

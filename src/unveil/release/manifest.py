@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal
 
+import pyarrow as pa
 from pydantic import Field, TypeAdapter, ValidationError
 
 from unveil.errors import ReleaseError
 from unveil.masking import ColumnMasking, Entry, Masking
+
+ClassType = Literal["text", "integer", "number", "boolean", "date"]
 
 
 class Rows(Entry):
@@ -41,6 +44,7 @@ class Claims(Entry):
     method: str
     guarantee: str
     class_: str = Field(alias="class")
+    class_type: ClassType = "text"
     requirements: tuple[dict[str, Any], ...]
     columns: dict[str, ColumnMasking] = Field(alias="masking")
     files: dict[str, File] = Field(default_factory=dict)
@@ -83,6 +87,18 @@ class DiffGenManifest(Claims):
 
 
 Manifest = RefinementManifest | DiffGenManifest
+
+
+def class_type(type_: pa.DataType) -> ClassType:
+    """What a manifest calls the type of the class."""
+    if pa.types.is_boolean(type_):
+        return "boolean"
+    if pa.types.is_date(type_):
+        return "date"
+    if pa.types.is_integer(type_):
+        return "integer"
+    return "number" if pa.types.is_floating(type_) or pa.types.is_decimal(type_) else "text"
+
 
 _READER: TypeAdapter[Manifest] = TypeAdapter(Annotated[Manifest, Field(discriminator="method")])
 

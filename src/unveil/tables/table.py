@@ -12,9 +12,11 @@ import pyarrow as pa
 
 from unveil.arrays import BoolArray, FloatArray, IntArray
 from unveil.errors import TableError, did_you_mean, listed, rows_text
-from unveil.schema import Attribute, Spec
-from unveil.tables.columns import Column, RawColumn, number_column, raw_column, text_column, weights
+from unveil.masking import days
+from unveil.schema import Attribute, Spec, widened_days
+from unveil.tables.columns import Column, RawColumn, class_column, number_column, raw_column, text_column, weights
 from unveil.tables.sources import read_table
+from unveil.tables.types import other_columns
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,10 @@ class Table:
         attribute = self.attributes[place]
         if attribute.range is not None:
             return attribute.range
-        return widened(np.asarray(self.columns[place].values, dtype=np.float64), whole=attribute.whole)
+        values = np.asarray(self.columns[place].values, dtype=np.float64)
+        if attribute.unit == "date":
+            return widened_days(values.min(), values.max())
+        return widened(values, whole=attribute.whole)
 
 
 def load_table(spec: Spec, source: Any = None) -> Table:
@@ -62,20 +67,24 @@ def load_table(spec: Spec, source: Any = None) -> Table:
     if raw.num_rows == 0 and spec.plan is None:
         raise TableError(f"{origin}: the table has no rows.")
     names = [*described, spec.table.class_, *([spec.table.weight] if spec.table.weight else [])]
-    columns = {name: raw_column(name, raw[name], spec.table.missing.values, origin) for name in names}
+    dates = {attribute.name for attribute in spec.released if attribute.unit == "date"}
+    columns = {
+        name: raw_column(name, days(raw[name]) if name in dates else raw[name], spec.table.missing.values, origin)
+        for name in names
+    }
     kept = _kept_rows(list(columns.values()), spec, origin)
     columns = {name: column.keep(kept) for name, column in columns.items()}
     return Table(
         attributes=spec.released,
         columns=tuple(
             number_column(columns[attribute.name], attribute, origin, snap=spec.plan is not None)
-            if attribute.kind == "number"
+            if attribute.ordered
             else text_column(columns[attribute.name], attribute, origin)
             for attribute in spec.released
         ),
         classes=_class_column(columns[spec.table.class_], spec, origin),
         weight=weights(columns[spec.table.weight], origin) if spec.table.weight else None,
-        others=_others(spec, raw, kept),
+        others=_others(spec, raw, kept, origin),
         read=raw.num_rows,
         dropped=raw.num_rows - int(kept.sum()),
         origin=origin,
@@ -105,6 +114,8 @@ def _kept_rows(columns: Sequence[RawColumn], spec: Spec, origin: str) -> BoolArr
                 f"{origin}: the column {column.name!r} has missing values ({rows}), and the policy of "
                 f"{spec.origin} is to refuse them; set missing.rows to 'drop' to leave such rows out."
             )
+        if column.missing.all() and spec.plan is None:
+            raise TableError(f"{origin}: the column {column.name!r} is missing in every row, so none is left.")
         missing |= column.missing
     if missing.all() and spec.plan is None:
         raise TableError(f"{origin}: every row has a missing value, so none is left.")
@@ -112,7 +123,7 @@ def _kept_rows(columns: Sequence[RawColumn], spec: Spec, origin: str) -> BoolArr
 
 
 def _class_column(raw: RawColumn, spec: Spec, origin: str) -> Column:
-    column = text_column(raw, Attribute(raw.name, values=spec.table.class_values), origin)
+    column = class_column(raw, spec.table.class_values, origin, private=spec.plan is not None)
     # Whether a private table is empty or of one class must not show, so such tables are published like any other.
     if len(raw.distinct) < 2 and spec.plan is None:
         label = column.values[int(column.codes[0])]
@@ -122,12 +133,12 @@ def _class_column(raw: RawColumn, spec: Spec, origin: str) -> Column:
     return column
 
 
-def _others(spec: Spec, raw: pa.Table, kept: BoolArray) -> pa.Table:
+def _others(spec: Spec, raw: pa.Table, kept: BoolArray, origin: str) -> pa.Table:
     described = {*spec.attributes, spec.table.class_, spec.table.weight}
     names = [name for name in raw.column_names if name not in described]
     if spec.table.others != "release" or not names:
         return pa.table({})
-    return raw.select(names).filter(pa.array(kept))
+    return other_columns(raw.select(names), origin).filter(pa.array(kept))
 
 
 def widened(numbers: FloatArray, *, whole: bool) -> tuple[float, float]:
