@@ -13,11 +13,16 @@ from unveil.schema import number_of
 
 def dictionary_of(column: pa.ChunkedArray) -> pa.DictionaryArray:
     """The column as codes into its distinct values, in one piece."""
-    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    try:
+        encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    except (pa.ArrowException, AttributeError) as error:
+        raise TableError(f"values of type {column.type} cannot be masked.") from error
     unified = encoded.unify_dictionaries()
     if unified.num_chunks == 1:
         return unified.chunk(0)
-    return unified.combine_chunks() if unified.num_chunks else pa.array([], unified.type)
+    if unified.num_chunks:
+        return unified.combine_chunks()
+    return pa.DictionaryArray.from_arrays(pa.array([], pa.int32()), pa.array([], unified.type.value_type))
 
 
 def python_values(values: pa.Array) -> list[Any]:

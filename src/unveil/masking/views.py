@@ -62,13 +62,14 @@ class View:
             return column
         if entry.kind == "discretization" and self.intervals != "text":
             return self._interval_column(column, entry)
-        if self.suppressed == SUPPRESSED:
+        marker = entry.marker if entry.kind == "suppression" else SUPPRESSED
+        if self.suppressed == marker:
             return column
-        if entry.kind == "suppression" and self.suppressed in entry.disclosed:
-            raise TableError(f"column {name!r}: {self.suppressed!r} is a value, so it cannot stand for hidden ones.")
+        if self.suppressed in _labels(entry):
+            raise TableError(f"column {name!r}: {self.suppressed!r} is a label, so it cannot stand for hidden values.")
         encoded = dictionary_of(column)
-        shown = [self.suppressed if label == SUPPRESSED else label for label in encoded.dictionary.to_pylist()]
-        return _taken(pa.array(shown, pa.string()), encoded)
+        shown = [self.suppressed if label == marker else label for label in encoded.dictionary.to_pylist()]
+        return _text_column(shown, encoded)
 
     def _interval_column(self, column: pa.ChunkedArray, entry: Discretization) -> pa.ChunkedArray:
         if self.intervals == "interval":
@@ -76,7 +77,8 @@ class View:
         encoded = dictionary_of(column)
         block_of = {block.label: block for block in entry.blocks}
         blocks = [block_of.get(label) for label in encoded.dictionary.to_pylist()]
-        return _taken(_bounds(blocks, entry) if self.intervals == "bounds" else _midpoints(blocks, entry), encoded)
+        shown = _bounds(blocks, entry) if self.intervals == "bounds" else _midpoints(blocks, entry)
+        return pa.chunked_array([shown.take(encoded.indices)])
 
 
 def bound_type(entry: Discretization) -> pa.DataType:
@@ -101,10 +103,17 @@ def _midpoints(blocks: list[Interval | None], entry: Discretization) -> pa.Array
     return pa.array(middles, pa.float64())
 
 
-def _taken(values: pa.Array, encoded: pa.DictionaryArray) -> pa.ChunkedArray:
-    if pa.types.is_string(values.type) and not values.null_count:
-        return pa.chunked_array([pa.DictionaryArray.from_arrays(encoded.indices, values)])
-    return pa.chunked_array([values.take(encoded.indices)])
+def _labels(entry: ColumnMasking) -> set[str]:
+    if entry.kind == "suppression":
+        return set(entry.disclosed)
+    return set() if entry.kind == "released" else {block.label for block in entry.blocks}
+
+
+def _text_column(shown: list[str | None], encoded: pa.DictionaryArray) -> pa.ChunkedArray:
+    """A dictionary of the texts that are left, with null where there is none."""
+    texts = [text for text in shown if text is not None]
+    places = pa.array([None if text is None else texts.index(text) for text in shown], pa.int32())
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(places.take(encoded.indices), texts)])
 
 
 def _frame(table: pa.Table) -> pd.DataFrame:

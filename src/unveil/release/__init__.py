@@ -9,11 +9,13 @@ from unveil.release.folder import (
     write_text,
     write_whole,
 )
-from unveil.release.manifest import DiffGenManifest, LedgerEntry, Manifest, RefinementManifest, Rows, class_type
+from unveil.release.labels import ClassType, class_type, typed_labels
+from unveil.release.manifest import DiffGenManifest, LedgerEntry, Manifest, RefinementManifest, Rows
 from unveil.release.release import Release, open_release
 
 __all__ = [
     "FORMATS",
+    "ClassType",
     "DiffGenManifest",
     "LedgerEntry",
     "Manifest",
@@ -25,6 +27,7 @@ __all__ = [
     "open_release",
     "read_manifest",
     "replace_text",
+    "typed_labels",
     "write_data",
     "write_text",
     "write_whole",

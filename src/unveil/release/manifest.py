@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal
 
-import pyarrow as pa
 from pydantic import Field, TypeAdapter, ValidationError
 
 from unveil.errors import ReleaseError
 from unveil.masking import ColumnMasking, Entry, Masking
-
-ClassType = Literal["text", "integer", "number", "boolean", "date"]
+from unveil.release.labels import ClassType
 
 
 class Rows(Entry):
@@ -87,17 +85,6 @@ class DiffGenManifest(Claims):
 
 
 Manifest = RefinementManifest | DiffGenManifest
-
-
-def class_type(type_: pa.DataType) -> ClassType:
-    """What a manifest calls the type of the class."""
-    if pa.types.is_boolean(type_):
-        return "boolean"
-    if pa.types.is_date(type_):
-        return "date"
-    if pa.types.is_integer(type_):
-        return "integer"
-    return "number" if pa.types.is_floating(type_) or pa.types.is_decimal(type_) else "text"
 
 
 _READER: TypeAdapter[Manifest] = TypeAdapter(Annotated[Manifest, Field(discriminator="method")])

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from unveil.errors import TableError
 from unveil.masking import Intervals, Unseen, View
-from unveil.release import check_absent, read_manifest, write_data, write_whole
+from unveil.release import check_absent, read_manifest, typed_labels, write_data, write_whole
 from unveil.schema import SUPPRESSED
 from unveil.tables import read_table
 
@@ -35,10 +35,10 @@ def apply(
     rows, _ = read_table(table)
     labels = manifest.masking.labels(rows, unseen=unseen)
     masked = View(intervals, suppressed).of(labels, manifest.columns)
-    for name in (manifest.class_, getattr(manifest, "weight", None)):
-        if name in rows.column_names:
-            masked = masked.append_column(name, rows[name])
-    return masked
+    if manifest.class_ in rows.column_names:
+        masked = masked.append_column(manifest.class_, typed_labels(rows[manifest.class_], manifest.class_type))
+    weight = getattr(manifest, "weight", None)
+    return masked.append_column(weight, rows[weight]) if weight in rows.column_names else masked
 
 
 def apply_to_file(
