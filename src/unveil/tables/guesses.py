@@ -83,10 +83,10 @@ def _guess(column: RawColumn, is_class: bool, rows: int) -> Guess:
         return Guess(column.name, "class", f"{distinct} labels", distinct=distinct)
     if IDENTIFIER_NAMES.search(column.name):
         return Guess(column.name, "identifier", "by its name", distinct=distinct)
-    dates = [number_of(value, "date") for value in column.distinct]
-    if distinct and all(date is not None for date in dates):
-        bounds = min(date or 0.0 for date in dates), max(date or 0.0 for date in dates)
-        return Guess(column.name, "date", f"{distinct:,} different dates", True, distinct, bounds)
+    dates = {number_of(value, "date") for value in column.distinct}
+    found = [date for date in dates if date is not None]
+    if found and len(found) == len(dates):
+        return Guess(column.name, "date", f"{len(found):,} different dates", True, len(found), (min(found), max(found)))
     numbers = [parse_number(value) for value in column.distinct]
     if distinct and all(number is not None and np.isfinite(number) for number in numbers):
         return _number(column, np.array(numbers, dtype=np.float64), rows)
