@@ -152,8 +152,6 @@ def number_column(raw: RawColumn, attribute: Attribute, origin: str, *, snap: bo
     """
     place = f"{origin}: attribute {attribute.name!r}"
     numbers = np.array([_number(value, place, raw, attribute.unit) for value in raw.distinct], dtype=np.float64)
-    if attribute.unit == "date":
-        _refuse(numbers >= LAST_DAY, raw, place, "is the last day that there is, so no interval can end after it")
     if attribute.outside == "clamp" and (grid := grid_of(attribute)) is not None:
         numbers = np.clip(numbers, float(grid.value(0)), float(grid.value(grid.size - 1)))
     _check_steps(numbers, raw, attribute, place)
@@ -177,6 +175,8 @@ def _check_steps(numbers: NumberArray, raw: RawColumn, attribute: Attribute, pla
 
 
 def _check_range(numbers: NumberArray, raw: RawColumn, attribute: Attribute, place: str) -> None:
+    if attribute.unit == "date":
+        _refuse(numbers >= LAST_DAY, raw, place, "is the last day that there is, so no interval can end after it")
     if attribute.range is not None:
         lo, hi = attribute.range
         outside = (numbers < lo) | (numbers >= hi)
@@ -209,7 +209,7 @@ def _number(value: Any, place: str, raw: RawColumn, unit: Unit = "number") -> fl
 def _is_exact(value: Any, number: float) -> bool:
     """Whether a whole number or a decimal is still itself as a float. Other text is the float that it reads as."""
     if isinstance(value, str):
-        return not value.lstrip("+-").isdigit() or int(value) == int(number)
+        return not value.lstrip("+-").isdigit() or Decimal(value) == int(number)
     return not isinstance(value, int | Decimal) or Decimal(value) == Decimal(number_text(number))
 
 
