@@ -258,3 +258,27 @@ def test_a_private_release_of_dates(tmp_path: Path) -> None:
     first |= {"from": "2018-12-31", "label": first["label"].replace("2019-01-01", "2018-12-31")}
     (folder / "manifest.json").write_text(json.dumps(manifest))
     assert any(str(finding).startswith("spec-domain:") for finding in unveil.verify(folder, spec))
+
+
+def test_dates_have_an_order_that_closeness_can_use(tmp_path: Path) -> None:
+    closeness = {
+        "kind": "t-closeness",
+        "quasi-identifier": ["born"],
+        "sensitive": "seen",
+        "t": 0.4,
+        "distance": "ordered",
+    }
+    spec = {
+        "table": {"class": "ill", "source": str(tmp_path / "people.parquet")},
+        "attributes": {"born": {"kind": "date"}, "seen": {"kind": "date"}},
+        "require": [closeness],
+    }
+    pq.write_table(TABLE, tmp_path / "people.parquet")
+    unveil.publish(TABLE, spec).write(tmp_path / "release")
+    assert unveil.verify(tmp_path / "release", spec) == []
+    manifest = json.loads((tmp_path / "release" / "manifest.json").read_text())
+    manifest["requirements"][0]["t"] = 0.0
+    (tmp_path / "release" / "manifest.json").write_text(json.dumps(manifest))
+    assert any(str(finding).startswith("closeness:") for finding in unveil.verify(tmp_path / "release"))
+    with pytest.raises(unveil.SpecError, match="'seen' is a date without blocks"):
+        unveil.check(TABLE, spec | {"require": [closeness | {"distance": "equal"}]})
