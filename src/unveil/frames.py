@@ -20,14 +20,29 @@ def arrow_table(frame: Any) -> pa.Table:
 
 
 def like(frame: Any, table: pa.Table) -> Any:
-    """An Arrow table as the kind of frame that was given; a pandas frame keeps its index."""
-    if _is_pandas(frame):
-        return table.to_pandas().set_axis(frame.index, axis=0)
+    """An Arrow table as a polars frame if one was given."""
     if type(frame).__module__.startswith("polars"):
         import polars
 
         return polars.from_arrow(table)
     return table
+
+
+class Mixed(pa.ExtensionType):  # type: ignore[misc]
+    """The type of a pandas column that Arrow cannot hold. It stands in for the values until somebody asks for them."""
+
+    def __init__(self) -> None:
+        super().__init__(pa.null(), "unveil.mixed")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage_type: pa.DataType, serialized: bytes) -> Mixed:
+        return cls()
+
+    def __str__(self) -> str:
+        return "mixed or unknown objects"
 
 
 def check_names(names: list[str], origin: str) -> None:
@@ -46,8 +61,26 @@ def first_line(error: BaseException) -> str:
     return str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
 
 
-def _is_pandas(frame: Any) -> bool:
+def is_pandas(frame: Any) -> bool:
+    """Whether a frame is one of pandas."""
     return type(frame).__module__.startswith("pandas")
+
+
+def _pandas_table(frame: Any) -> pa.Table:
+    """A column that Arrow cannot hold need not matter: it is refused where it is used, and not here."""
+    try:
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    except (pa.ArrowException, TypeError, ValueError):
+        columns = [_pandas_column(frame.iloc[:, place]) for place in range(frame.shape[1])]
+        return pa.table(columns, names=list(frame.columns))
+
+
+def _pandas_column(series: Any) -> pa.Array:
+    dense = series.sparse.to_dense() if hasattr(series, "sparse") else series
+    try:
+        return pa.Array.from_pandas(dense)
+    except (pa.ArrowException, TypeError, ValueError):
+        return pa.ExtensionArray.from_storage(Mixed(), pa.nulls(len(dense)))
 
 
 def _converted(frame: Any) -> pa.Table:
@@ -55,9 +88,9 @@ def _converted(frame: Any) -> pa.Table:
         return frame
     if isinstance(frame, pa.RecordBatch):
         return pa.Table.from_batches([frame])
-    if _is_pandas(frame):
+    if is_pandas(frame) and hasattr(frame, "columns"):
         check_names(list(frame.columns), "table")
-        return pa.Table.from_pandas(frame, preserve_index=False)
+        return _pandas_table(frame)
     if hasattr(frame, "to_arrow"):
         return frame.to_arrow()
     raise TableError(f"table: {type(frame).__name__} is no table; give a path, or a pandas, polars or pyarrow table.")

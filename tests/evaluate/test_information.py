@@ -264,7 +264,7 @@ def rows() -> st.SearchStrategy[list[Row]]:
 def brute_penalty(release: unveil.Release, name: str) -> Fraction:
     """Sends the whole domain through the masking and looks which values come out alike."""
     domain = {other: [values[0]] * SIZES[name] for other, values in DOMAINS.items()} | {name: DOMAINS[name]}
-    labels = release.masking.apply(pa.table(domain))[name].to_pylist()
+    labels = release.masking.labels(pa.table(domain))[name].to_pylist()
     alike = defaultdict(list)
     for value, label in zip(DOMAINS[name], labels, strict=True):
         alike[label].append(value)

@@ -177,7 +177,7 @@ def test_example_1_the_table_has_34_records() -> None:
 
     # "There is only one record for 'female doctor'"; in Grad School she is "one of the four females".
     assert a(TABLE_I, EDUCATION, SEX)["Doctorate", "F"] == 1
-    released = unveil.publish(TABLE_I, with_trees(QID_1)).to_pandas()
+    released = unveil.publish(TABLE_I, with_trees(QID_1)).to_pandas(intervals="text")
     assert a(released, EDUCATION, SEX)["Grad School", "F"] == 4
 
     # "19 out of 22 persons having Work_Hrs ≥ 37 are in the class Y"
@@ -198,7 +198,7 @@ def test_example_2_the_raw_table_violates_the_requirement() -> None:
     ids=["one QID", "the two QIDs of Figure 1", "any combination, k = 4", "any combination, k = 11"],
 )
 def test_example_2_the_released_tables_satisfy_it(requirements: tuple[KAnonymity, ...]) -> None:
-    released = unveil.publish(TABLE_I, with_trees(*requirements)).to_pandas()
+    released = unveil.publish(TABLE_I, with_trees(*requirements)).to_pandas(intervals="text")
     for requirement in requirements:
         assert anonymity(released, requirement) >= requirement.k
 
@@ -208,23 +208,23 @@ def test_a_qid_that_another_one_implies_is_removed(weaker: KAnonymity) -> None:
     # It would otherwise enter the average of AnonyLoss and change the scores.
     release = unveil.publish(TABLE_I, with_trees(weaker, QID_1))
     assert release.trace == unveil.publish(TABLE_I, with_trees(QID_1)).trace
-    assert anonymity(release.to_pandas(), weaker) >= weaker.k
+    assert anonymity(release.to_pandas(intervals="text"), weaker) >= weaker.k
 
 
 def test_a_subset_with_a_larger_k_is_not_removed() -> None:
     education = KAnonymity((EDUCATION,), 5)
-    released = unveil.publish(TABLE_I, with_trees(QID_1, education)).to_pandas()
+    released = unveil.publish(TABLE_I, with_trees(QID_1, education)).to_pandas(intervals="text")
     assert anonymity(released, education) >= 5
-    assert anonymity(unveil.publish(TABLE_I, with_trees(QID_1)).to_pandas(), education) == 4
+    assert anonymity(unveil.publish(TABLE_I, with_trees(QID_1)).to_pandas(intervals="text"), education) == 4
 
 
 def test_several_qids_do_not_imply_their_union_but_the_union_implies_them() -> None:
     union = KAnonymity(NAMES, max(QID_1.k, QID_2.k))
-    several = unveil.publish(TABLE_I, with_trees(QID_1, QID_2)).to_pandas()
+    several = unveil.publish(TABLE_I, with_trees(QID_1, QID_2)).to_pandas(intervals="text")
     assert anonymity(several, union) == 4
 
     # "enforcing the k-anonymity on [the union] will distort the data more than what is necessary"
-    single = unveil.publish(TABLE_I, with_trees(union)).to_pandas()
+    single = unveil.publish(TABLE_I, with_trees(union)).to_pandas(intervals="text")
     assert anonymity(single, QID_1) >= QID_1.k
     assert anonymity(single, QID_2) >= QID_2.k
     assert printed(single) == {
@@ -239,7 +239,7 @@ FIGURE_2 = {"Junior Sec.", "11th", "12th", "Bachelors", "Grad School"}
 
 
 def test_example_3_the_search_ends_at_the_cut_of_figure_2() -> None:
-    released = unveil.publish(TABLE_I, with_trees(QID_1)).to_pandas()
+    released = unveil.publish(TABLE_I, with_trees(QID_1)).to_pandas(intervals="text")
     assert cut(released, EDUCATION) == FIGURE_2
     assert cut(released, SEX) == {"M", "F"}
     assert anonymity(released, QID_1) == 4
@@ -253,13 +253,15 @@ def test_example_3_a_refinement_below_it_is_invalid(label: str, leaf: str, frequ
     table = compressed(*((*row[:3], frequency) if row[:2] == (leaf, "M") else row for row in ROWS_OF_TABLE_I))
     assert a(table, EDUCATION, SEX) == a(TABLE_I, EDUCATION, SEX)
 
-    assert label in cut(unveil.publish(table, with_trees(QID_1)).to_pandas(), EDUCATION)
-    assert leaf in cut(unveil.publish(table, with_trees(KAnonymity((EDUCATION, SEX), 1))).to_pandas(), EDUCATION)
+    assert label in cut(unveil.publish(table, with_trees(QID_1)).to_pandas(intervals="text"), EDUCATION)
+    assert leaf in cut(
+        unveil.publish(table, with_trees(KAnonymity((EDUCATION, SEX), 1))).to_pandas(intervals="text"), EDUCATION
+    )
 
 
 def test_example_3_a_refinement_below_it_is_not_beneficial() -> None:
     # "none of them refines data records in different classes", so not even 1-anonymity leads further down.
-    released = unveil.publish(TABLE_I, with_trees(KAnonymity((EDUCATION, SEX), 1))).to_pandas()
+    released = unveil.publish(TABLE_I, with_trees(KAnonymity((EDUCATION, SEX), 1))).to_pandas(intervals="text")
     assert cut(released, EDUCATION) == FIGURE_2
 
 
@@ -273,8 +275,8 @@ def entropy(table: pd.DataFrame, label: str) -> float:
 
 
 def test_example_4_the_score_of_any_edu() -> None:
-    before = unveil.publish(TABLE_I, with_trees(QID_1), steps=0).to_pandas()
-    after = unveil.publish(TABLE_I, with_trees(QID_1), steps=1).to_pandas()
+    before = unveil.publish(TABLE_I, with_trees(QID_1), steps=0).to_pandas(intervals="text")
+    after = unveil.publish(TABLE_I, with_trees(QID_1), steps=1).to_pandas(intervals="text")
     assert a(after, EDUCATION) == {"Secondary": 16, "University": 18}
     assert entropy(before, "ANY_Edu") == pytest.approx(0.9597, abs=0.00005)
     assert entropy(after, "Secondary") == pytest.approx(0.8960, abs=0.00005)
@@ -317,7 +319,7 @@ def example_5(criterion: str) -> Spec:
 
 def test_example_5_the_most_masked_table_has_one_row() -> None:
     for criterion in ("score", "infogain"):
-        most_masked = unveil.publish(TABLE_II, example_5(criterion), steps=0).to_pandas()
+        most_masked = unveil.publish(TABLE_II, example_5(criterion), steps=0).to_pandas(intervals="text")
         assert printed(most_masked) == {("ANY_Edu", "ANY_Sex", "[1, 99)"): "20Y20N"}
 
 
@@ -332,7 +334,7 @@ def test_table_ii_b_statistics_for_the_most_masked_table() -> None:
 def test_table_ii_c_by_infogain() -> None:
     release = unveil.publish(TABLE_II, example_5("infogain"))
     assert refined(release) == ["ANY_Edu"]
-    assert printed(release.to_pandas()) == {
+    assert printed(release.to_pandas(intervals="text")) == {
         ("10th", "ANY_Sex", "[1, 99)"): "20Y4N",
         ("9th", "ANY_Sex", "[1, 99)"): "0Y12N",
         ("8th", "ANY_Sex", "[1, 99)"): "0Y4N",
@@ -345,7 +347,7 @@ def test_table_ii_d_after_one_step_by_score() -> None:
     # "further refinement on ANY_Edu is invalid because it will result in a(⟨9th, M, [1-99)⟩) = 2"
     assert candidates(by_score).keys() == {"[1, 99)"}
 
-    intermediate = unveil.publish(TABLE_II, example_5("score"), steps=1).to_pandas()
+    intermediate = unveil.publish(TABLE_II, example_5("score"), steps=1).to_pandas(intervals="text")
     assert anonymity(intermediate, KAnonymity(NAMES, 4)) == 14
     assert printed(intermediate) == {
         ("ANY_Edu", "M", "[1, 99)"): "20Y6N",
@@ -356,7 +358,7 @@ def test_table_ii_d_after_one_step_by_score() -> None:
 def test_table_ii_e_by_score() -> None:
     release = unveil.publish(TABLE_II, example_5("score"))
     assert refined(release) == ["ANY_Sex", "[1, 99)"]
-    final = release.to_pandas()
+    final = release.to_pandas(intervals="text")
     assert anonymity(final, KAnonymity(NAMES, 4)) == 6
     assert printed(final) == {
         ("ANY_Edu", "M", "[40, 99)"): "20Y0N",
@@ -372,7 +374,7 @@ EXAMPLE_6 = with_trees(QID_1, QID_2)
 
 
 def test_example_6_the_candidates_of_the_most_masked_table() -> None:
-    most_masked = unveil.publish(TABLE_I, EXAMPLE_6, steps=0).to_pandas()
+    most_masked = unveil.publish(TABLE_I, EXAMPLE_6, steps=0).to_pandas(intervals="text")
     assert printed(most_masked) == {("ANY_Edu", "ANY_Sex", "[1, 99)"): "21Y13N"}
 
     # "All refinements are candidates." ANY_Edu is in QID_1 alone, [1, 99) in QID_2 alone, ANY_Sex in both.
@@ -397,7 +399,7 @@ def test_example_6_to_the_end() -> None:
     # M with [37, 99) would have 4.
     release = unveil.publish(TABLE_I, EXAMPLE_6)
     assert refined(release) == ["[1, 99)", "ANY_Edu", "Secondary", "University", "Senior Sec."]
-    assert printed(release.to_pandas()) == {
+    assert printed(release.to_pandas(intervals="text")) == {
         ("Junior Sec.", "ANY_Sex", "[1, 37)"): "0Y7N",
         ("11th", "ANY_Sex", "[1, 37)"): "2Y3N",
         ("12th", "ANY_Sex", "[37, 99)"): "3Y1N",
@@ -422,7 +424,7 @@ def test_example_6_to_the_end() -> None:
     ],
 )
 def test_example_7_the_leaf_partitions_of_figure_3(steps: int, leaf_partitions: dict[Qid, int]) -> None:
-    assert a(unveil.publish(TABLE_I, EXAMPLE_6, steps=steps).to_pandas(), *NAMES) == leaf_partitions
+    assert a(unveil.publish(TABLE_I, EXAMPLE_6, steps=steps).to_pandas(intervals="text"), *NAMES) == leaf_partitions
 
 
 @pytest.mark.parametrize(
@@ -438,7 +440,7 @@ def test_example_7_the_leaf_partitions_of_figure_3(steps: int, leaf_partitions: 
     ],
 )
 def test_example_8_the_trees_of_figure_4(steps: int, qit_1: dict[Qid, int], qit_2: dict[Qid, int]) -> None:
-    released = unveil.publish(TABLE_I, EXAMPLE_6, steps=steps).to_pandas()
+    released = unveil.publish(TABLE_I, EXAMPLE_6, steps=steps).to_pandas(intervals="text")
     assert a(released, *QID_1.quasi_identifier) == qit_1
     assert a(released, *QID_2.quasi_identifier) == qit_2
     assert (anonymity(released, QID_1), anonymity(released, QID_2)) == [(34, 34), (34, 12), (16, 12)][steps]
@@ -455,7 +457,7 @@ def test_examples_6_to_8_with_suppression_in_place_of_generalization() -> None:
         ["12th", "⊥"],
         ["11th", "⊥"],
     ]
-    assert a(release.to_pandas(), EDUCATION, SEX) == {
+    assert a(release.to_pandas(intervals="text"), EDUCATION, SEX) == {
         ("10th", "⊥"): 4,
         ("11th", "⊥"): 5,
         ("12th", "⊥"): 4,
@@ -513,7 +515,7 @@ def test_example_6_from_files(spec_file: Path) -> None:
     release, same = unveil.publish(spec_file), unveil.publish(TABLE_I, EXAMPLE_6)
     assert release.trace == same.trace
     assert release.manifest == same.manifest
-    assert printed(release.to_pandas()) == printed(same.to_pandas())
+    assert printed(release.to_pandas(intervals="text")) == printed(same.to_pandas(intervals="text"))
 
 
 def test_example_5_from_files(spec_file: Path) -> None:

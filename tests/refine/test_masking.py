@@ -32,9 +32,9 @@ def test_a_frame_comes_back_as_it_was_given(release: unveil.Release) -> None:
 
 def test_a_value_on_a_boundary_falls_into_the_interval_that_starts_there(release: unveil.Release) -> None:
     for block in release.masking["age"].blocks:
-        assert release.masking.apply(rows(age=block.from_))["age"].iloc[0] == block.label
+        assert release.masking.apply(rows(age=block.from_), intervals="text")["age"].iloc[0] == block.label
     last = release.masking["age"].blocks[-1]
-    assert release.masking.apply(rows(age=last.to - 1))["age"].iloc[0] == last.label
+    assert release.masking.apply(rows(age=last.to - 1), intervals="text")["age"].iloc[0] == last.label
 
 
 def test_a_value_never_seen_before_is_hidden_where_values_are_suppressed(release: unveil.Release) -> None:
@@ -60,7 +60,7 @@ def test_a_value_without_a_block_is_refused_or_suppressed(
     with pytest.raises(TableError, match=words):
         release.masking.apply(frame)
     (name,) = change
-    assert release.masking.apply(frame, unseen="suppress")[name].iloc[0] == "⊥"
+    assert release.masking.apply(frame, unseen="suppress", intervals="text")[name].iloc[0] == "⊥"
 
 
 def test_a_missing_column_is_named(release: unveil.Release) -> None:

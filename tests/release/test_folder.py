@@ -9,7 +9,6 @@ import pytest
 import unveil
 from project import Project
 from unveil.errors import ReleaseError
-from unveil.release import folder as release_folder
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -29,7 +28,7 @@ def test_the_same_table_and_spec_give_the_same_bytes(project: Project) -> None:
 @pytest.mark.parametrize(
     "failure", [OSError(28, "No space left on device"), KeyboardInterrupt(), RuntimeError("crash")]
 )
-@pytest.mark.parametrize("place", ["write_rows", "_sha256", "_settle"])
+@pytest.mark.parametrize("place", ["CountedRows.write", "folder._sha256", "folder._settle"])
 def test_a_failure_on_the_way_leaves_nothing(
     project: Project, monkeypatch: pytest.MonkeyPatch, failure: BaseException, place: str
 ) -> None:
@@ -39,7 +38,7 @@ def test_a_failure_on_the_way_leaves_nothing(
     def fail(*_: object) -> None:
         raise failure
 
-    monkeypatch.setattr(release_folder, place, fail)
+    monkeypatch.setattr(f"unveil.release.{place}", fail)
     with pytest.raises(ReleaseError if isinstance(failure, OSError) else type(failure)):
         release.write(project.release)
     assert project.files() == before

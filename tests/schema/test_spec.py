@@ -207,7 +207,7 @@ JOB = "[attributes.job]"
         ("whole = true", "whole = true\nstep = 1", f"{AGE} is whole, so its step is 1 and cannot be given."),
         ("whole = true", 'values = ["1"]', f"{AGE} is a number, for which 'values' has no meaning."),
         ("whole = true", 'taxonomy = "job.tree"', f"{AGE} is a number, for which 'taxonomy' has no meaning."),
-        ('kind = "number"\n', "", f"{AGE} lacks the key 'kind' (number or category)."),
+        ('kind = "number"\n', "", f"{AGE} lacks the key 'kind' (number, date or category)."),
         ('taxonomy = "job.tree"', "range = [0, 5]", f"{JOB} is a category, for which 'range' has no meaning."),
         ('taxonomy = "job.tree"', "whole = true", f"{JOB} is a category, for which 'whole' has no meaning."),
         ('taxonomy = "job.tree"', "step = 1", f"{JOB} is a category, for which 'step' has no meaning."),

@@ -229,6 +229,7 @@ def test_columns_of_other_types_compare_as_what_they_say(tmp_path: Path) -> None
     planted = draft()
     planted.manifest["masking"]["bonus"] = {"kind": "released", "domain": "observed", "type": "number"}
     planted.manifest["rows"].update(read=10, dropped=0)
+    planted.manifest["class_type"] = "boolean"
     masked = [
         (YOUNG, "University", "M", 8.0, 1.5, True),
         (YOUNG, "University", "M", 35.5, None, True),

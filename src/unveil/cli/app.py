@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast
 
 import typer
 from rich.console import Console
@@ -17,6 +17,9 @@ from unveil.cli.evaluation import register
 from unveil.cli.interrupt import stop_on_interrupt
 from unveil.errors import SpecError, UnveilError
 from unveil.version import __version__
+
+if TYPE_CHECKING:
+    from unveil.masking import Intervals
 
 INTERRUPTED = 130
 
@@ -163,6 +166,12 @@ def apply(
     unseen: Annotated[
         str, typer.Option(metavar="RULE", help="A value without a block: refuse it, or suppress it.")
     ] = "refuse",
+    intervals: Annotated[
+        str, typer.Option(metavar="FORM", help="Intervals as text, as midpoint, or (parquet alone) as bounds.")
+    ] = "text",
+    suppressed: Annotated[
+        str, typer.Option(metavar="TEXT", help="What stands for a suppressed value; an empty text for null.")
+    ] = "⊥",
 ) -> None:
     """Mask new rows with the masking of a release."""
     from unveil import workflow
@@ -172,7 +181,16 @@ def apply(
         raise typer.BadParameter(f"{unseen!r} is neither 'refuse' nor 'suppress'.", param_hint="--unseen")
     if to.suffix not in (".csv", ".parquet"):
         raise typer.BadParameter(f"{str(to)!r} ends in neither .csv nor .parquet.", param_hint="--to")
-    rows = workflow.apply_to_file(release, table, to, unseen="suppress" if unseen == "suppress" else "refuse")
+    if intervals not in ("text", "midpoint", "bounds"):
+        raise typer.BadParameter(f"{intervals!r} is not one of text, midpoint, bounds.", param_hint="--intervals")
+    rows = workflow.apply_to_file(
+        release,
+        table,
+        to,
+        unseen="suppress" if unseen == "suppress" else "refuse",
+        intervals=cast("Intervals", intervals),
+        suppressed=suppressed or None,
+    )
     console.print(f"{rows_text(rows)} masked into {to}.")
     console.print("The guarantee is about the rows of the release; it says nothing about these.", style="yellow")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -84,7 +83,7 @@ class OtherColumn:
         encoded = dictionary_of(chunk.others[self._name])
         values = encoded.dictionary
         if pa.types.is_floating(values.type):
-            values = pc.add(values, 0.0)  # minus zero is zero, and sorts like it
+            values = pc.add(values, pa.scalar(0.0, values.type))  # minus zero is zero, and sorts like it
         values = pa.concat_arrays([values, pa.nulls(1, values.type)])
         indices = encoded.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False)
         numbers: CodeArray = self._numbers(values)[indices]
@@ -144,14 +143,12 @@ def released_columns(outline: Outline, masking: Masking) -> list[RankedValues]:
         ranked(domain.name, _released_values(domain, masking), histogram.sum(axis=1) > 0)
         for domain, histogram in zip(outline.columns, outline.histograms, strict=True)
     ]
-    labels = pa.array(outline.classes.values)
-    return [*columns, ranked(outline.classes.name, labels, outline.histograms[0].sum(axis=0) > 0)]
+    return [*columns, ranked(outline.classes.name, outline.classes.array, outline.histograms[0].sum(axis=0) > 0)]
 
 
 def _released_values(domain: Domain, masking: Masking) -> pa.Array:
     """What each value of the domain is released as."""
     entry = masking[domain.name]
     if isinstance(entry, AsIs):
-        return pa.array(domain.values)
-    values: Any = domain.values if isinstance(domain.values, tuple) else domain.values.tolist()
-    return pa.array(entry.labels(values), pa.string())
+        return domain.array
+    return pa.array(entry.labels(domain.array.to_pylist()), pa.string())

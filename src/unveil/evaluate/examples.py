@@ -126,6 +126,8 @@ def _text_array(values: Values) -> pa.Array:
 
 def _values(column: pa.ChunkedArray) -> Values:
     type_ = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if pa.types.is_date32(type_):
+        return _numbers(column.cast(type_).cast(pa.int32()))
     return _numbers(column) if _is_numeric(type_) else _texts(column)
 
 

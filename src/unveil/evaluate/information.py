@@ -166,10 +166,8 @@ def _taxonomy_penalties(entry: Generalization) -> dict[str, float]:
 def _interval_penalties(entry: Discretization, attribute: Attribute) -> dict[str, float]:
     """The largest value below an open end lies one step below it, or next to it where numbers have no step."""
     step = 1.0 if entry.whole else attribute.step or 0.0
-    width = entry.blocks[-1].to - entry.blocks[0].from_ - step
-    return {
-        block.label: max(block.to - block.from_ - step, 0.0) / width if width > 0 else 0.0 for block in entry.blocks
-    }
+    width = entry.blocks[-1].hi - entry.blocks[0].lo - step
+    return {block.label: max(block.hi - block.lo - step, 0.0) / width if width > 0 else 0.0 for block in entry.blocks}
 
 
 def _hidden_costs(entry: Suppression, hidden: int, domain: int | None) -> dict[str, float]:

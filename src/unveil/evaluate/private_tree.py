@@ -111,7 +111,7 @@ class _Grower:
             raise ValueError("the private tree counts rows and has no use for weights")
         self._sizes = domain_sizes(table)
         self._places = [domain_places(table, column) for column in range(len(table.columns))]
-        self._numbers = [column for column, item in enumerate(table.attributes) if item.kind == "number"]
+        self._numbers = [column for column, item in enumerate(table.attributes) if item.ordered]
         self._classes = table.classes.codes.astype(np.int64)
         self._width = len(table.classes)
         self._ledger = ledger

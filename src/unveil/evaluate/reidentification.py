@@ -174,7 +174,7 @@ def _counted(columns: Sequence[Any], weight: Any, rows: int) -> pa.Table:
 
 
 def _values(column: Column) -> pa.DictionaryArray:
-    return pa.DictionaryArray.from_arrays(pa.array(column.codes), pa.array(column.values))
+    return pa.DictionaryArray.from_arrays(pa.array(column.codes), column.array)
 
 
 def _check_names(names: Sequence[str], known: Any, where: str) -> None:
@@ -194,7 +194,7 @@ def _people(rows: Release | Table, names: Sequence[str], population: pa.Table, w
     people = known
     if isinstance(rows, Release):
         # A value without a block is nobody's in the release, and no group of it is written so.
-        people = Masking({name: rows.masking[name] for name in names}).apply(known, unseen="suppress")
+        people = Masking({name: rows.masking[name] for name in names}).labels(known, unseen="suppress")
     counts = None if weight is None else known[weight]
     return _counted([people[name] for name in names], counts, known.num_rows)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unveil.arrays import FloatArray, IntArray, grouped, packed_keys
+from unveil.schema import value_text
 from unveil.tables import Table
 
 THRESHOLDS = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -119,4 +120,4 @@ def group_risk(table: Table, quasi_identifier: Sequence[str], k: int) -> GroupRi
 def _values(table: Table, names: Sequence[str], row: int) -> dict[str, str]:
     place = {attribute.name: column for column, attribute in enumerate(table.attributes)}
     columns = [table.columns[place[name]] for name in names]
-    return {column.name: str(column.values[int(column.codes[row])]) for column in columns}
+    return {column.name: value_text(column.array[int(column.codes[row])].as_py()) for column in columns}

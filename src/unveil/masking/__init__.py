@@ -11,11 +11,13 @@ from unveil.masking.masking import (
     Masking,
     Suppression,
     Unseen,
-    dictionary_of,
 )
 from unveil.masking.trees import Discretize, Flat, Generalize, Splitter, Suppress, Tree
+from unveil.masking.values import days, decoded, dictionary_of, python_values
+from unveil.masking.views import INTERVALS, Intervals, View
 
 __all__ = [
+    "INTERVALS",
     "AsIs",
     "Block",
     "ColumnMasking",
@@ -25,6 +27,7 @@ __all__ = [
     "Flat",
     "Generalization",
     "Generalize",
+    "Intervals",
     "Masking",
     "Offer",
     "Refinement",
@@ -33,8 +36,12 @@ __all__ = [
     "Suppression",
     "Tree",
     "Unseen",
+    "View",
     "as_is",
+    "days",
+    "decoded",
     "dictionary_of",
     "domain_of",
     "freeze",
+    "python_values",
 ]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from unveil.masking.blocks import Block
 from unveil.masking.masking import (
     AsIs,
+    Bound,
     Discretization,
     Domain,
     Generalization,
@@ -14,7 +15,7 @@ from unveil.masking.masking import (
     Interval,
     Suppression,
 )
-from unveil.schema import SUPPRESSED, Attribute
+from unveil.schema import SUPPRESSED, Attribute, Unit, day_of
 
 
 def freeze(attribute: Attribute, cut: Sequence[Block]) -> Generalization | Suppression | Discretization:
@@ -30,8 +31,8 @@ def freeze(attribute: Attribute, cut: Sequence[Block]) -> Generalization | Suppr
     if attribute.kind == "category":
         disclosed = tuple(block.label for block in blocks if block.label != SUPPRESSED)
         return Suppression(domain=domain, disclosed=disclosed)
-    intervals = tuple(_interval(block) for block in blocks if block.bounds is not None)
-    return Discretization(domain=domain, whole=attribute.whole, blocks=intervals)
+    intervals = tuple(_interval(block, attribute.unit) for block in blocks if block.bounds is not None)
+    return Discretization(domain=domain, unit=attribute.unit, whole=attribute.whole, blocks=intervals)
 
 
 def as_is(attribute: Attribute) -> AsIs:
@@ -44,11 +45,13 @@ def domain_of(attribute: Attribute) -> Domain:
     return "declared" if attribute.declared else "observed"
 
 
-def _interval(block: Block) -> Interval:
+def _interval(block: Block, unit: Unit) -> Interval:
     lo, hi = block.bounds or (0, 0)
-    return Interval(label=block.label, from_=_plain(lo), to=_plain(hi))
+    return Interval(label=block.label, from_=_plain(lo, unit), to=_plain(hi, unit))
 
 
-def _plain(value: float) -> int | float:
-    """A whole number as an int, so that the manifest reads `17` and not `17.0`."""
+def _plain(value: float, unit: Unit) -> Bound:
+    """A date as such, and a whole number as an int, so that the manifest reads `17` and not `17.0`."""
+    if unit == "date":
+        return day_of(value)
     return int(value) if value == int(value) else float(value)

@@ -5,6 +5,7 @@ The classes below are at once the entries of a manifest (`docs/release.md`) and 
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal
 
@@ -14,10 +15,13 @@ import pyarrow.compute as pc
 from pydantic import BaseModel, ConfigDict, Field
 
 from unveil.errors import TableError, did_you_mean
-from unveil.frames import arrow_table, like
-from unveil.schema import SUPPRESSED, parse_number, value_text
+from unveil.frames import arrow_table, is_pandas, like
+from unveil.masking.values import date_column, days, decoded, dictionary_of, python_values
+from unveil.masking.views import Intervals, View
+from unveil.schema import SUPPRESSED, Kind, Unit, number_of, value_text
 
-Number = int | float
+Bound = int | float | datetime.date
+"""An end of an interval, as the manifest writes it."""
 Domain = Literal["declared", "observed"]
 Unseen = Literal["refuse", "suppress"]
 Labels = list[str | None]
@@ -41,8 +45,22 @@ class Interval(Entry):
     """A block of a discretization, `[from, to)`."""
 
     label: str
-    from_: Number = Field(alias="from")
-    to: Number
+    from_: Bound = Field(alias="from")
+    to: Bound
+
+    @property
+    def lo(self) -> float:
+        """Where it starts, as a number; that of a date counts days."""
+        return _number(self.from_)
+
+    @property
+    def hi(self) -> float:
+        """Where it ends."""
+        return _number(self.to)
+
+
+def _number(bound: Bound) -> float:
+    return number_of(bound, "date" if isinstance(bound, datetime.date) else "number") or 0
 
 
 class Generalization(Entry):
@@ -78,15 +96,17 @@ class Discretization(Entry):
 
     kind: Literal["discretization"] = "discretization"
     domain: Domain
+    unit: Unit = "number"
+    """What the bounds are: numbers, or dates."""
     whole: bool
     blocks: tuple[Interval, ...]
 
     def labels(self, values: Sequence[Any]) -> Labels:
-        """The interval that holds each number; None outside the range and for what is no number."""
-        starts = np.array([block.from_ for block in self.blocks])
-        numbers = np.array([parse_number(value) for value in values], dtype=np.float64)
+        """The interval that holds each number or date; None outside the range and for what is none."""
+        starts = np.array([block.lo for block in self.blocks])
+        numbers = np.array([number_of(value, self.unit) for value in values], dtype=np.float64)
         places = np.searchsorted(starts, numbers, side="right") - 1
-        inside = (places >= 0) & (numbers < self.blocks[-1].to)
+        inside = (places >= 0) & (numbers < self.blocks[-1].hi)
         return [self.blocks[place].label if held else None for place, held in zip(places, inside, strict=True)]
 
 
@@ -95,7 +115,7 @@ class AsIs(Entry):
 
     kind: Literal["released"] = "released"
     domain: Domain
-    type: Literal["number", "category"]
+    type: Kind
 
 
 ColumnMasking = Annotated[Generalization | Suppression | Discretization | AsIs, Field(discriminator="kind")]
@@ -116,7 +136,14 @@ class Masking:
     def __repr__(self) -> str:
         return f"Masking({', '.join(f'{name}: {column.kind}' for name, column in self.columns.items())})"
 
-    def apply(self, rows: Any, *, unseen: Unseen = "refuse") -> Any:
+    def apply(
+        self,
+        rows: Any,
+        *,
+        unseen: Unseen = "refuse",
+        intervals: Intervals | None = None,
+        suppressed: str | None = SUPPRESSED,
+    ) -> Any:
         """Masks rows that arrive later, in their own order.
 
         A value that is not disclosed is suppressed, seen before or not. A value without a block (a category that the
@@ -128,12 +155,23 @@ class Masking:
         Args:
             rows: A pandas, polars or pyarrow table with the columns of the release.
             unseen: What to do with a value that has no block: `refuse` it with an error, or `suppress` it.
+            intervals: How intervals are shown: `interval` (pandas alone), `bounds`, `midpoint` or `text`. By default
+                as `Release.to_pandas`, `to_polars` and `to_arrow` show them, so that what learned from a release fits.
+            suppressed: The text for a suppressed value; None for null.
 
         Returns:
             The masked columns, as the kind of table that was given.
         """
-        table = arrow_table(rows)
-        return like(rows, pa.table({name: self._masked(name, table, unseen) for name in self.columns}))
+        labels = self.labels(arrow_table(rows), unseen=unseen)
+        if is_pandas(rows):
+            return (
+                View(intervals or "interval", suppressed).of_pandas(labels, self.columns).set_axis(rows.index, axis=0)
+            )
+        return like(rows, View(intervals or "bounds", suppressed).of(labels, self.columns))
+
+    def labels(self, rows: pa.Table, *, unseen: Unseen = "refuse") -> pa.Table:
+        """Masks rows into the labels that the data files of a release hold."""
+        return pa.table({name: self._masked(name, rows, unseen) for name in self.columns})
 
     def _masked(self, name: str, table: pa.Table, unseen: Unseen) -> pa.ChunkedArray | pa.DictionaryArray:
         if name not in table.column_names:
@@ -142,9 +180,11 @@ class Masking:
             )
         entry = self.columns[name]
         if isinstance(entry, AsIs):
-            return _typed(table[name], entry.type)
-        encoded = dictionary_of(table[name])
-        values = [*encoded.dictionary.to_pylist(), None]
+            return _typed(name, table[name], entry.type)
+        dates = isinstance(entry, Discretization) and entry.unit == "date"
+        encoded = dictionary_of(days(table[name]) if dates else table[name])
+        held = python_values(encoded.dictionary)
+        values = [*(None if value != value else value for value in held), None]
         labels = entry.labels(values)
         indices = encoded.indices.fill_null(len(values) - 1)
         used = set(pc.unique(indices).to_pylist())
@@ -160,18 +200,11 @@ class Masking:
         return pa.DictionaryArray.from_arrays(lookup.take(indices), pa.array(distinct, pa.string()))
 
 
-def dictionary_of(column: pa.ChunkedArray) -> pa.DictionaryArray:
-    """The column as codes into its distinct values, in one piece."""
-    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    unified = encoded.unify_dictionaries()
-    if unified.num_chunks == 1:
-        return unified.chunk(0)
-    return unified.combine_chunks() if unified.num_chunks else pa.array([], unified.type)
-
-
-def _typed(column: pa.ChunkedArray, type_: str) -> pa.ChunkedArray:
-    """A column released as it is. A csv file gives numbers as text; here they become numbers again."""
-    plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+def _typed(name: str, column: pa.ChunkedArray, type_: Kind) -> pa.ChunkedArray:
+    """A column released as it is. A csv file gives numbers and dates as text; here they become such again."""
+    if type_ == "date":
+        return date_column(name, column)
+    plain = decoded(column)
     if type_ == "category" or not pa.types.is_string(plain.type):
         return plain
     for number in (pa.int64(), pa.float64()):

@@ -111,7 +111,7 @@ class Discretize:
 
     def root(self) -> Block:
         """The interval that covers the full range."""
-        return _interval(self._bounds, np.arange(len(self._values)))
+        return self._interval(self._bounds, np.arange(len(self._values)))
 
     def parts(self, block: Block) -> tuple[Block, ...]:
         """The two halves of the best split."""
@@ -120,8 +120,7 @@ class Discretize:
             return ()
         lo, hi = block.bounds
         below = self._values[block.codes] < value
-        return _interval((lo, value), block.codes[below]), _interval((value, hi), block.codes[~below])
+        return self._interval((lo, value), block.codes[below]), self._interval((value, hi), block.codes[~below])
 
-
-def _interval(bounds: tuple[float, float], codes: IntArray) -> Block:
-    return Block(interval_label(*bounds), codes, bounds)
+    def _interval(self, bounds: tuple[float, float], codes: IntArray) -> Block:
+        return Block(interval_label(*bounds, self.attribute.unit), codes, bounds)

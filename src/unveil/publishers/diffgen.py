@@ -20,7 +20,7 @@ from unveil.masking import Block, Discretize, Flat, Generalize, Masking, Tree, f
 from unveil.noise import Ledger, Source, below, exponential_choice, permute_and_flip
 from unveil.publishers.cells import cell_total, feasible_threshold, noisy_cells, public_threshold
 from unveil.refine import InfoGainUtility, MaxUtility, Search, Utility, gain_alone
-from unveil.release import DiffGenManifest, LedgerEntry, Release
+from unveil.release import DiffGenManifest, LedgerEntry, Release, class_type
 from unveil.schema import COUNT, Grid, PrivatePlan, Spec, grid_of
 from unveil.tables import Outline
 
@@ -125,6 +125,7 @@ def publish_diffgen(
         else "None: it was made with a seed, for tests and experiments.",
         private=source.private,
         class_=spec.table.class_,
+        class_type=class_type(table.classes.type),
         classes=tuple(str(label) for label in table.classes.values),
         requirements=({"kind": "differential-privacy", "epsilon": str(plan.epsilon)},),
         columns=masking.columns,
@@ -144,7 +145,7 @@ def publish_diffgen(
 
 def _search(table: Outline, plan: PrivatePlan, engine: Engine, ledger: Ledger, source: Source) -> Search:
     utility: Utility = MaxUtility() if plan.utility == "max" else InfoGainUtility(len(table.classes))
-    numbers = sum(attribute.kind == "number" for attribute in table.attributes)
+    numbers = sum(attribute.ordered for attribute in table.attributes)
     structure = PrivateStructure(plan, numbers, utility, ledger, source)
     histograms = engine.histograms()
     trees = [(column, _tree(table, column, histograms[column], structure)) for column in range(len(table.columns))]
@@ -171,11 +172,11 @@ def _in_order(cut: list[Block]) -> list[Block]:
 
 def _counted(table: Outline, cuts: list[list[Block]], blocks: IntArray, classes: IntArray, noisy: IntArray) -> pa.Table:
     """One row per cell, sorted by its values as the rows of any release are."""
-    labels = [[block.label for block in cut] for cut in cuts] + [[str(label) for label in table.classes.values]]
+    labels = [*(pa.array([block.label for block in cut]) for cut in cuts), table.classes.array]
     names = [*(attribute.name for attribute in table.attributes), table.classes.name]
     codes = [*blocks.T, classes]
     columns = [
-        ranked(name, pa.array(of), np.bincount(held, minlength=len(of)) > 0)
+        ranked(name, of, np.bincount(held, minlength=len(of)) > 0)
         for name, of, held in zip(names, labels, codes, strict=True)
     ]
     ranks = [column.rank_of[held] for column, held in zip(columns, codes, strict=True)]

@@ -14,8 +14,8 @@ from unveil.counting import Engine
 from unveil.masking import AsIs, Discretize, Generalize, Masking, Suppress, Tree, as_is, freeze
 from unveil.publishers.guards import make_guards, redundant_atoms, resolved_requirements
 from unveil.refine import Search, Step, best_split, gain_alone, gain_per_loss
-from unveil.release import RefinementManifest, Release, Rows
-from unveil.schema import Spec
+from unveil.release import RefinementManifest, Release, Rows, class_type
+from unveil.schema import Kind, Spec
 from unveil.tables import Outline
 
 CRITERIA = {"score": gain_per_loss, "infogain": gain_alone}
@@ -64,6 +64,7 @@ def publish_refinement(
         unveil_version=version,
         guarantee=" ".join(requirement.sentence() for requirement in requirements),
         class_=spec.table.class_,
+        class_type=class_type(table.classes.type),
         weight=spec.table.weight,
         requirements=tuple(requirement.describe() for requirement in requirements),
         columns=masking.columns,
@@ -102,7 +103,12 @@ def _masking(table: Outline, search: Search) -> Masking:
         for column, attribute in enumerate(table.attributes)
     }
     for name in table.others.names:
-        kind = table.others.field(name).type
-        number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-        columns[name] = AsIs(domain="observed", type="number" if number else "category")
+        columns[name] = AsIs(domain="observed", type=_kind(table.others.field(name).type))
     return Masking(columns)
+
+
+def _kind(type_: pa.DataType) -> Kind:
+    """What the values of a column are that the spec does not describe."""
+    if pa.types.is_date(type_):
+        return "date"
+    return "number" if pa.types.is_integer(type_) or pa.types.is_floating(type_) else "category"

@@ -9,12 +9,14 @@ from unveil.release.folder import (
     write_text,
     write_whole,
 )
+from unveil.release.labels import ClassType, class_type, typed_labels
 from unveil.release.manifest import DiffGenManifest, LedgerEntry, Manifest, RefinementManifest, Rows
 from unveil.release.release import Release, open_release
 from unveil.release.rows import CountedRows, ReleasedRows, write_rows
 
 __all__ = [
     "FORMATS",
+    "ClassType",
     "CountedRows",
     "DiffGenManifest",
     "LedgerEntry",
@@ -24,9 +26,11 @@ __all__ = [
     "ReleasedRows",
     "Rows",
     "check_absent",
+    "class_type",
     "open_release",
     "read_manifest",
     "replace_text",
+    "typed_labels",
     "write_data",
     "write_rows",
     "write_text",

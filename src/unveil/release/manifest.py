@@ -9,6 +9,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from unveil.errors import ReleaseError
 from unveil.masking import ColumnMasking, Entry, Masking
+from unveil.release.labels import ClassType
 
 
 class Rows(Entry):
@@ -41,6 +42,7 @@ class Claims(Entry):
     method: str
     guarantee: str
     class_: str = Field(alias="class")
+    class_type: ClassType = "text"
     requirements: tuple[dict[str, Any], ...]
     columns: dict[str, ColumnMasking] = Field(alias="masking")
     files: dict[str, File] = Field(default_factory=dict)
@@ -83,6 +85,7 @@ class DiffGenManifest(Claims):
 
 
 Manifest = RefinementManifest | DiffGenManifest
+
 
 _READER: TypeAdapter[Manifest] = TypeAdapter(Annotated[Manifest, Field(discriminator="method")])
 

@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from unveil.errors import ReleaseError
-from unveil.masking import Masking
+from unveil.masking import Intervals, Masking, View
 from unveil.release.folder import read_manifest, write_release, write_text
 from unveil.release.manifest import Manifest, RefinementManifest
 from unveil.release.rows import CountedRows, ReleasedRows
-from unveil.schema import COUNT, Atom
+from unveil.schema import COUNT, SUPPRESSED, Atom
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +47,7 @@ class Release:
 
     @cached_property
     def table(self) -> pa.Table:
-        """The masked rows, as an Arrow table."""
+        """The masked rows, as an Arrow table of the labels that the files hold."""
         return self.rows.table()
 
     @property
@@ -55,16 +55,30 @@ class Release:
         """How the columns are masked; `masking.apply` masks rows that arrive later."""
         return self.manifest.masking
 
-    def to_pandas(self) -> pd.DataFrame:
-        """The masked rows as a pandas frame."""
-        frame: pd.DataFrame = self.table.to_pandas()
-        return frame
+    def to_pandas(self, *, intervals: Intervals = "interval", suppressed: str | None = SUPPRESSED) -> pd.DataFrame:
+        """The masked rows as a pandas frame.
 
-    def to_polars(self) -> Any:
-        """The masked rows as a polars frame."""
+        Args:
+            intervals: `interval` for real ones, closed at the left (`IntervalDtype`); `bounds` for a pair of `from` and
+                `to`; `midpoint` for one number or date; `text` for the label.
+            suppressed: The text for a suppressed value; None for null.
+        """
+        return View(intervals, suppressed).of_pandas(self.table, self.manifest.columns)
+
+    def to_polars(self, *, intervals: Intervals = "bounds", suppressed: str | None = SUPPRESSED) -> Any:
+        """The masked rows as a polars frame.
+
+        Args:
+            intervals: `bounds` for a struct of `from` and `to`; `midpoint` for one number or date; `text` for labels.
+            suppressed: The text for a suppressed value; None for null.
+        """
         import polars
 
-        return polars.from_arrow(self.table)
+        return polars.from_arrow(self.to_arrow(intervals=intervals, suppressed=suppressed))
+
+    def to_arrow(self, *, intervals: Intervals = "bounds", suppressed: str | None = SUPPRESSED) -> pa.Table:
+        """The masked rows as an Arrow table; the same options as `to_polars`. `table` holds the labels."""
+        return View(intervals, suppressed).of(self.table, self.manifest.columns)
 
     def to_rows(self) -> pa.Table:
         """One row per record: a release of counts with each cell repeated as often as its count says."""

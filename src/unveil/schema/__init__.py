@@ -1,6 +1,6 @@
 """What the owner declares: attributes, domains, taxonomies, requirements, and the spec file that holds them."""
 
-from unveil.schema.attributes import Attribute, interval_label, number_text, parse_number, value_text
+from unveil.schema.attributes import Attribute, Kind, Unit, number_text, parse_number, value_text
 from unveil.schema.grid import Grid, fraction, grid_of
 from unveil.schema.hchy import Hierarchies, read_hchy
 from unveil.schema.privacy import COUNT, PrivatePlan, decimal_text
@@ -18,9 +18,11 @@ from unveil.schema.requirements import (
 from unveil.schema.spec import Criterion, Missing, Spec, TableSpec, load_spec
 from unveil.schema.taxonomy import SUPPRESSED, Node, Taxonomy
 from unveil.schema.taxonomy_files import read_taxonomy
+from unveil.schema.units import LAST_DAY, bound_text, day_of, interval_label, number_of, widened_days
 
 __all__ = [
     "COUNT",
+    "LAST_DAY",
     "SUPPRESSED",
     "AlphaKAnonymity",
     "Atom",
@@ -30,6 +32,7 @@ __all__ = [
     "Grid",
     "Hierarchies",
     "KAnonymity",
+    "Kind",
     "LDiversity",
     "Missing",
     "Node",
@@ -40,15 +43,20 @@ __all__ = [
     "TableSpec",
     "Taxonomy",
     "Template",
+    "Unit",
+    "bound_text",
+    "day_of",
     "decimal_text",
     "fraction",
     "grid_of",
     "interval_label",
     "load_spec",
+    "number_of",
     "number_text",
     "parse_number",
     "read_hchy",
     "read_taxonomy",
     "value_text",
+    "widened_days",
     "without_redundant",
 ]

@@ -8,8 +8,10 @@ from typing import Literal
 from unveil.schema.taxonomy import Taxonomy
 
 Role = Literal["attribute", "identifier"]
-Kind = Literal["number", "category"]
+Kind = Literal["number", "date", "category"]
 MaskingKind = Literal["generalization", "suppression", "discretization"]
+Unit = Literal["number", "date"]
+"""What an ordered value counts in: numbers count themselves, dates count days since 1970-01-01."""
 Range = tuple[float, float]
 
 
@@ -21,28 +23,38 @@ class Attribute:
     role: Role = "attribute"
     kind: Kind = "category"
     range: Range | None = None
-    """For a number: `[lo, hi)`."""
+    """For a number: `[lo, hi)`. For a date the same in days since 1970-01-01."""
     whole: bool = False
-    """For a number: integers only."""
+    """For a number: integers only. Dates are whole numbers of days."""
     step: float | None = None
     """For a number: the declared resolution."""
     outside: Literal["refuse", "clamp"] = "refuse"
-    """For a number: what happens to a value outside the range."""
+    """For a number or a date: what happens to a value outside the range."""
     values: tuple[str, ...] | None = None
     """For a category without a taxonomy: its values, in domain order."""
     taxonomy: Taxonomy | None = None
 
     @property
+    def ordered(self) -> bool:
+        """Whether the values are numbers, or dates, which count days: what is masked by intervals."""
+        return self.kind != "category"
+
+    @property
+    def unit(self) -> Unit:
+        """What its numbers count."""
+        return "date" if self.kind == "date" else "number"
+
+    @property
     def masking(self) -> MaskingKind:
         """How the attribute is masked: the paper's three operations."""
-        if self.kind == "number":
+        if self.ordered:
             return "discretization"
         return "suppression" if self.taxonomy is None else "generalization"
 
     @property
     def declared(self) -> bool:
         """Whether a person declared the domain, so that it is public."""
-        if self.kind == "number":
+        if self.ordered:
             return self.range is not None
         return self.taxonomy is not None or self.values is not None
 
@@ -50,11 +62,6 @@ class Attribute:
 def number_text(value: float) -> str:
     """The shortest text that reads back as the same number; whole numbers have no decimal point."""
     return str(int(value)) if value == int(value) else repr(float(value))
-
-
-def interval_label(lo: float, hi: float) -> str:
-    """The label of a half-open interval."""
-    return f"[{number_text(lo)}, {number_text(hi)})"
 
 
 def value_text(value: object) -> str:

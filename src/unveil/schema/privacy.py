@@ -117,7 +117,7 @@ def check_public(
 def _most_specializations(attribute: Attribute, origin: str) -> int:
     """How often the values of an attribute can be specialized, whatever the order."""
     place = f"{origin}: [attributes.{attribute.name}]"
-    if attribute.kind == "number":
+    if attribute.ordered:
         grid = grid_of(attribute)
         if attribute.range is None:
             raise SpecError(f"{place} has an observed range, which is private; declare range = [lo, hi].")

@@ -97,10 +97,10 @@ def _check_sensitive(
     _check_described(name, "sensitive", attributes, place)
     attribute = attributes[name]
     ordered = isinstance(requirement, TCloseness) and requirement.distance == "ordered"
-    if attribute.kind == "number" and not ordered:
+    if attribute.ordered and not ordered:
         raise SpecError(
-            f"{place}: the sensitive attribute {name!r} is a number without blocks; "
-            f"{requirement.kind} needs a category (an ordered t-closeness also takes numbers)."
+            f"{place}: the sensitive attribute {name!r} is a {attribute.kind} without blocks; "
+            f"{requirement.kind} needs a category (an ordered t-closeness also takes numbers and dates)."
         )
     declared = attribute.taxonomy.leaves if attribute.taxonomy is not None else attribute.values
     for value in getattr(requirement, "values", None) or ():

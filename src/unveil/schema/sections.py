@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import datetime
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
+
+
+def _bound(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float | str | datetime.date):
+        raise PydanticCustomError("float_type", "neither a number nor a date")
+    return value
+
 
 Number = float
+Bound = Annotated[Any, BeforeValidator(_bound)]
+"""An end of a range. What it must be depends on the kind of the attribute, which is checked with the others."""
 Names = Annotated[list[str], Field(min_length=1)]
 Share = Annotated[Number, Field(gt=0, le=1)]
 
@@ -44,8 +55,8 @@ class AttributeSection(Section):
     """`[attributes.NAME]`."""
 
     role: Literal["attribute", "identifier"] = "attribute"
-    kind: Literal["number", "category"] | None = None
-    range: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = None
+    kind: Literal["number", "date", "category"] | None = None
+    range: Annotated[list[Bound], Field(min_length=2, max_length=2)] | None = None
     whole: bool = False
     step: Number | None = None
     outside: Literal["refuse", "clamp"] = "refuse"

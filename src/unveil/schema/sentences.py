@@ -64,14 +64,14 @@ def _sentence(problem: Mapping[str, Any]) -> str:
         case "union_tag_not_found":
             return f"{_place(loc)} lacks the key 'kind'."
         case "too_short" | "too_long" if loc[-1] == "range":
-            return f"{_place(loc)} is {_toml(problem['input'])}, but it must be two numbers, [from, to]."
+            return f"{_place(loc)} is {toml_text(problem['input'])}, but it must be two numbers or dates, [from, to]."
         case "too_short":
             return f"{_place(loc)} is [], but it must not be empty."
         case "list_type" if list(loc) == ["require"]:
             return "[require] stands in single brackets, but there can be several: write [[require]]."
         case "model_type" if loc[-1] == "missing":
             shape = '{ values = ["?"], rows = "drop" }'
-            return f"{_place(loc)} is {_toml(problem['input'])}, but it must be written {shape}."
+            return f"{_place(loc)} is {toml_text(problem['input'])}, but it must be written {shape}."
     return f"{_value(loc, problem['input'])}, but it {_rule(problem)}."
 
 
@@ -88,8 +88,8 @@ def _context(problem: Mapping[str, Any]) -> dict[str, Any]:
 def _value(loc: Place, value: Any) -> str:
     """The place and what stands there; an item of a list is told from the list."""
     if loc and isinstance(loc[-1], int):
-        return f"{_place(loc[:-1])} holds {_toml(value)}"
-    return f"{_place(loc)} is {_toml(value)}"
+        return f"{_place(loc[:-1])} holds {toml_text(value)}"
+    return f"{_place(loc)} is {toml_text(value)}"
 
 
 def _place(loc: Place) -> str:
@@ -113,14 +113,14 @@ def _key(name: str) -> str:
     return name if bare else json.dumps(name, ensure_ascii=False)
 
 
-def _toml(value: Any) -> str:
+def toml_text(value: Any) -> str:
     """A value as it stands in the file."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
     if isinstance(value, list):
-        return f"[{', '.join(_toml(item) for item in value)}]"
+        return f"[{', '.join(toml_text(item) for item in value)}]"
     return repr(value)
 
 

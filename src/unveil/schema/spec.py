@@ -18,11 +18,18 @@ from unveil.schema.privacy import PrivatePlan, check_public, read_plan
 from unveil.schema.requirement_checks import check_requirements, read_requirement
 from unveil.schema.requirements import Requirement
 from unveil.schema.sections import AttributeSection, SpecSections
-from unveil.schema.sentences import read_sections
+from unveil.schema.sentences import read_sections, toml_text
 from unveil.schema.taxonomy import SUPPRESSED, Taxonomy
 from unveil.schema.taxonomy_files import read_taxonomy
+from unveil.schema.units import bound_text, interval_label, number_of
 
 Criterion = Literal["score", "infogain"]
+MEANINGLESS = {
+    "number": {"values", "taxonomy"},
+    "date": {"values", "taxonomy", "whole", "step"},
+    "category": {"range", "whole", "step", "outside"},
+}
+"""For each kind, the keys that belong to others."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +157,7 @@ def _class_labels(section: AttributeSection | None, name: str, origin: str) -> t
     if section is None:
         return None
     extra = section.model_fields_set - {"values", "kind"}
-    if extra or section.kind == "number":
+    if extra or section.kind not in (None, "category"):
         raise SpecError(f"{origin}: [attributes.{name}] is the class; only its labels (values) can be declared.")
     return _distinct(section.values, f"{origin}: [attributes.{name}]")
 
@@ -162,9 +169,8 @@ def _attribute(name: str, section: AttributeSection, origin: str, folder: Path) 
             raise SpecError(f"{place} is an identifier and is never released, so {sorted(extra)[0]!r} has no meaning.")
         return Attribute(name, role="identifier")
     if section.kind is None:
-        raise SpecError(f"{place} lacks the key 'kind' (number or category).")
-    wrong = {"number": {"values", "taxonomy"}, "category": {"range", "whole", "step", "outside"}}[section.kind]
-    if mixed := sorted(wrong & section.model_fields_set):
+        raise SpecError(f"{place} lacks the key 'kind' (number, date or category).")
+    if mixed := sorted(MEANINGLESS[section.kind] & section.model_fields_set):
         raise SpecError(f"{place} is a {section.kind}, for which {mixed[0]!r} has no meaning.")
     if section.values is not None and section.taxonomy is not None:
         raise SpecError(f"{place} has both values and a taxonomy; the leaves of a taxonomy are its values.")
@@ -174,7 +180,7 @@ def _attribute(name: str, section: AttributeSection, origin: str, folder: Path) 
         name,
         kind=section.kind,
         range=_range(section, place),
-        whole=section.whole,
+        whole=section.whole or section.kind == "date",
         step=_step(section, place),
         outside=section.outside,
         values=_distinct(section.values, place),
@@ -194,12 +200,29 @@ def _taxonomy(name: str, file: str | None, place: str, folder: Path) -> Taxonomy
 def _range(section: AttributeSection, place: str) -> Range | None:
     if section.range is None:
         return None
-    lo, hi = section.range
+    lo, hi = (_date(bound, place) if section.kind == "date" else _number(bound, place) for bound in section.range)
+    if section.kind == "date" and lo >= hi:
+        label = interval_label(lo, hi, "date")
+        raise SpecError(f"{place} range is {label}, but it must go from a date to a later one.")
     if not (math.isfinite(lo) and math.isfinite(hi) and lo < hi):
         raise SpecError(f"{place} range is [{lo:g}, {hi:g}], but it must go from a number to a larger one.")
     if section.whole and not (lo == int(lo) and hi == int(hi)):
         raise SpecError(f"{place} is whole, but its range [{number_text(lo)}, {number_text(hi)}) is not.")
     return lo, hi
+
+
+def _number(bound: Any, place: str) -> float:
+    if isinstance(bound, int | float):
+        return float(bound)
+    quotes = ", without quotes" if isinstance(bound, str) else ""
+    raise SpecError(f"{place} range holds {toml_text(bound)}, but it must be a number{quotes}.")
+
+
+def _date(bound: Any, place: str) -> float:
+    day = number_of(bound, "date")
+    if day is None or bound_text(day, "date") != str(bound):
+        raise SpecError(f"{place} range holds {toml_text(bound)}, but it must be a date such as 2019-01-31.")
+    return day
 
 
 def _step(section: AttributeSection, place: str) -> float | None:

@@ -7,6 +7,7 @@ from unveil.tables.outline import Outline, widened
 from unveil.tables.sources import FileSource, Source, open_source, read_table
 from unveil.tables.survey import Survey
 from unveil.tables.table import Rows, StreamedTable, Table, load_table
+from unveil.tables.types import plain_type
 
 __all__ = [
     "Chunk",
@@ -27,6 +28,7 @@ __all__ = [
     "guess_table",
     "load_table",
     "open_source",
+    "plain_type",
     "read_table",
     "widened",
 ]

@@ -11,7 +11,9 @@ import pyarrow as pa
 
 from unveil.arrays import BoolArray, IntArray
 from unveil.errors import TableError
+from unveil.masking import days
 from unveil.tables.columns import MISSING, Codes, RawColumn, raw_column
+from unveil.tables.types import other_columns
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class Coder:
     class_: str
     weight: str | None
     others: tuple[str, ...]
+    dates: frozenset[str]
+    """The columns that count as days."""
     marks: tuple[str, ...]
     origin: str
     dropped: int
@@ -89,11 +93,13 @@ class Recount:
 
     def chunk(self, batch: pa.Table) -> Chunk:
         """Some rows in codes."""
-        raw = [raw_column(name, batch[name], self._coder.marks, self._coder.origin) for name in self._described]
+        coder = self._coder
+        shown = {name: days(batch[name]) if name in coder.dates else batch[name] for name in self._described}
+        raw = [raw_column(name, column, coder.marks, coder.origin) for name, column in shown.items()]
         kept = kept_rows(raw, batch.num_rows)
         numbers = {column.name: self._numbers(column, kept) for column in raw}
-        others = batch.select(self._others)
-        return self._coder.coded(numbers, others if kept.all() else others.filter(pa.array(kept)))
+        others = other_columns(batch.select(self._others), coder.origin)
+        return coder.coded(numbers, others if kept.all() else others.filter(pa.array(kept)))
 
     def _numbers(self, raw: RawColumn, kept: BoolArray) -> Codes:
         number_of = self._coder.number_of[raw.name]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +13,19 @@ import pyarrow.compute as pc
 
 from unveil.arrays import BoolArray, IntArray, NumberArray
 from unveil.errors import TableError, did_you_mean, rows_text
-from unveil.masking import dictionary_of
-from unveil.schema import SUPPRESSED, Attribute, grid_of, interval_label, number_text, parse_number, value_text
+from unveil.masking import dictionary_of, python_values
+from unveil.schema import (
+    LAST_DAY,
+    SUPPRESSED,
+    Attribute,
+    Unit,
+    grid_of,
+    interval_label,
+    number_of,
+    number_text,
+    value_text,
+)
+from unveil.tables.types import declared_label_type, is_usable, label_type, number_array, number_type
 
 Codes = np.ndarray[Any, np.dtype[np.int32]]
 MISSING = -1
@@ -26,6 +38,7 @@ class RawColumn:
     name: str
     distinct: tuple[Any, ...]
     indices: Codes
+    type: pa.DataType
 
     @property
     def missing(self) -> BoolArray:
@@ -41,6 +54,7 @@ class RawValues:
     name: str
     distinct: tuple[Any, ...]
     rows: IntArray
+    type: pa.DataType
 
     def rows_with(self, values: Sequence[Any]) -> int:
         """How many rows hold one of these values."""
@@ -54,9 +68,18 @@ class Domain:
 
     name: str
     values: tuple[str, ...] | NumberArray
+    type: pa.DataType
+    """The type that the values are released with where they are not masked."""
 
     def __len__(self) -> int:
         return len(self.values)
+
+    @property
+    def array(self) -> pa.Array:
+        """The values as they are released where they are not masked."""
+        if isinstance(self.values, tuple):
+            return pa.array(self.values, pa.string()).cast(self.type)
+        return number_array(self.values, self.type)
 
 
 @dataclass(frozen=True)
@@ -75,11 +98,10 @@ class Coding(NamedTuple):
 
 def raw_column(name: str, column: pa.ChunkedArray, marks: Sequence[str], origin: str) -> RawColumn:
     """Finds the distinct values of a column and its missing ones: nulls, NaN and the owner's marks."""
-    try:
-        encoded = dictionary_of(column)
-        distinct = encoded.dictionary.to_pylist()
-    except (pa.ArrowException, AttributeError) as error:
-        raise TableError(f"{origin}: column {name!r}: values of type {column.type} cannot be used.") from error
+    if not is_usable(column.type) and not pa.types.is_duration(column.type):
+        raise TableError(f"{origin}: column {name!r}: values of type {column.type} cannot be used.")
+    encoded = dictionary_of(column)
+    distinct = python_values(encoded.dictionary)
     missing = set(marks)
     number_of: dict[Any, int] = {}
     lookup = np.full(len(distinct) + 1, MISSING, dtype=np.int32)
@@ -88,7 +110,7 @@ def raw_column(name: str, column: pa.ChunkedArray, marks: Sequence[str], origin:
         if not gone:
             lookup[index] = number_of.setdefault(value, len(number_of))
     indices = pc.fill_null(encoded.indices, len(distinct)).to_numpy(zero_copy_only=False)
-    return RawColumn(name, tuple(number_of), lookup[indices])
+    return RawColumn(name, tuple(number_of), lookup[indices], column.type)
 
 
 def text_coding(raw: RawValues, attribute: Attribute, origin: str) -> Coding:
@@ -102,7 +124,24 @@ def text_coding(raw: RawValues, attribute: Attribute, origin: str) -> Coding:
         if text == SUPPRESSED or text not in code_of:
             rows = rows_text(raw.rows_with([value]))
             raise TableError(f"{place}: the value {text!r} ({rows}) {_not_a_value(text, attribute, domain)}")
-    return Coding(Domain(raw.name, domain), np.array([code_of[text] for text in texts], dtype=np.int32))
+    return Coding(Domain(raw.name, domain, pa.string()), np.array([code_of[text] for text in texts], dtype=np.int32))
+
+
+def class_coding(raw: RawValues, declared: Sequence[str] | None, origin: str, *, private: bool) -> Coding:
+    """The class: coded as a category, released with its type.
+
+    Args:
+        raw: The raw values.
+        declared: Its declared labels.
+        origin: What messages call the table.
+        private: Whether the type must follow from the declaration alone, since that of a column may owe something to
+            its values.
+    """
+    attribute = Attribute(raw.name, values=None if declared is None else tuple(declared))
+    domain, code_of = text_coding(raw, attribute, origin)
+    labels = [str(label) for label in domain.values]
+    type_ = declared_label_type(labels) if private else label_type(raw.type, labels)
+    return Coding(replace(domain, type=type_), code_of)
 
 
 def _not_a_value(text: str, attribute: Attribute, domain: Sequence[str]) -> str:
@@ -127,16 +166,17 @@ def number_coding(raw: RawValues, attribute: Attribute, origin: str, *, snap: bo
             needs it: what it compares splits with must be exactly the values that splits are drawn from.
     """
     place = f"{origin}: attribute {attribute.name!r}"
-    numbers = np.array([_number(value, place, raw) for value in raw.distinct], dtype=np.float64)
+    numbers = np.array([_number(value, place, raw, attribute.unit) for value in raw.distinct], dtype=np.float64)
     if attribute.outside == "clamp" and (grid := grid_of(attribute)) is not None:
         numbers = np.clip(numbers, float(grid.value(0)), float(grid.value(grid.size - 1)))
     _check_steps(numbers, raw, attribute, place)
     if snap and (grid := grid_of(attribute)) is not None:
         numbers = np.array([grid.value(place) for place in grid.places(numbers).tolist()], dtype=np.float64)
     _check_range(numbers, raw, attribute, place)
-    values, code_of = np.unique(numbers, return_inverse=True)
-    domain = Domain(raw.name, values.astype(np.int64) if attribute.whole else values)
-    return Coding(domain, code_of.astype(np.int32))
+    # Minus zero is zero, whichever of the two was seen first.
+    distinct, code_of = np.unique(numbers + 0.0, return_inverse=True)
+    values = distinct.astype(np.int64) if attribute.whole else distinct
+    return Coding(Domain(raw.name, values, number_type(raw.type, attribute)), code_of.astype(np.int32))
 
 
 def _check_steps(numbers: NumberArray, raw: RawValues, attribute: Attribute, place: str) -> None:
@@ -151,27 +191,42 @@ def _check_steps(numbers: NumberArray, raw: RawValues, attribute: Attribute, pla
 
 
 def _check_range(numbers: NumberArray, raw: RawValues, attribute: Attribute, place: str) -> None:
+    if attribute.unit == "date":
+        _refuse(numbers >= LAST_DAY, raw, place, "is the last day that there is, so no interval can end after it")
     if attribute.range is not None:
         lo, hi = attribute.range
         outside = (numbers < lo) | (numbers >= hi)
-        _refuse(outside, raw, place, f"lies outside its range {interval_label(lo, hi)}")
+        _refuse(outside, raw, place, f"lies outside its range {interval_label(lo, hi, attribute.unit)}")
 
 
 def _refuse(wrong: BoolArray, raw: RawValues, place: str, rule: str) -> None:
     if wrong.any():
         values = [value for value, bad in zip(raw.distinct, wrong, strict=True) if bad]
         others = "" if len(values) == 1 else f", the first of {len(values):,} such values,"
-        raise TableError(f"{place}: the number {values[0]}{others} {rule} ({rows_text(raw.rows_with(values))}).")
+        raise TableError(
+            f"{place}: the value {value_text(values[0])}{others} {rule} ({rows_text(raw.rows_with(values))})."
+        )
 
 
-def _number(value: Any, place: str, raw: RawValues) -> float:
-    number = parse_number(value)
+def _number(value: Any, place: str, raw: RawValues, unit: Unit = "number") -> float:
+    number = number_of(value, unit)
     if number is None:
         rows = rows_text(raw.rows_with([value]))
-        raise TableError(f"{place}: the value {value_text(value)!r} ({rows}) is not a number.")
+        raise TableError(f"{place}: the value {value_text(value)!r} ({rows}) is not a {unit}.")
     if not np.isfinite(number):
         raise TableError(f"{place}: the value {value_text(value)!r} is not a finite number.")
+    if unit == "number" and not _is_exact(value, number):
+        raise TableError(
+            f"{place}: the value {value_text(value)!r} has more digits than a number can be counted on for."
+        )
     return number
+
+
+def _is_exact(value: Any, number: float) -> bool:
+    """Whether a whole number or a decimal is still itself as a float. Other text is the float that it reads as."""
+    if isinstance(value, str):
+        return not value.lstrip("+-").isdigit() or Decimal(value) == int(number)
+    return not isinstance(value, int | Decimal) or Decimal(value) == Decimal(number_text(number))
 
 
 def weights(raw: RawValues, origin: str) -> IntArray:

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import pyarrow as pa
 
-from unveil.schema import parse_number
+from unveil.masking import days
+from unveil.schema import number_of, parse_number
 from unveil.tables.columns import RawColumn, raw_column
 from unveil.tables.sources import read_table
 
@@ -22,7 +24,7 @@ FEW = 20
 MOST_LABELS = 20
 """A class with more labels than this is no class."""
 
-Role = Literal["identifier", "class", "number", "category"]
+Role = Literal["identifier", "class", "number", "date", "category"]
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ class TableGuess:
 def guess_table(source: object) -> tuple[TableGuess, str]:
     """Looks at a table; gives the guess and what messages call the table."""
     table, origin = read_table(source)
+    table = pa.table({name: days(table[name]) for name in table.column_names})
     columns = [raw_column(name, table[name], (), origin) for name in table.column_names]
     marks = tuple(mark for mark in MARKS if any(mark in column.distinct for column in columns))
     kept = [raw_column(name, table[name], marks, origin) for name in table.column_names]
@@ -80,6 +83,10 @@ def _guess(column: RawColumn, is_class: bool, rows: int) -> Guess:
         return Guess(column.name, "class", f"{distinct} labels", distinct=distinct)
     if IDENTIFIER_NAMES.search(column.name):
         return Guess(column.name, "identifier", "by its name", distinct=distinct)
+    dates = {number_of(value, "date") for value in column.distinct}
+    found = [date for date in dates if date is not None]
+    if found and len(found) == len(dates):
+        return Guess(column.name, "date", f"{len(found):,} different dates", True, len(found), (min(found), max(found)))
     numbers = [parse_number(value) for value in column.distinct]
     if distinct and all(number is not None and np.isfinite(number) for number in numbers):
         return _number(column, np.array(numbers, dtype=np.float64), rows)

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from unveil.arrays import FloatArray, IntArray
-from unveil.schema import Attribute
+from unveil.schema import Attribute, widened_days
 from unveil.tables.columns import Domain
 
 
@@ -41,7 +41,10 @@ class Outline:
         attribute = self.attributes[place]
         if attribute.range is not None:
             return attribute.range
-        return widened(np.asarray(self.columns[place].values, dtype=np.float64), whole=attribute.whole)
+        values = np.asarray(self.columns[place].values, dtype=np.float64)
+        if attribute.unit == "date":
+            return widened_days(values.min(), values.max())
+        return widened(values, whole=attribute.whole)
 
 
 def widened(numbers: FloatArray, *, whole: bool) -> tuple[float, float]:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from unveil.arrays import BoolArray, IntArray
 from unveil.errors import TableError, did_you_mean, listed, rows_text
+from unveil.masking import days
 from unveil.schema import Attribute, Spec, parse_number
 from unveil.tables.coder import Coder, kept_rows
 from unveil.tables.columns import (
@@ -18,12 +19,14 @@ from unveil.tables.columns import (
     Coding,
     RawColumn,
     RawValues,
+    class_coding,
     number_coding,
     raw_column,
     text_coding,
     weights,
 )
 from unveil.tables.outline import Outline
+from unveil.tables.types import other_columns
 
 
 class Sight(NamedTuple):
@@ -36,8 +39,9 @@ class Sight(NamedTuple):
 class SeenColumn:
     """The values of one column in the order of first sight, and how many rows and records hold each."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, type_: pa.DataType) -> None:
         self.name = name
+        self.type = type_
         self.number_of: dict[Any, int] = {}
         self.missing = 0
         self.rows: IntArray = np.zeros(0, dtype=np.int64)
@@ -76,7 +80,7 @@ class SeenColumn:
         rows = _grown(self.rows, (len(self.number_of),))
         numbers = np.flatnonzero(rows)
         values = list(self.number_of)
-        return RawValues(self.name, tuple(values[number] for number in numbers), rows[numbers]), numbers
+        return RawValues(self.name, tuple(values[number] for number in numbers), rows[numbers], self.type), numbers
 
 
 class Survey:
@@ -89,7 +93,9 @@ class Survey:
         self._origin = origin
         self.attributes = [attribute.name for attribute in spec.released]
         weight = [spec.table.weight] if spec.table.weight else []
-        self.columns = {name: SeenColumn(name) for name in [*self.attributes, spec.table.class_, *weight]}
+        names = [*self.attributes, spec.table.class_, *weight]
+        self.columns = {name: SeenColumn(name, schema.field(name).type) for name in names}
+        self._dates = frozenset(attribute.name for attribute in spec.released if attribute.unit == "date")
         self.read = 0
         self._kept = 0
 
@@ -100,7 +106,8 @@ class Survey:
     def add(self, batch: pa.Table) -> Sight:
         """Takes rows in."""
         marks = self._spec.table.missing.values
-        raw = {name: raw_column(name, batch[name], marks, self._origin) for name in self.columns}
+        shown = {name: days(batch[name]) if name in self._dates else batch[name] for name in self.columns}
+        raw = {name: raw_column(name, column, marks, self._origin) for name, column in shown.items()}
         kept = kept_rows(raw.values(), batch.num_rows)
         numbers = {name: self._numbers(column, kept) for name, column in raw.items()}
         self.read += batch.num_rows
@@ -137,23 +144,22 @@ class Survey:
         codes: dict[str, Codes] = {}
         for attribute in self._spec.released:
             codings[attribute.name], codes[attribute.name] = self._coded(attribute)
-        class_ = Attribute(self._spec.table.class_, values=self._spec.table.class_values)
-        codings[class_.name], codes[class_.name] = self._coded(class_)
-        self._check_classes(codings[class_.name])
+        class_ = self._spec.table.class_
+        codings[class_], codes[class_] = self._coded_class()
         records = self._records()
         histograms = tuple(
-            self._histogram(name, codings[name], codes[name], codes[class_.name], len(codings[class_.name].domain))
+            self._histogram(name, codings[name], codes[name], codes[class_], len(codings[class_].domain))
             for name in self.attributes
         )
         outline = Outline(
             attributes=self._spec.released,
             columns=tuple(codings[name].domain for name in self.attributes),
-            classes=codings[class_.name].domain,
+            classes=codings[class_].domain,
             histograms=histograms,
             others=self._others(),
             read=self.read,
             dropped=self.read - self._kept,
-            records=int(self.columns[class_.name].records.sum()),
+            records=int(self.columns[class_].records.sum()),
             weighted=self._spec.table.weight is not None,
             origin=self._origin,
         )
@@ -166,6 +172,7 @@ class Survey:
             class_=table.class_,
             weight=table.weight,
             others=tuple(other_names(self._spec, self._schema.names)),
+            dates=self._dates,
             marks=table.missing.values,
             origin=self._origin,
             dropped=self.read - self._kept,
@@ -178,13 +185,24 @@ class Survey:
     def _coded(self, attribute: Attribute) -> tuple[Coding, Codes]:
         seen = self.columns[attribute.name]
         held, numbers = seen.held()
-        if attribute.kind == "number":
+        if attribute.ordered:
             coding = number_coding(held, attribute, self._origin, snap=self._spec.plan is not None)
         else:
             coding = text_coding(held, attribute, self._origin)
-        codes = np.full(len(seen.number_of), MISSING, dtype=np.int32)
-        codes[numbers] = coding.code_of
-        return coding, codes
+        return coding, _spread(coding.code_of, numbers, len(seen.number_of))
+
+    def _coded_class(self) -> tuple[Coding, Codes]:
+        seen = self.columns[self._spec.table.class_]
+        held, numbers = seen.held()
+        private = self._spec.plan is not None
+        coding = class_coding(held, self._spec.table.class_values, self._origin, private=private)
+        # Whether a private table is empty or of one class must not show, so such tables are published like any other.
+        if len(held.distinct) < 2 and not private:
+            label = coding.domain.values[int(coding.code_of[0])]
+            raise TableError(
+                f"{self._origin}: the class {seen.name!r} has one label only, {label!r}, so there is nothing to learn."
+            )
+        return coding, _spread(coding.code_of, numbers, len(seen.number_of))
 
     def _histogram(self, name: str, coding: Coding, codes: Codes, class_codes: Codes, width: int) -> IntArray:
         seen = self.columns[name]
@@ -214,20 +232,18 @@ class Survey:
                     f"the policy of {self._spec.origin} is to refuse them; set missing.rows to 'drop' to leave such "
                     "rows out."
                 )
+        for column in self.columns.values():
+            if column.missing == self.read and self._spec.plan is None:
+                raise TableError(
+                    f"{self._origin}: the column {column.name!r} is missing in every row, so none is left."
+                )
         if self._kept == 0 and self._spec.plan is None:
             raise TableError(f"{self._origin}: every row has a missing value, so none is left.")
 
-    def _check_classes(self, coding: Coding) -> None:
-        # Whether a private table is empty or of one class must not show, so such tables are published like any other.
-        if len(coding.code_of) < 2 and self._spec.plan is None:
-            label = coding.domain.values[int(coding.code_of[0])]
-            raise TableError(
-                f"{self._origin}: the class {coding.domain.name!r} has one label only, {label!r}, so there is nothing "
-                "to learn."
-            )
-
     def _others(self) -> pa.Schema:
-        return pa.schema([self._schema.field(name) for name in other_names(self._spec, self._schema.names)])
+        names = other_names(self._spec, self._schema.names)
+        empty = pa.schema([self._schema.field(name) for name in names]).empty_table()
+        return other_columns(empty, self._origin).schema
 
 
 def other_names(spec: Spec, names: Sequence[str]) -> list[str]:
@@ -255,6 +271,13 @@ def _provisional(weights: dict[Any, int]) -> IntArray:
     """Weights before they are checked; what is none counts nothing and is refused in the end."""
     numbers = [parse_number(value) or 0.0 for value in weights]
     return np.array([number if 0 < number < 2**53 else 0 for number in numbers], dtype=np.int64)
+
+
+def _spread(codes: Codes, numbers: IntArray, size: int) -> Codes:
+    """Codes by the number of sight; values that no kept row holds have none."""
+    spread = np.full(size, MISSING, dtype=np.int32)
+    spread[numbers] = codes
+    return spread
 
 
 def _grown(counts: IntArray, shape: tuple[int, ...]) -> IntArray:

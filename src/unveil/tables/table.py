@@ -11,10 +11,11 @@ import pyarrow as pa
 from unveil.arrays import BoolArray, IntArray
 from unveil.schema import Spec
 from unveil.tables.coder import Chunk, Recount, changed
-from unveil.tables.columns import Column
+from unveil.tables.columns import Codes, Column, Domain
 from unveil.tables.outline import Outline
 from unveil.tables.sources import Source, open_source
 from unveil.tables.survey import Survey, other_names
+from unveil.tables.types import other_columns
 
 
 class Rows(Protocol):
@@ -65,14 +66,16 @@ def load_table(spec: Spec, source: Any = None) -> Table:
     raw = opened.table([*survey.columns, *others])
     sight = survey.add(raw)
     outline, coder = survey.result()
-    released = raw.select(others).filter(pa.array(sight.kept)) if others else pa.table({})
+    released = other_columns(raw.select(others), opened.origin).filter(pa.array(sight.kept)) if others else pa.table({})
     chunk = coder.coded(sight.numbers, released)
-    columns = tuple(
-        Column(domain.name, domain.values, chunk.codes[place]) for place, domain in enumerate(outline.columns)
-    )
-    classes = Column(outline.classes.name, outline.classes.values, chunk.classes)
+    columns = tuple(_column(domain, chunk.codes[place]) for place, domain in enumerate(outline.columns))
+    classes = _column(outline.classes, chunk.classes)
     facts = {**vars(outline), "columns": columns, "classes": classes}
     return Table(**facts, weight=chunk.weight, other_columns=released, kept=sight.kept)
+
+
+def _column(domain: Domain, codes: Codes) -> Column:
+    return Column(domain.name, domain.values, domain.type, codes)
 
 
 class StreamedTable:

@@ -73,10 +73,12 @@ def _problems(entry: Entry, attribute: Attribute) -> Iterator[str]:
 
 
 def _range_problems(entry: Discretization, attribute: Attribute) -> Iterator[str]:
-    span = (entry.blocks[0].lo, entry.blocks[-1].hi)
-    if attribute.range is not None and span != tuple(attribute.range):
-        lo, hi = attribute.range
-        yield f"has intervals from {span[0]} to {span[1]}, but its declared range is {interval_label(lo, hi)}"
+    first, last = entry.blocks[0], entry.blocks[-1]
+    if entry.unit != attribute.unit:
+        yield f"has intervals of the unit {entry.unit}, but by the spec it is a {attribute.kind}"
+    elif attribute.range is not None and (first.lo, last.hi) != tuple(attribute.range):
+        label = interval_label(*attribute.range, attribute.unit)
+        yield f"has intervals from {first.start} to {last.end}, but its declared range is {label}"
     if entry.whole != attribute.whole:
         yield f"has whole = {entry.whole}, but the spec has {attribute.whole}"
 

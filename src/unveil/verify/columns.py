@@ -60,12 +60,14 @@ def encode(name: str, values: pa.ChunkedArray) -> Column:
     Raises:
         pyarrow.ArrowException: The column holds neither text nor numbers, truth values or times.
     """
-    if is_text(values.type):
+    if is_text(values.type) or pa.types.is_null(values.type):
         values = pc.cast(values, pa.string())
     elif not (is_number(values.type) or pa.types.is_boolean(values.type) or pa.types.is_temporal(values.type)):
         raise pa.ArrowInvalid(f"values of type {values.type} cannot be compared")
+    if pa.types.is_float16(values.type):
+        values = pc.cast(values, pa.float32())
     if pa.types.is_floating(values.type):
-        values = pc.add(values, 0.0)  # -0.0 becomes 0.0: one number, one value
+        values = pc.add(values, pa.scalar(0.0, values.type))  # -0.0 becomes 0.0: one number, one value
     encoded = pc.dictionary_encode(values, null_encoding="encode").combine_chunks()
     order = pc.sort_indices(encoded.dictionary).to_numpy()
     ranks = np.empty(len(order), dtype=np.int32)

@@ -11,6 +11,7 @@ from unveil.verify.columns import Column
 from unveil.verify.data import PARQUET, Data
 from unveil.verify.findings import Finding
 from unveil.verify.parts import Claims, Discretization, Generalization, Masked, Number, Suppression
+from unveil.verify.raw import plain, text
 from unveil.verify.refinement import RefinementManifest
 
 
@@ -57,7 +58,7 @@ def check_disclosed(manifest: RefinementManifest, data: Data) -> Iterator[Findin
 
 def _code_of(column: Column) -> dict[str, int]:
     """The values of a column; a missing one is a finding of its own."""
-    return {value: code for code, value in enumerate(column.values.to_pylist()) if value is not None}
+    return {word: code for code, value in enumerate(plain(column.values)) if (word := text(value)) is not None}
 
 
 def labels(entry: Masked) -> list[str]:
@@ -78,9 +79,9 @@ def _problems(entry: Masked) -> Iterator[str]:
 def _interval_problems(entry: Discretization) -> Iterator[str]:
     for block in entry.blocks:
         if block.lo >= block.hi:
-            yield f"the block {block.label!r} goes from {block.lo} to {block.hi}, so it holds no number"
-        if block.label not in _interval_labels(block.lo, block.hi):
-            yield f"the block from {block.lo} to {block.hi} has the label {block.label!r}"
+            yield f"the block {block.label!r} goes from {block.start} to {block.end}, so it holds no {entry.unit}"
+        if block.label not in _interval_labels(block.start, block.end):
+            yield f"the block from {block.start} to {block.end} has the label {block.label!r}"
         if entry.whole and not (block.lo == int(block.lo) and block.hi == int(block.hi)):
             yield f"the block {block.label!r} has a bound that is not whole"
     for left, right in pairwise(entry.blocks):
@@ -89,12 +90,17 @@ def _interval_problems(entry: Discretization) -> Iterator[str]:
             yield f"the blocks {left.label!r} and {right.label!r} {verb}"
 
 
-def _interval_labels(lo: Number, hi: Number) -> set[str]:
-    return {f"[{low}, {high})" for low in _number_texts(lo) for high in _number_texts(hi)}
+def _interval_labels(lo: Number | str, hi: Number | str) -> set[str]:
+    return {f"[{low}, {high})" for low in _bound_texts(lo) for high in _bound_texts(hi)}
 
 
-def _number_texts(number: Number) -> set[str]:
-    """The shortest text that reads back as the number. A large whole number has two: 1e+16 and its digits."""
+def _bound_texts(number: Number | str) -> set[str]:
+    """The shortest text that reads back as the number. A large whole number has two: 1e+16 and its digits.
+
+    A date is written one way, which it was read in.
+    """
+    if isinstance(number, str):
+        return {number}
     texts = {repr(number).removesuffix(".0")}
     return {*texts, str(int(number))} if number == int(number) else texts
 

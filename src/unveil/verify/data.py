@@ -24,6 +24,10 @@ LARGEST_SUM = 2**62  # sums of weights are 64-bit whole numbers, and would start
 FIELD_NUMBER = b"PARQUET:field_id"
 TYPES: dict[Holds, tuple[Callable[[pa.DataType], bool], str]] = {
     "labels": (is_text, "text"),
+    "text": (is_text, "text"),
+    "integers": (pa.types.is_integer, "whole numbers"),
+    "booleans": (pa.types.is_boolean, "truth values"),
+    "dates": (pa.types.is_date32, "dates"),
     "numbers": (is_number, "numbers"),
     "counts": (pa.types.is_int64, "64-bit whole numbers"),
     "anything": (lambda _: True, "anything"),

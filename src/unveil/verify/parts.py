@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from unveil.verify.days import day_number, day_text
 
 MANIFEST = "manifest.json"
 LARGEST = 10**300  # a JSON whole number has no end, a float has
 
-Holds = Literal["labels", "numbers", "counts", "anything"]
+Holds = Literal["labels", "text", "numbers", "integers", "booleans", "dates", "counts", "anything"]
 """What a column of the data files holds."""
 
 Number = Annotated[int, Field(ge=-LARGEST, le=LARGEST)] | Annotated[float, Field(allow_inf_nan=False)]
+
+
+def _written_day(text: str) -> str:
+    number = day_number(text)
+    if number is None or day_text(number) != text:
+        raise ValueError("it is not a date such as 2019-01-31")
+    return text
+
+
+Day = Annotated[str, AfterValidator(_written_day)]
+ClassType = Literal["text", "integer", "number", "boolean", "date"]
 Domain = Literal["declared", "observed"]
 
 
@@ -24,11 +37,30 @@ class Part(BaseModel):
 
 
 class Interval(Part):
-    """A block of numbers, `[lo, hi)`."""
+    """A block of numbers or of dates, `[start, end)`."""
 
     label: str
-    lo: Number = Field(alias="from")
-    hi: Number = Field(alias="to")
+    start: Number | Day = Field(alias="from")
+    end: Number | Day = Field(alias="to")
+
+    @property
+    def lo(self) -> Number:
+        """Where it starts, as a number; that of a date counts days."""
+        return _counted(self.start)
+
+    @property
+    def hi(self) -> Number:
+        """Where it ends."""
+        return _counted(self.end)
+
+    @property
+    def unit(self) -> set[str]:
+        """What its bounds are."""
+        return {"date" if isinstance(bound, str) else "number" for bound in (self.start, self.end)}
+
+
+def _counted(bound: Number | str) -> Number:
+    return day_number(bound) or 0 if isinstance(bound, str) else bound
 
 
 class Node(Part):
@@ -39,12 +71,22 @@ class Node(Part):
 
 
 class Discretization(Part):
-    """The cut of a number."""
+    """The cut of a number or of a date."""
 
     kind: Literal["discretization"]
     domain: Domain
+    unit: Literal["number", "date"] = "number"
     whole: bool
     blocks: list[Interval] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _one_unit(self) -> Self:
+        for block in self.blocks:
+            if block.unit != {self.unit}:
+                raise ValueError(f"the unit is {self.unit}, but the block {block.label!r} has other bounds")
+        if self.unit == "date" and not self.whole:
+            raise ValueError("a date is a whole number of days, but whole is false")
+        return self
 
 
 class Generalization(Part):
@@ -69,7 +111,7 @@ class Released(Part):
 
     kind: Literal["released"]
     domain: Domain
-    type: Literal["number", "category"]
+    type: Literal["number", "date", "category"]
 
 
 Masked = Discretization | Generalization | Suppression
@@ -91,8 +133,21 @@ class Claims(Part):
     method: str
     guarantee: str = Field(min_length=1)
     class_: str = Field(alias="class")
+    class_type: ClassType = "text"
     masking: Mapping[str, Entry]
     files: dict[Literal["data.parquet", "data.csv"], DataFile]
+
+    @property
+    def class_holds(self) -> Holds:
+        """What the column of the class holds."""
+        held: dict[ClassType, Holds] = {
+            "text": "text",
+            "integer": "integers",
+            "number": "numbers",
+            "boolean": "booleans",
+            "date": "dates",
+        }
+        return held[self.class_type]
 
     @property
     def columns(self) -> list[tuple[str, Holds]]:

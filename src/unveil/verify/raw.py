@@ -24,6 +24,7 @@ from unveil.verify.columns import Column, Counts, encode, missing
 from unveil.verify.data import LARGEST_WEIGHT, first_line
 
 ENDINGS = frozenset({".csv", ".parquet"})
+COARSER = {pa.time64("ns"): pa.time64("us"), pa.duration("ns"): pa.duration("us")}
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
@@ -72,10 +73,12 @@ def read_raw(spec: Spec) -> Raw:
 
 
 def plain(values: pa.Array) -> list[Any]:
-    """Arrow values as Python values; as text where Python has no such value."""
+    """Arrow values as Python values; as text where Python has no such value: a time exact to the nanosecond."""
+    kind = values.type
+    coarse = pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else COARSER.get(kind, kind)
     try:
-        return list(values.to_pylist())
-    except (ValueError, pa.ArrowException):  # a time that is exact to the nanosecond
+        return list(pc.cast(values, coarse).to_pylist())
+    except pa.ArrowException:
         return list(pc.cast(values, pa.string()).to_pylist())
 
 

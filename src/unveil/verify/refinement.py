@@ -29,7 +29,7 @@ class RefinementManifest(Claims):
     def columns(self) -> list[tuple[str, Holds]]:
         """The attributes, the class, and the weight if there is one."""
         columns: list[tuple[str, Holds]] = [(name, _holds(entry)) for name, entry in self.masking.items()]
-        columns.append((self.class_, "anything"))
+        columns.append((self.class_, self.class_holds))
         if self.weight is not None:
             columns.append((self.weight, "anything"))
         return columns
@@ -38,4 +38,5 @@ class RefinementManifest(Claims):
 def _holds(entry: Entry) -> Holds:
     if not isinstance(entry, Released):
         return "labels"
-    return "numbers" if entry.type == "number" else "anything"
+    held: dict[str, Holds] = {"number": "numbers", "date": "dates"}
+    return held.get(entry.type, "anything")

@@ -75,7 +75,7 @@ def t_closeness(place: str, stated: Stated, manifest: RefinementManifest, data: 
         distances = equal_distances(holdings)
     else:
         entry = manifest.masking[requirement.sensitive]
-        number = isinstance(entry, Released) and entry.type == "number"
+        number = isinstance(entry, Released) and entry.type != "category"
         ranks = value_ranks(place, holdings.sensitive, requirement.order, number=number)
         distances = ordered_distances(holdings, ranks)
     yield from distance_findings(place, requirement.t, distances, holdings)
@@ -113,8 +113,8 @@ def _holdings(
 def _check_category(place: str, sensitive: str, manifest: RefinementManifest) -> None:
     """The values are named by their texts, and a number has more than one: a limit on 40 is not one on 40.0."""
     entry = manifest.masking.get(sensitive)
-    if isinstance(entry, Released) and entry.type == "number":
-        message = f"{MANIFEST}: {place} limits values of {sensitive!r}, which is a number."
+    if isinstance(entry, Released) and entry.type != "category":
+        message = f"{MANIFEST}: {place} limits values of {sensitive!r}, which is a {entry.type}."
         raise BrokenClaimError([Finding("sensitive", message)])
 
 

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from unveil.errors import rows_text
 from unveil.verify.columns import Column, Groups, group, missing
 from unveil.verify.data import Data
+from unveil.verify.days import day_number
 from unveil.verify.findings import Finding, records_text
 from unveil.verify.parts import MANIFEST, Discretization, Entry, Generalization, Released, Suppression
 from unveil.verify.raw import Raw, number, plain, text
@@ -29,7 +31,7 @@ def check_truth(manifest: RefinementManifest, data: Data, raw: Raw) -> Iterator[
     both = []
     for name in names:
         entry = manifest.masking.get(name)
-        masked = masked_values(entry, plain(raw.columns[name].values))
+        masked = masked_values(entry, plain(_in_zone(raw.columns[name].values, data.columns[name].values.type)))
         yield from _blockless_findings(raw.columns[name], masked)
         both.append(
             _side_by_side(data.columns[name], released_values(entry, data.columns[name]), raw.columns[name], masked)
@@ -53,21 +55,31 @@ def masked_values(entry: Entry | None, values: Sequence[Any]) -> list[Key]:
         disclosed = set(entry.disclosed)
         texts = [text(value) for value in values]
         return [word if word is None or word in disclosed else entry.marker for word in texts]
-    if isinstance(entry, Released) and entry.type == "number":
-        return [number(value) for value in values]
-    return [text(value) for value in values]
+    return _as_released(entry, values)
 
 
 def released_values(entry: Entry | None, column: Column) -> list[Key]:
     """The distinct released values in a form that compares with masked raw ones."""
-    values = plain(column.values)
+    return _as_released(entry, plain(column.values))
+
+
+def _as_released(entry: Entry | None, values: Sequence[Any]) -> list[Key]:
     if isinstance(entry, Released) and entry.type == "number":
         return [number(value) for value in values]
+    if isinstance(entry, Released) and entry.type == "date":
+        return [day_number(value) for value in values]
     return [text(value) for value in values]
 
 
+def _in_zone(values: pa.Array, released: pa.DataType) -> pa.Array:
+    """Times that were released as times in another zone: the same moments, and a parquet file keeps no other."""
+    zoned = pa.types.is_timestamp(values.type) and pa.types.is_timestamp(released) and released.tz is not None
+    return pc.cast(values, pa.timestamp(values.type.unit, released.tz)) if zoned else values
+
+
 def _interval_labels(entry: Discretization, values: Sequence[Any]) -> list[Key]:
-    numbers = [number(value) for value in values]
+    read = day_number if entry.unit == "date" else number
+    numbers = [read(value) for value in values]
     raw = np.array([np.nan if value is None else value for value in numbers], dtype=np.float64)
     starts = np.array([block.lo for block in entry.blocks], dtype=np.float64)
     ends = np.array([block.hi for block in entry.blocks], dtype=np.float64)

@@ -60,7 +60,7 @@ def demo(folder: Path) -> Demo:
         published=published,
         raw=accuracy(train.select(known), test.select(known), first.table.class_),
         masked=learned(publish(train, first, steps=0), test),
-        people=(some, published[0].release.masking.apply(some)),
+        people=(some, published[0].release.masking.labels(some)),
         folder=folder,
     )
 
@@ -68,7 +68,7 @@ def demo(folder: Path) -> Demo:
 def learned(release: Release, test: pa.Table) -> float:
     """The accuracy, on test rows masked the same way, of a classifier trained on a release."""
     class_ = release.manifest.class_
-    return accuracy(release.to_rows(), release.masking.apply(test).append_column(class_, test[class_]), class_)
+    return accuracy(release.to_rows(), release.masking.labels(test).append_column(class_, test[class_]), class_)
 
 
 def _published(name: str, spec: Spec, train: pa.Table, test: pa.Table, folder: Path) -> Published:

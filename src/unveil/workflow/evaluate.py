@@ -119,7 +119,7 @@ class Rows:
 
     def masked(self, release: Release, rows: pa.Table) -> Examples:
         """Rows masked as a release is; a value that it has no block for is suppressed."""
-        masked = release.masking.apply(rows, unseen="suppress")
+        masked = release.masking.labels(rows, unseen="suppress")
         for name in (self.spec.table.class_, self.spec.table.weight):
             masked = masked if name is None else masked.append_column(name, rows[name])
         return self.examples(masked)
@@ -162,7 +162,7 @@ def _rows(spec: Spec, raw: pa.Table) -> Rows:
 
 
 def _values(column: Column) -> pa.Array:
-    values = pa.array(column.values)
+    values = column.array
     codes = pa.array(column.codes)
     return pa.DictionaryArray.from_arrays(codes, values) if pa.types.is_string(values.type) else values.take(codes)
 

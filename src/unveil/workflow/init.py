@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 
 from unveil.release import write_text
-from unveil.schema import number_text
+from unveil.schema import Unit, bound_text, widened_days
 from unveil.tables import Guess, TableGuess, guess_table, widened
 
 HEAD = """\
 # A first spec for {origin}. Every line marked `guess` was read off the data: check it.
 # Domains are observed until you declare them (range, values or taxonomy); only a declared domain is public.
 """
+WIDENED = "observed and widened: declare it if it is public"
 K = 5
 
 
@@ -72,15 +73,22 @@ def _described(column: Guess) -> Iterator[str]:
     if column.role == "category":
         yield f"# taxonomy = {_text(column.name + '.tree')}    # `unveil taxonomy draft` proposes one"
         return
+    if column.role == "date":
+        yield f"# range = {_range(widened_days(*column.bounds or (0, 0)), 'date')}    # {WIDENED}"
+        return
     if column.whole:
         yield "whole = true    # guess: all observed numbers are"
     if column.bounds is not None:
-        lo, hi = widened(np.array(column.bounds), whole=column.whole)
-        yield f"# range = [{number_text(lo)}, {number_text(hi)}]    # observed and widened: declare it if it is public"
+        yield f"# range = {_range(widened(np.array(column.bounds), whole=column.whole), 'number')}    # {WIDENED}"
+
+
+def _range(bounds: tuple[float, float], unit: Unit) -> str:
+    lo, hi = (bound_text(bound, unit) for bound in bounds)
+    return f"[{lo}, {hi}]"
 
 
 def _require(guess: TableGuess) -> Iterator[str]:
-    names = [_text(column.name) for column in guess.columns if column.role in ("number", "category")]
+    names = [_text(column.name) for column in guess.columns if column.role in ("number", "date", "category")]
     yield "# guess: everything that is released can be looked up somewhere. Leave out what nobody can know."
     yield "[[require]]"
     yield 'kind             = "k-anonymity"'

@@ -14,7 +14,7 @@ import pyarrow.parquet
 
 from unveil.arrays import IntArray
 from unveil.counting.released import DescribedColumn, RankedValues, released_columns
-from unveil.counting.spark.source import SparkSource, plain_type
+from unveil.counting.spark.source import SparkSource
 from unveil.errors import EngineError
 from unveil.masking import Masking
 from unveil.release import CountedRows
@@ -74,8 +74,7 @@ class SparkReleasedRows:
         self._coder = coder
         self._rows = outline.rows
         *attributes, class_ = released_columns(outline, masking)
-        others = pa.schema([pa.field(field.name, plain_type(field.type)) for field in outline.others])
-        self._layout = Layout(tuple(attributes), others, class_, weight)
+        self._layout = Layout(tuple(attributes), outline.others, class_, weight)
         self._distinct = self._grouped()
 
     @property

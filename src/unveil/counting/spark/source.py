@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from unveil.counting.spark.session import told_plainly
 from unveil.errors import EngineError
 from unveil.frames import arrow_table, check_names
-from unveil.tables import FileSource, changed
+from unveil.tables import FileSource, changed, plain_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -102,11 +102,6 @@ def seen_as(batch: pa.RecordBatch, schema: pa.Schema, text: bool) -> pa.Table:
             column = pc.utf8_trim_whitespace(column.fill_null(""))
         columns.append(column.cast(plain_type(field.type)))
     return pa.Table.from_arrays(columns, names=schema.names)
-
-
-def plain_type(type_: pa.DataType) -> pa.DataType:
-    """A type without its dictionary."""
-    return type_.value_type if pa.types.is_dictionary(type_) else type_
 
 
 def open_spark_source(spark: SparkSession, source: Any) -> SparkSource:

@@ -14,6 +14,7 @@ from unveil.verify.data import PARQUET, Data
 from unveil.verify.findings import Finding
 from unveil.verify.private.claims import COUNT, DiffGenManifest, exact_text
 from unveil.verify.private.promise import cell_total
+from unveil.verify.raw import plain, text
 from unveil.verify.rows import twice_findings
 
 
@@ -62,7 +63,7 @@ def _coverage_findings(manifest: DiffGenManifest, listed: Groups) -> Iterator[Fi
 def _places(column: Column, names: list[str]) -> NDArray[np.int64]:
     """For each code of a column the place of its label in the cut; -1 where it is none."""
     place_of = {name: place for place, name in enumerate(names)}
-    return np.array([place_of.get(value, -1) for value in column.values.to_pylist()], dtype=np.int64)
+    return np.array([place_of.get(text(value) or "", -1) for value in plain(column.values)], dtype=np.int64)
 
 
 def _first_missing(places: list[NDArray[np.int64]], sizes: list[int]) -> list[int]:

@@ -71,7 +71,7 @@ class DiffGenManifest(Claims):
     def columns(self) -> list[tuple[str, Holds]]:
         """The attributes, the class and the counts."""
         attributes: list[tuple[str, Holds]] = [(name, "labels") for name in self.masking]
-        return [*attributes, (self.class_, "labels"), (COUNT, "counts")]
+        return [*attributes, (self.class_, self.class_holds), (COUNT, "counts")]
 
     @property
     def epsilon(self) -> Fraction:

@@ -56,7 +56,7 @@ def _problems(entry: Masked, attribute: Attribute) -> Iterator[str]:
     elif isinstance(entry, Discretization):
         for block in entry.blocks[1:]:
             if not _on_grid(block.lo, attribute):
-                yield f"is split at {block.lo}, which is not a value inside its declared range, in its steps"
+                yield f"is split at {block.start}, which is not a value inside its declared range, in its steps"
 
 
 def _on_grid(split: float, attribute: Attribute) -> bool:

@@ -1,0 +1,71 @@
+"""Raw values on their way from Arrow into Python, and dates out of time stamps and text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from unveil.errors import TableError
+from unveil.schema import number_of
+
+
+def dictionary_of(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    """The column as codes into its distinct values, in one piece."""
+    try:
+        encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    except (pa.ArrowException, AttributeError) as error:
+        raise TableError(f"values of type {column.type} cannot be masked.") from error
+    unified = encoded.unify_dictionaries()
+    if unified.num_chunks == 1:
+        return unified.chunk(0)
+    if unified.num_chunks:
+        return unified.combine_chunks()
+    return pa.DictionaryArray.from_arrays(pa.array([], pa.int32()), pa.array([], unified.type.value_type))
+
+
+def python_values(values: pa.Array) -> list[Any]:
+    """The values as Python has them. Times that are exact to the nanosecond are text: Python has none such."""
+    type_ = values.type
+    if pa.types.is_temporal(type_) and getattr(type_, "unit", None) == "ns":
+        try:
+            values = values.cast(_microseconds(type_))
+        except pa.ArrowInvalid:
+            values = values.cast(pa.string())
+    held: list[Any] = values.to_pylist()
+    return held
+
+
+def days(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Time stamps as the days that they show, in their own zone; any other column as it is."""
+    plain = decoded(column)
+    if not pa.types.is_timestamp(plain.type):
+        return column
+    return pc.cast(plain if plain.type.tz is None else pc.local_timestamp(plain), pa.date32())
+
+
+def date_column(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of dates, from dates, time stamps or text."""
+    shown = decoded(days(column))
+    if pa.types.is_date(shown.type) or pa.types.is_null(shown.type):
+        return shown.cast(pa.date32())
+    encoded = dictionary_of(shown)
+    values = python_values(encoded.dictionary)
+    numbers = [number_of(value, "date") for value in values]
+    for value, number in zip(values, numbers, strict=True):
+        if number is None:
+            raise TableError(f"column {name!r}: {value!r} is not a date.")
+    dates = pa.array([int(number or 0) for number in numbers], pa.int32()).cast(pa.date32())
+    return pa.chunked_array([dates.take(encoded.indices)])
+
+
+def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The values themselves, where a column holds numbers of a dictionary."""
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
+def _microseconds(type_: pa.DataType) -> pa.DataType:
+    if pa.types.is_timestamp(type_):
+        return pa.timestamp("us", type_.tz)
+    return pa.duration("us") if pa.types.is_duration(type_) else pa.time64("us")

@@ -1,0 +1,136 @@
+"""Views of masked columns: labels as the files hold them, or intervals with bounds that can be computed with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from unveil.errors import TableError, listed
+from unveil.masking.values import dictionary_of
+from unveil.schema import SUPPRESSED, day_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from unveil.masking.masking import ColumnMasking, Discretization, Interval
+
+Intervals = Literal["text", "bounds", "midpoint", "interval"]
+INTERVALS: tuple[Intervals, ...] = ("text", "bounds", "midpoint", "interval")
+
+
+@dataclass(frozen=True)
+class View:
+    """How masked values are shown.
+
+    Attributes:
+        intervals: `text` is the label; `bounds` a pair of `from` and `to`; `midpoint` one value; `interval` an interval
+            of pandas, which no other frame has.
+        suppressed: The text that stands for a suppressed value; None for null. Where intervals are no text, a
+            suppressed value is null in any case.
+    """
+
+    intervals: Intervals = "text"
+    suppressed: str | None = SUPPRESSED
+
+    def __post_init__(self) -> None:
+        if self.intervals not in INTERVALS:
+            raise TableError(f"intervals is {self.intervals!r}, but it must be one of {listed(INTERVALS)}.")
+
+    def of(self, labels: pa.Table, entries: Mapping[str, ColumnMasking]) -> pa.Table:
+        """A table of labels as this view shows it; columns without an entry, such as the class, stay as they are."""
+        columns = {name: self._column(name, labels[name], entries.get(name)) for name in labels.column_names}
+        return pa.table(columns)
+
+    def of_pandas(self, labels: pa.Table, entries: Mapping[str, ColumnMasking]) -> pd.DataFrame:
+        """The same as a pandas frame, where an interval can be one."""
+        if self.intervals != "interval":
+            return _frame(self.of(labels, entries))
+        texts = View("text", self.suppressed).of(labels, entries)
+        frame = _frame(texts)
+        for name in texts.column_names:
+            entry = entries.get(name)
+            if entry is not None and entry.kind == "discretization":
+                frame[name] = _pandas_intervals(labels[name], entry)
+        return frame
+
+    def _column(self, name: str, column: pa.ChunkedArray, entry: ColumnMasking | None) -> pa.ChunkedArray:
+        if entry is None or entry.kind == "released":
+            return column
+        if entry.kind == "discretization" and self.intervals != "text":
+            return self._interval_column(column, entry)
+        marker = entry.marker if entry.kind == "suppression" else SUPPRESSED
+        if self.suppressed == marker:
+            return column
+        if self.suppressed in _labels(entry):
+            raise TableError(f"column {name!r}: {self.suppressed!r} is a label, so it cannot stand for hidden values.")
+        encoded = dictionary_of(column)
+        shown = [self.suppressed if label == marker else label for label in encoded.dictionary.to_pylist()]
+        return _text_column(shown, encoded)
+
+    def _interval_column(self, column: pa.ChunkedArray, entry: Discretization) -> pa.ChunkedArray:
+        if self.intervals == "interval":
+            raise TableError("intervals = 'interval' is for pandas; other tables have 'bounds', 'midpoint' and 'text'.")
+        encoded = dictionary_of(column)
+        block_of = {block.label: block for block in entry.blocks}
+        blocks = [block_of.get(label) for label in encoded.dictionary.to_pylist()]
+        shown = _bounds(blocks, entry) if self.intervals == "bounds" else _midpoints(blocks, entry)
+        return pa.chunked_array([shown.take(encoded.indices)])
+
+
+def bound_type(entry: Discretization) -> pa.DataType:
+    """What the bounds of a cut are."""
+    if entry.unit == "date":
+        return pa.date32()
+    return pa.int64() if entry.whole else pa.float64()
+
+
+def _bounds(blocks: list[Interval | None], entry: Discretization) -> pa.Array:
+    type_ = pa.struct([("from", bound_type(entry)), ("to", bound_type(entry))])
+    pairs = [None if block is None else {"from": block.from_, "to": block.to} for block in blocks]
+    return pa.array(pairs, type_)
+
+
+def _midpoints(blocks: list[Interval | None], entry: Discretization) -> pa.Array:
+    """The middle of the values that an interval can hold: the whole numbers of `[17, 20)` are 17, 18 and 19."""
+    last = 1 if entry.whole else 0
+    middles = [None if block is None else (block.lo + block.hi - last) / 2 for block in blocks]
+    if entry.unit == "date":
+        return pa.array([None if middle is None else day_of(middle // 1) for middle in middles], pa.date32())
+    return pa.array(middles, pa.float64())
+
+
+def _labels(entry: ColumnMasking) -> set[str]:
+    if entry.kind == "suppression":
+        return set(entry.disclosed)
+    return set() if entry.kind == "released" else {block.label for block in entry.blocks}
+
+
+def _text_column(shown: list[str | None], encoded: pa.DictionaryArray) -> pa.ChunkedArray:
+    """A dictionary of the texts that are left, with null where there is none."""
+    texts = [text for text in shown if text is not None]
+    places = pa.array([None if text is None else texts.index(text) for text in shown], pa.int32())
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(places.take(encoded.indices), texts)])
+
+
+def _frame(table: pa.Table) -> pd.DataFrame:
+    frame: pd.DataFrame = table.to_pandas(date_as_object=False)
+    return frame
+
+
+def _pandas_intervals(column: pa.ChunkedArray, entry: Discretization) -> Any:
+    """Intervals closed at the left, as the blocks are."""
+    import pandas as pd
+
+    encoded = dictionary_of(column)
+    place_of = {block.label: place for place, block in enumerate(entry.blocks)}
+    places = np.array([place_of.get(label, -1) for label in [*encoded.dictionary.to_pylist(), None]], dtype=np.int64)
+    ends = ([block.from_ for block in entry.blocks], [block.to for block in entry.blocks])
+    dtype = {"date": "datetime64[us]"}.get(entry.unit, "int64" if entry.whole else "float64")
+    left, right = (pd.Index(np.array(bounds, dtype=dtype)) for bounds in ends)
+    intervals = pd.arrays.IntervalArray.from_arrays(left, right, closed="left")
+    codes = places[encoded.indices.fill_null(len(places) - 1).to_numpy(zero_copy_only=False)]
+    return intervals.take(codes, allow_fill=True)

@@ -1,0 +1,39 @@
+"""The class keeps its type: what a manifest calls it, and later rows in the same type."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pyarrow as pa
+
+from unveil.masking import decoded
+
+ClassType = Literal["text", "integer", "number", "boolean", "date"]
+TYPES: dict[ClassType, pa.DataType] = {
+    "integer": pa.int64(),
+    "number": pa.float64(),
+    "boolean": pa.bool_(),
+    "date": pa.date32(),
+}
+
+
+def class_type(type_: pa.DataType) -> ClassType:
+    """What a manifest calls the type of the class."""
+    if pa.types.is_boolean(type_):
+        return "boolean"
+    if pa.types.is_date(type_):
+        return "date"
+    if pa.types.is_integer(type_):
+        return "integer"
+    return "number" if pa.types.is_floating(type_) or pa.types.is_decimal(type_) else "text"
+
+
+def typed_labels(column: pa.ChunkedArray, type_: ClassType) -> pa.ChunkedArray:
+    """Class labels of later rows with the type that they have in the release; text where one of them is none such."""
+    plain = decoded(column)
+    if type_ not in TYPES or not pa.types.is_string(plain.type):
+        return plain
+    try:
+        return plain.cast(TYPES[type_])
+    except pa.ArrowInvalid:
+        return plain

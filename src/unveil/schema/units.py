@@ -1,0 +1,67 @@
+"""What an ordered value counts in: numbers count themselves, dates count days since 1970-01-01.
+
+All of the search works on numbers. Here, and nowhere else, raw values become numbers and numbers become labels.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+
+from unveil.schema.attributes import Unit, number_text, parse_number
+
+EPOCH = datetime.date(1970, 1, 1).toordinal()
+LAST_DAY = datetime.date.max.toordinal() - EPOCH
+"""The last day of the calendar. An interval has an end after its last day, so no value can be this one."""
+FIRST_DAY = datetime.date.min.toordinal() - EPOCH
+DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+TIME = re.compile(r"[T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?( ?(Z|[+-]\d{2}(:?\d{2})?))?", re.ASCII)
+
+
+def number_of(value: object, unit: Unit) -> float | None:
+    """The number that a raw value stands for, or None if it stands for none."""
+    return parse_number(value) if unit == "number" else parse_day(value)
+
+
+def bound_text(number: float, unit: Unit) -> str:
+    """A number as labels and messages write it."""
+    return number_text(number) if unit == "number" else day_of(number).isoformat()
+
+
+def interval_label(lo: float, hi: float, unit: Unit = "number") -> str:
+    """The label of a half-open interval."""
+    return f"[{bound_text(lo, unit)}, {bound_text(hi, unit)})"
+
+
+def parse_day(value: object) -> float | None:
+    """The day of a date, of a time stamp, or of text such as `2019-01-31` or `2019-01-31T23:59:00Z`.
+
+    A time stamp counts as the day that it shows, in the zone that it is written in.
+    """
+    if isinstance(value, datetime.date):
+        return float(value.toordinal() - EPOCH)
+    if not isinstance(value, str) or not DAY.match(value) or (value[10:] and not TIME.fullmatch(value, 10)):
+        return None
+    try:
+        return float(datetime.date.fromisoformat(value[:10]).toordinal() - EPOCH)
+    except ValueError:
+        return None
+
+
+def day_of(number: float) -> datetime.date:
+    """The date of a number of days since 1970-01-01."""
+    return datetime.date.fromordinal(int(number) + EPOCH)
+
+
+def widened_days(lo: float, hi: float) -> tuple[float, float]:
+    """Whole months around what was observed, or whole years where it spans more than two.
+
+    The lowest day of the range lies below the lowest that was observed, so that no release prints the exact extremes.
+    """
+    first, last = day_of(max(lo - 1, FIRST_DAY)), day_of(hi)
+    if hi - lo > 2 * 366:
+        below, above = first.replace(month=1, day=1), (last.year + 1, 1)
+    else:
+        below, above = first.replace(day=1), (last.year + last.month // 12, last.month % 12 + 1)
+    end = LAST_DAY if above[0] > datetime.MAXYEAR else datetime.date(*above, 1).toordinal() - EPOCH
+    return float(below.toordinal() - EPOCH), float(end)
