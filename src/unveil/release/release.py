@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from unveil.errors import ReleaseError
+from unveil import html
+from unveil.errors import ReleaseError, rows_text
 from unveil.masking import Masking
 from unveil.release.folder import read_manifest, write_release, write_text
 from unveil.release.manifest import Manifest, RefinementManifest
@@ -19,6 +20,10 @@ from unveil.schema import COUNT, Atom
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+SAMPLE = 5
+"""How many rows a notebook shows of a release."""
 
 
 class Release:
@@ -77,7 +82,18 @@ class Release:
 
     def __repr__(self) -> str:
         rows, columns = self.table.shape
-        return f"Release({rows:,} rows, {columns} columns: {self.manifest.guarantee})"
+        return f"Release({rows_text(rows)}, {columns} columns: {self.manifest.guarantee})"
+
+    def _repr_html_(self) -> str:
+        """The promise, the masking and the first rows, for notebooks: what the folder holds, and never the trace."""
+        rows = self.table.slice(0, SAMPLE).to_pylist()
+        names = self.table.column_names
+        return html.page_part(
+            html.paragraph(self.manifest.guarantee, stripe=html.PLAIN),
+            self.masking._repr_html_(),
+            html.heading(f"{len(rows)} of {rows_text(self.table.num_rows)}"),
+            html.table(names, ([row[name] for name in names] for row in rows)),
+        )
 
 
 def open_release(folder: str | Path) -> Release:
