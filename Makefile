@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 
 PEERS  := .venv-peers/.ready
 
-.PHONY: demo test check lint types layers format bench audit reproduce clean
+.PHONY: demo test check lint types layers format docs transcripts notebooks bench audit reproduce clean
 
 demo: $(READY)  ## publish the bundled data set and show what came out
 	$(BIN)/unveil demo
@@ -29,6 +29,15 @@ layers: $(READY)
 format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(READY)  ## the documentation as a site, in site/; a warning is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+transcripts: $(READY)  ## run the commands of the documentation again and write down what they print
+	$(BIN)/python scripts/transcripts.py --write
+
+notebooks: $(READY)  ## run the notebooks again and store what they show
+	$(BIN)/python scripts/notebooks.py --write
 
 bench: $(READY)  ## speed and memory beside other tools, in one run
 	$(BIN)/python bench/run.py
@@ -54,4 +63,4 @@ $(PEERS):
 	touch $(PEERS)
 
 clean:
-	rm -rf $(VENV) .venv-peers .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .venv-peers .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist site

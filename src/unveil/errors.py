@@ -17,7 +17,7 @@ exits with 2; nothing has been written by then.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 
@@ -65,6 +65,12 @@ def listed(words: Iterable[str], most: int = 8) -> str:
     words = list(words)
     shown = ", ".join(repr(word) for word in words[:most])
     return f"{shown} and {len(words) - most:,} more" if len(words) > most else shown
+
+
+def shortened(words: Sequence[str], room: int = 76) -> str:
+    """The words in one line, as many as there is room for."""
+    line = " · ".join(words)
+    return line if len(line) <= room else line[: room - 1].rsplit(" · ", 1)[0] + " · …"
 
 
 def rows_text(count: int) -> str:

@@ -147,11 +147,12 @@ def test_weights_must_be_whole_and_above_zero(weight: str, project: Project, run
 
 
 def test_debug_shows_the_traceback(project: Project, run: Run) -> None:
-    from unveil.errors import SpecError
-
     project.spec.write_text("[table")
-    with pytest.raises(SpecError):
-        run("--debug", "publish", project.spec, "--to", project.release)
+    outcome = run("--debug", "publish", project.spec, "--to", project.release)
+    assert outcome.code == 2
+    assert outcome.err.startswith("Traceback (most recent call last):")
+    assert "SpecError" in outcome.err
+    assert outcome.err.splitlines()[-1].startswith(f"unveil: {project.spec}: the spec is not TOML")
 
 
 def test_the_trace_cannot_go_into_the_release(project: Project, run: Run) -> None:

@@ -6,6 +6,7 @@ import atexit
 import json
 import os
 import sys
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast
 
@@ -33,7 +34,7 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
         except UnveilError as error:
             if ctx.params["debug"]:
-                raise
+                traceback.print_exc()
             fail(f"unveil: {error}", 2)
         except KeyboardInterrupt:
             fail("unveil: interrupted; nothing was written.", INTERRUPTED)
@@ -232,7 +233,7 @@ def fresh_folder(wish: Path) -> Path:
 def main() -> None:
     """Runs the command line."""
     try:
-        app()
+        app(prog_name="unveil")
     except KeyboardInterrupt:  # pressed while an error was being told
         sys.exit(INTERRUPTED)
 

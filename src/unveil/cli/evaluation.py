@@ -130,7 +130,7 @@ def show_evaluation(console: Console, evaluation: Evaluation) -> None:
         table = _table("learned from", "error", "95% interval", "runs")
         for line in evaluation.lines:
             if line.classifier == name:
-                table.add_row(SETTINGS[line.setting], _percent(line.error), _bounds(line), str(line.n))
+                table.add_row(SETTINGS[line.setting], _percent(line.error), line.bounds, str(line.n))
         console.print()
         console.print(CLASSIFIERS[name].label, style="bold")
         console.print(table)
@@ -155,7 +155,7 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
     console.print(table)
     for name in comparison.evaluations[0].classifiers:
         console.print(f"{name}: {CLASSIFIERS[name].label}")
-    _show_notes(console, tuple(dict.fromkeys(note for item in comparison.evaluations for note in item.notes)))
+    _show_notes(console, comparison.notes)
 
 
 def _show_measures(console: Console, measures: Measures) -> None:
@@ -186,10 +186,6 @@ def _table(*names: str) -> Table:
 
 def _percent(share: float) -> str:
     return f"{share:.2%}"
-
-
-def _bounds(line: Line) -> str:
-    return "" if line.low is None or line.high is None else f"{max(line.low, 0):.2%} – {min(line.high, 1):.2%}"
 
 
 def _reach(line: Line) -> str:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from unveil.arrays import IntArray
-from unveil.errors import listed, rows_text
+from unveil.errors import listed, rows_text, shortened
 from unveil.evaluate import InferenceRisk, group_sizes, quasi_identifiers
 from unveil.masking import AsIs, Discretization, Generalization, Suppression
 from unveil.release import DiffGenManifest, RefinementManifest, Release
@@ -81,7 +81,7 @@ def masking_table(release: Release) -> Table:
     table = Table("attribute", "masked by", "blocks", "released as", box=None, header_style="bold", pad_edge=False)
     for name, entry in release.masking.columns.items():
         labels = _labels(entry, release.table[name])
-        shown = "every value as it is" if isinstance(entry, AsIs) else _shortened(labels)
+        shown = "every value as it is" if isinstance(entry, AsIs) else shortened(labels)
         table.add_row(name, entry.kind, "" if isinstance(entry, AsIs) else str(len(labels)), shown)
     return table
 
@@ -161,15 +161,10 @@ def _change(raw: object, released: object) -> Text:
 
 
 def _labels(entry: Generalization | Suppression | Discretization | AsIs, column: pa.ChunkedArray) -> list[str]:
-    if isinstance(entry, Suppression):
-        hidden = [entry.marker] if entry.marker in column.unique().to_pylist() else []
-        return [*entry.disclosed, *hidden]
-    return [] if isinstance(entry, AsIs) else [block.label for block in entry.blocks]
-
-
-def _shortened(labels: list[str], room: int = 76) -> str:
-    text = " · ".join(labels)
-    return text if len(text) <= room else text[: room - 1].rsplit(" · ", 1)[0] + " · …"
+    labels = list(entry.shown)
+    if isinstance(entry, Suppression) and entry.marker not in column.unique().to_pylist():
+        labels.remove(entry.marker)
+    return labels
 
 
 def _say_dropped(console: Console, dropped: int) -> None:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from unveil import html
 from unveil.errors import UnveilError
 from unveil.evaluate.classifiers import CLASSIFIERS, classifier, error_rate
 from unveil.evaluate.examples import Examples
@@ -49,6 +50,11 @@ class Line:
         """The share of records that it gets right."""
         return 1 - self.error
 
+    @property
+    def bounds(self) -> str:
+        """The confidence interval as a cell of a table; empty for a single run."""
+        return "" if self.low is None or self.high is None else f"{max(self.low, 0):.2%} – {min(self.high, 1):.2%}"
+
 
 @dataclass(frozen=True)
 class Measures:
@@ -75,6 +81,10 @@ class Evaluation:
         """The line of a setting and a classifier that were tried."""
         return next(line for line in self.lines if (line.setting, line.classifier) == (setting, classifier))
 
+    def errors(self, classifier: str) -> tuple[str, ...]:
+        """What a comparison shows of a classifier: its error in each setting that is drawn."""
+        return tuple(f"{self.line(setting, classifier).error:.2%}" for setting in DRAWN)
+
     @property
     def classifiers(self) -> tuple[str, ...]:
         """The classifiers that were tried."""
@@ -90,6 +100,22 @@ class Evaluation:
             "notes": list(self.notes),
         }
 
+    def __repr__(self) -> str:
+        errors = "; ".join(f"{line.classifier}, {line.setting}: {line.error:.2%}" for line in self.lines)
+        return f"Evaluation({self.spec.origin}: errors on test rows, {self.protocol}: {errors})"
+
+    def _repr_html_(self) -> str:
+        """The errors and what to know about them, for notebooks."""
+        rows = (
+            (CLASSIFIERS[line.classifier].label, SETTINGS[line.setting], f"{line.error:.2%}", line.bounds, line.n)
+            for line in self.lines
+        )
+        return html.page_part(
+            html.paragraph(f"{self.spec.origin}: errors on test rows, {self.protocol}"),
+            html.table(("classifier", "learned from", "error", "95% interval", "runs"), rows),
+            *(html.paragraph(note, stripe=html.PLAIN) for note in self.notes),
+        )
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -100,6 +126,27 @@ class Comparison:
     def to_dict(self) -> list[dict[str, Any]]:
         """Everything in plain values, for JSON."""
         return [{**item.to_dict(), "guarantee": guarantee(item.spec)} for item in self.evaluations]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know about the figures, each note once."""
+        return tuple(dict.fromkeys(note for item in self.evaluations for note in item.notes))
+
+    def __repr__(self) -> str:
+        return f"Comparison({', '.join(map(repr, self.evaluations))})"
+
+    def _repr_html_(self) -> str:
+        """One row per spec and classifier, for notebooks."""
+        rows = (
+            (item.spec.origin, guarantee_text(item.spec), CLASSIFIERS[name].label, *item.errors(name))
+            for item in self.evaluations
+            for name in item.classifiers
+        )
+        return html.page_part(
+            html.paragraph(f"Errors on the same test rows, {self.evaluations[0].protocol}"),
+            html.table(("spec", "asks for", "classifier", *DRAWN), rows),
+            *(html.paragraph(note, stripe=html.PLAIN) for note in self.notes),
+        )
 
 
 class Tally:

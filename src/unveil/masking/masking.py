@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BaseModel, ConfigDict, Field
 
-from unveil.errors import TableError, did_you_mean
+from unveil import html
+from unveil.errors import TableError, did_you_mean, shortened
 from unveil.frames import arrow_table, is_pandas, like
 from unveil.masking.values import date_column, days, decoded, dictionary_of, python_values
 from unveil.masking.views import Intervals, View
@@ -70,6 +71,11 @@ class Generalization(Entry):
     domain: Domain
     blocks: tuple[Generalized, ...]
 
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """What a reader may see in the column, in domain order."""
+        return tuple(block.label for block in self.blocks)
+
     def labels(self, values: Sequence[Any]) -> Labels:
         """The label above each value; None for a value that the taxonomy does not have."""
         label_of = {value: block.label for block in self.blocks for value in block.values}
@@ -83,6 +89,11 @@ class Suppression(Entry):
     domain: Domain
     disclosed: tuple[str, ...]
     marker: str = SUPPRESSED
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """What a reader may see in the column, in domain order."""
+        return (*self.disclosed, self.marker)
 
     def labels(self, values: Sequence[Any]) -> Labels:
         """The value itself if it is disclosed, else the marker."""
@@ -101,6 +112,11 @@ class Discretization(Entry):
     whole: bool
     blocks: tuple[Interval, ...]
 
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """What a reader may see in the column, in domain order."""
+        return tuple(block.label for block in self.blocks)
+
     def labels(self, values: Sequence[Any]) -> Labels:
         """The interval that holds each number or date; None outside the range and for what is none."""
         starts = np.array([block.lo for block in self.blocks])
@@ -116,6 +132,11 @@ class AsIs(Entry):
     kind: Literal["released"] = "released"
     domain: Domain
     type: Kind
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Nothing is masked, so there is no list of labels."""
+        return ()
 
 
 ColumnMasking = Annotated[Generalization | Suppression | Discretization | AsIs, Field(discriminator="kind")]
@@ -135,6 +156,11 @@ class Masking:
 
     def __repr__(self) -> str:
         return f"Masking({', '.join(f'{name}: {column.kind}' for name, column in self.columns.items())})"
+
+    def _repr_html_(self) -> str:
+        """A table of the columns and what each is masked to, for notebooks."""
+        head = ("attribute", "masked by", "blocks", "released as")
+        return html.table(head, (_described(name, entry) for name, entry in self.columns.items()))
 
     def apply(
         self,
@@ -198,6 +224,12 @@ class Masking:
         place_of = {label: place for place, label in enumerate(distinct)}
         lookup = pa.array([place_of.get(label or SUPPRESSED, 0) for label in labels], pa.int32())
         return pa.DictionaryArray.from_arrays(lookup.take(indices), pa.array(distinct, pa.string()))
+
+
+def _described(name: str, entry: Generalization | Suppression | Discretization | AsIs) -> tuple[str, str, str, str]:
+    if isinstance(entry, AsIs):
+        return name, entry.kind, "", "every value as it is"
+    return name, entry.kind, str(len(entry.shown)), shortened(entry.shown)
 
 
 def _typed(name: str, column: pa.ChunkedArray, type_: Kind) -> pa.ChunkedArray:

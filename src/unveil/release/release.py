@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from unveil.errors import ReleaseError
+from unveil import html
+from unveil.errors import ReleaseError, rows_text
 from unveil.masking import Intervals, Masking, View
 from unveil.release.folder import read_manifest, write_release, write_text
 from unveil.release.manifest import Manifest, RefinementManifest
@@ -21,6 +22,10 @@ from unveil.schema import COUNT, SUPPRESSED, Atom
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+SAMPLE = 5
+"""How many rows a notebook shows of a release."""
 
 
 class Release:
@@ -98,7 +103,18 @@ class Release:
 
     def __repr__(self) -> str:
         rows, columns = self.rows.num_rows, len(self.rows.schema)
-        return f"Release({rows:,} rows, {columns} columns: {self.manifest.guarantee})"
+        return f"Release({rows_text(rows)}, {columns} columns: {self.manifest.guarantee})"
+
+    def _repr_html_(self) -> str:
+        """The promise, the masking and the first rows, for notebooks: what the folder holds, and never the trace."""
+        rows = next(iter(self.rows.batches())).slice(0, SAMPLE).to_pylist()
+        names = self.rows.schema.names
+        return html.page_part(
+            html.paragraph(self.manifest.guarantee, stripe=html.PLAIN),
+            self.masking._repr_html_(),
+            html.heading(f"{len(rows)} of {rows_text(self.rows.num_rows)}"),
+            html.table(names, ([row[name] for name in names] for row in rows)),
+        )
 
 
 def open_release(folder: str | Path) -> Release:

@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
+from unveil import html
 from unveil.errors import SpecError, TaxonomyError
 from unveil.schema.attributes import Attribute, Range, number_text
 from unveil.schema.files import read_text
@@ -86,6 +87,34 @@ class Spec:
         if self.plan is not None:
             return frozenset(attribute.name for attribute in self.released)
         return frozenset(name for requirement in self.requirements for name in requirement.attributes)
+
+    @property
+    def promises(self) -> tuple[str, ...]:
+        """What a release by this spec will promise, in sentences."""
+        if self.plan is not None:
+            return (self.plan.sentence(weighted=self.table.weight is not None),)
+        return tuple(requirement.sentence() for requirement in self.requirements)
+
+    def __repr__(self) -> str:
+        known = f"{len(self.released)} attributes, class {self.table.class_!r}"
+        return f"Spec({self.origin}: {known}: {' '.join(self.promises)})"
+
+    def _repr_html_(self) -> str:
+        """What is asked for and what the columns are, for notebooks."""
+        rows = ((item.name, *_use(item, self.masked)) for item in self.attributes.values())
+        return html.page_part(
+            html.paragraph(f"{self.origin}, to predict {self.table.class_}"),
+            *(html.paragraph(sentence, stripe=html.PLAIN) for sentence in self.promises),
+            html.table(("attribute", "masked by", "domain"), rows),
+        )
+
+
+def _use(attribute: Attribute, masked: frozenset[str]) -> tuple[str, str]:
+    """How an attribute is released, and where its domain comes from."""
+    if attribute.role == "identifier":
+        return "never released", ""
+    use = attribute.masking if attribute.name in masked else "released as it is"
+    return use, "declared" if attribute.declared else "observed"
 
 
 def load_spec(source: str | Path | Mapping[str, Any] | Spec) -> Spec:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from unveil import html
 from unveil.errors import TaxonomyError
 
 SUPPRESSED = "⊥"
@@ -98,6 +99,13 @@ class Taxonomy:
     def __str__(self) -> str:
         """The tree in the project's own format."""
         return "\n".join(_lines(self.root, 0))
+
+    def __repr__(self) -> str:
+        return f"Taxonomy({self.origin}: {len(self.leaves)} values below {self.root.label!r})"
+
+    def _repr_html_(self) -> str:
+        """The tree, for notebooks; it opens on a click, since there may be thousands of values."""
+        return html.folded(f"{self.origin}: {len(self.leaves)} values", html.preformatted(self))
 
 
 def _lines(node: Node, depth: int) -> Iterator[str]:

@@ -1,0 +1,78 @@
+"""Every exit code that the documentation lists, from a real process, with what it prints and what it leaves behind."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from commands import Outcome
+from project import Project
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "exit-codes.md"
+
+
+def call(*words: object) -> Outcome:
+    command = [sys.executable, "-m", "unveil", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+def fine(project: Project) -> Outcome:
+    return call("publish", project.spec, "--to", project.release)
+
+
+def broken(project: Project) -> Outcome:
+    assert call("publish", project.spec, "--to", project.release).code == 0
+    project.edit(project.release / "manifest.json", '"k": 3', '"k": 40')
+    return call("verify", project.release)
+
+
+def bad_input(project: Project) -> Outcome:
+    project.edit(project.spec, "range", "rnage")
+    return call("publish", project.spec, "--to", project.release)
+
+
+def bad_usage(project: Project) -> Outcome:
+    return call("publish", project.spec)
+
+
+def interrupted(project: Project) -> Outcome:
+    """The table is a pipe that nobody fills, so the command waits until the signal comes."""
+    project.table.unlink()
+    os.mkfifo(project.table)
+    command = [sys.executable, "-m", "unveil", "publish", str(project.spec), "--to", str(project.release)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        feed = os.open(project.table, os.O_WRONLY)  # returns as soon as the command reads
+        process.send_signal(signal.SIGINT)
+        os.close(feed)
+        out, err = process.communicate(timeout=60)
+    return Outcome(process.returncode, out, err)
+
+
+ENDS: list[tuple[int, Callable[[Project], Outcome]]] = [
+    (0, fine),
+    (1, broken),
+    (2, bad_input),
+    (2, bad_usage),
+    (130, interrupted),
+]
+
+
+def test_the_page_lists_these_codes_and_no_others() -> None:
+    listed = re.findall(r"^\| (\d+) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert [int(code) for code in listed] == sorted({code for code, _ in ENDS})
+
+
+@pytest.mark.parametrize(("code", "end"), ENDS, ids=[end.__name__ for _, end in ENDS])
+def test_a_command_ends_as_the_page_says(code: int, end: Callable[[Project], Outcome], project: Project) -> None:
+    outcome = end(project)
+    assert outcome.code == code, outcome
+    assert bool(outcome.out) == (code in (0, 1)), outcome
+    assert bool(outcome.err) == (code in (2, 130)), outcome
+    assert "Traceback" not in outcome.err
+    assert project.release.exists() == (code in (0, 1))
