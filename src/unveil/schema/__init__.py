@@ -16,8 +16,9 @@ from unveil.schema.requirements import (
     without_redundant,
 )
 from unveil.schema.spec import Criterion, Missing, Spec, TableSpec, load_spec
-from unveil.schema.taxonomy import SUPPRESSED, Node, Taxonomy
+from unveil.schema.taxonomy import SUPPRESSED, Branch, Node, Taxonomy
 from unveil.schema.taxonomy_files import read_taxonomy
+from unveil.schema.taxonomy_text import drawn, printable, taxonomy_text
 
 __all__ = [
     "COUNT",
@@ -25,6 +26,7 @@ __all__ = [
     "AlphaKAnonymity",
     "Atom",
     "Attribute",
+    "Branch",
     "Confidence",
     "Criterion",
     "Grid",
@@ -41,14 +43,17 @@ __all__ = [
     "Taxonomy",
     "Template",
     "decimal_text",
+    "drawn",
     "fraction",
     "grid_of",
     "interval_label",
     "load_spec",
     "number_text",
     "parse_number",
+    "printable",
     "read_hchy",
     "read_taxonomy",
+    "taxonomy_text",
     "value_text",
     "without_redundant",
 ]
