@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
 
 from unveil.errors import TaxonomyError
@@ -105,6 +106,12 @@ class Taxonomy:
 
     def __contains__(self, label: object) -> bool:
         return label in self._nodes
+
+    def declared(self) -> Taxonomy:
+        """The same tree without the mark of a draft: a person says that its leaves are public."""
+        same = copy(self)
+        same.observed = None
+        return same
 
     @property
     def depth(self) -> int:

@@ -28,7 +28,7 @@ def arx_text(taxonomy: Taxonomy, attribute: str) -> str:
     if taxonomy.observed is not None:
         raise TaxonomyError(
             f"{taxonomy.origin}: ARX csv has no place for the mark that the values were read off the data; write "
-            "a .tree or .hchy file, or declare the values public."
+            "a .tree or .hchy file, or declare the values public (--declare)."
         )
     for label in taxonomy.labels:
         if label != label.strip() or "\r" in label or label.startswith("\ufeff"):
