@@ -128,8 +128,12 @@ def draw(console: Console, taxonomy: Taxonomy, *, whole: bool) -> None:
 
 
 def _size(taxonomy: Taxonomy) -> str:
-    values = "1 value" if len(taxonomy.leaves) == 1 else f"{len(taxonomy.leaves):,} values"
-    return f"{values} under {len(taxonomy.inner_labels):,} labels, {taxonomy.depth} levels"
+    values, labels = _counted(len(taxonomy.leaves), "value"), _counted(len(taxonomy.inner_labels), "label")
+    return f"{values} under {labels}, {taxonomy.depth} levels"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _say_guess(console: Console, found: Draft) -> None:

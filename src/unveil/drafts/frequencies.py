@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from unveil.drafts.values import Paths, Proposal, Values
 
 RUNS = 4
+LEAST = 0.01
+"""Shares below this are not told apart in a sentence."""
 
 
 def by_frequency(values: Values, *, asked: bool) -> Proposal:
@@ -21,7 +23,8 @@ def by_frequency(values: Values, *, asked: bool) -> Proposal:
     _place(ordered, [values.counts[text] for text in ordered], (), "", paths)
     share = values.counts[ordered[0]] / sum(values.counts.values())
     kinds = "1 value" if len(ordered) == 1 else f"{len(ordered):,} values"
-    return Proposal(paths, f"{kinds} by how many rows hold them, {ordered[0]!r} first with {share:.0%}")
+    most = f"{share:.0%}" if share >= LEAST else f"less than {LEAST:.0%}"
+    return Proposal(paths, f"{kinds} by how many rows hold them, {ordered[0]!r} first with {most}")
 
 
 def _place(texts: Sequence[str], counts: Sequence[int], above: tuple[str, ...], number: str, paths: Paths) -> None:

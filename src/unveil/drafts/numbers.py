@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 
 from unveil.drafts.values import Paths, Proposal, UnfitError, Values
@@ -13,33 +14,54 @@ FEWER = Fraction(2, 3)
 """A level is worth having if it leaves at most this share of the groups below it."""
 
 
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers in ascending order as integers of a unit, since fractions would be slow to compare."""
+
+    counts: list[int]
+    unit: Fraction
+
+    def cells(self, width: Fraction) -> list[int]:
+        """For each number, which interval of a width it lies in; the interval 0 begins at zero."""
+        ratio = width / self.unit
+        return [count * ratio.denominator // ratio.numerator for count in self.counts]
+
+    def intervals(self, width: Fraction) -> list[str]:
+        """For each number the label of its interval."""
+        cells = self.cells(width)
+        labels = {cell: f"[{decimal_text(cell * width)}, {decimal_text((cell + 1) * width)})" for cell in set(cells)}
+        return [labels[cell] for cell in cells]
+
+
 def by_numbers(values: Values, *, asked: bool) -> Proposal:
     """All values are finite numbers. Years and codes of digits are numbers too, if nothing else was found in them."""
-    ordered = sorted((_exact(text), text) for text in values.counts)
-    numbers = [number for number, _ in ordered]
+    ordered = sorted((_number(text), text) for text in values.counts)
+    exact = [fraction(number) for number, _ in ordered]
+    unit = Fraction(1, math.lcm(*{number.denominator for number in exact}))
+    numbers = Numbers([number.numerator * (unit.denominator // number.denominator) for number in exact], unit)
     widths = _levels(numbers)
-    columns = [_intervals(numbers, width) for width in reversed(widths)]
+    columns = [numbers.intervals(width) for width in reversed(widths)]
     paths: Paths = {text: tuple(column[place] for column in columns) for place, (_, text) in enumerate(ordered)}
     steps = f"; the intervals have widths of {', '.join(map(decimal_text, widths))}" if widths else ""
     span = f"from {ordered[0][1]} to {ordered[-1][1]}"
     return Proposal(paths, f"all {len(paths):,} values are numbers {span}{steps}")
 
 
-def _exact(text: str) -> Fraction:
+def _number(text: str) -> float:
     number = parse_number(text)
     if number is None or not math.isfinite(number):
         raise UnfitError(f"the value {text!r} is not a number")
-    return fraction(number)
+    return number
 
 
-def _levels(numbers: list[Fraction]) -> list[Fraction]:
+def _levels(numbers: Numbers) -> list[Fraction]:
     """The widths of the intervals, each a multiple of the one before, until two intervals hold everything."""
-    groups = len(set(numbers))
+    groups = len(set(numbers.counts))
     if groups < 3:
         return []
     kept: list[Fraction] = []
-    for width in _widths((numbers[-1] - numbers[0]) / groups):
-        cells = len(set(_cells(numbers, width)))
+    for width in _widths((numbers.counts[-1] - numbers.counts[0]) * numbers.unit / groups):
+        cells = len(set(numbers.cells(width)))
         if 1 < cells <= FEWER * groups:
             kept.append(width)
             groups = cells
@@ -55,15 +77,3 @@ def _widths(gap: Fraction) -> Iterator[Fraction]:
         yield width
         yield 5 * width
         width *= 10
-
-
-def _cells(numbers: list[Fraction], width: Fraction) -> list[int]:
-    """The number of the interval of each number, in plain integers: fractions would be slow."""
-    over, under = width.numerator, width.denominator
-    return [number.numerator * under // (number.denominator * over) for number in numbers]
-
-
-def _intervals(numbers: list[Fraction], width: Fraction) -> list[str]:
-    cells = _cells(numbers, width)
-    labels = {cell: f"[{decimal_text(cell * width)}, {decimal_text((cell + 1) * width)})" for cell in set(cells)}
-    return [labels[cell] for cell in cells]
