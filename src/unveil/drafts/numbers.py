@@ -29,7 +29,7 @@ class Numbers:
     def intervals(self, width: Fraction) -> list[str]:
         """For each number the label of its interval."""
         cells = self.cells(width)
-        labels = {cell: f"[{decimal_text(cell * width)}, {decimal_text((cell + 1) * width)})" for cell in set(cells)}
+        labels = {cell: f"[{_text(cell * width)}, {_text((cell + 1) * width)})" for cell in set(cells)}
         return [labels[cell] for cell in cells]
 
 
@@ -42,9 +42,14 @@ def by_numbers(values: Values, *, asked: bool) -> Proposal:
     widths = _levels(numbers)
     columns = [numbers.intervals(width) for width in reversed(widths)]
     paths: Paths = {text: tuple(column[place] for column in columns) for place, (_, text) in enumerate(ordered)}
-    steps = f"; the intervals have widths of {', '.join(map(decimal_text, widths))}" if widths else ""
+    steps = f"; the intervals have widths of {', '.join(map(_text, widths))}" if widths else ""
     span = f"from {ordered[0][1]} to {ordered[-1][1]}"
     return Proposal(paths, f"all {len(paths):,} values are numbers {span}{steps}")
+
+
+def _text(number: Fraction) -> str:
+    """A bound as it is written; a whole one may lie beyond the largest float."""
+    return str(number) if number.denominator == 1 else decimal_text(number)
 
 
 def _number(text: str) -> float:
