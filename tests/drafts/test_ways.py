@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import unveil
@@ -43,6 +43,7 @@ def inner(taxonomy: Taxonomy) -> list[Node]:
 # ---- Every draft ----
 
 
+@settings(deadline=None)
 @given(values=COLUMNS, by=st.sampled_from([None, *WAYS]))
 def test_the_leaves_are_the_values_whatever_the_way(values: list[str], by: str | None) -> None:
     table = pa.table({"x": pa.array(values, pa.string())})
@@ -182,6 +183,7 @@ def test_a_doubtful_form_is_said() -> None:
     assert "month/day/year" in draft(column("03/14/2021", "05/06/2021"), "x").reason
 
 
+@settings(deadline=None)
 @given(st.lists(st.dates(date(1900, 1, 1), date(2030, 1, 1)), min_size=1, max_size=40))
 def test_every_label_of_dates_holds_its_days_and_no_others(days: list[date]) -> None:
     taxonomy = unveil.draft_taxonomy(column(*map(str, days)), "x", "dates")
@@ -193,6 +195,7 @@ def test_every_label_of_dates_holds_its_days_and_no_others(days: list[date]) -> 
 # ---- Numbers ----
 
 
+@settings(deadline=None)
 @given(st.lists(st.decimals(-1000, 1000, places=2), min_size=1, max_size=60))
 def test_every_interval_holds_its_numbers_and_no_others(numbers: list[object]) -> None:
     texts = {str(number) for number in numbers}
@@ -236,6 +239,7 @@ def test_one_character_after_the_other_is_hidden() -> None:
     ]
 
 
+@settings(deadline=None)
 @given(st.sets(st.text("0123", min_size=5, max_size=5), min_size=2))
 def test_every_prefix_holds_its_codes_and_no_others(codes: set[str]) -> None:
     try:
@@ -258,6 +262,7 @@ def test_frequent_values_stand_near_the_top() -> None:
     assert tree(unveil.draft_taxonomy(table, "x", "frequency"))[:4] == ["Any x", "  also", "  often", "  Group 1"]
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text("abcdef", min_size=1, max_size=3), st.integers(1, 1000), min_size=2, max_size=60))
 def test_a_value_that_a_quarter_of_the_rows_hold_lies_near_the_top(counts: dict[str, int]) -> None:
     table = column(*(value for value, count in counts.items() for _ in range(count)))

@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from schema.sentences import sentence
@@ -54,6 +54,7 @@ def through(taxonomy: Taxonomy, ending: str, folder: Path) -> Taxonomy:
 
 @pytest.mark.parametrize("second", FORMATS)
 @pytest.mark.parametrize("first", FORMATS)
+@settings(deadline=None)
 @given(tree=branches())
 @example(tree=("Any", [("a;b", [("#1", []), ('"x"', [])]), ("é,", [])]))
 @example(tree=("\ufeffAny", [("a", [])]))
@@ -71,6 +72,7 @@ def test_every_pair_of_formats(first: str, second: str, tree: Branch) -> None:
         assert branch(taxonomy.root) == tree
 
 
+@settings(deadline=None)
 @given(tree=branches(), mark=st.text("abc |:#é", max_size=10).map(str.strip))
 @pytest.mark.parametrize("ending", [".tree", ".hchy"])
 def test_the_mark_of_a_draft_is_kept(ending: str, tree: Branch, mark: str) -> None:
@@ -95,6 +97,7 @@ def test_a_name_that_hchy_would_read_otherwise_is_refused(name: str) -> None:
     assert repr(name) in message
 
 
+@settings(deadline=None)
 @given(name=st.text(ODD + "ab", min_size=1, max_size=6))
 def test_a_name_that_hchy_takes_is_found_again(name: str) -> None:
     taxonomy = Taxonomy(("Any", [("a", [])]))
