@@ -74,7 +74,7 @@ def _register_files(commands: typer.Typer, console: Console) -> None:
     def show(
         file: Annotated[Path, typer.Argument(metavar="FILE", help="A taxonomy: .tree, .csv (ARX) or .hchy.")],
         attribute: Annotated[
-            str | None, typer.Argument(metavar="[ATTRIBUTE]", help="Which tree of a .hchy file.")
+            str | None, typer.Argument(metavar="ATTRIBUTE", help="Which tree of a .hchy file.")
         ] = None,
         whole: Annotated[bool, typer.Option("--all", help="Draw every label of a long tree.")] = False,
         as_json: Json = False,
