@@ -114,7 +114,7 @@ def test_a_guess_needs_most_values_and_says_how_many() -> None:
     few = pa.table({"x": ["Peru", "France", "a", "b"]})
     assert draft(few, "x").by == "frequency"
     most = pa.table({"x": ["Peru", "France", "Chile", "b"]})
-    assert draft(most, "x").reason == "3 of 4 values are countries; the others stand under 'Not recognised'"
+    assert draft(most, "x").reason == "3 of 4 values are countries; 'b' is not recognised"
 
 
 def test_adult() -> None:

@@ -48,8 +48,13 @@ def by_places(values: Values, *, asked: bool) -> Proposal:
     paths: Paths = dict(sorted(recognised.items(), key=lambda item: (item[1], item[0])))
     others = sorted(set(values.counts) - set(paths))
     paths |= dict.fromkeys(others, (UNKNOWN,))
-    missed = f"; the others stand under {UNKNOWN!r}" if others else ""
-    return Proposal(paths, f"{len(recognised):,} of {len(paths):,} values are {kind}{missed}")
+    return Proposal(paths, f"{len(recognised):,} of {len(paths):,} values are {kind}{_missed(others)}")
+
+
+def _missed(others: list[str]) -> str:
+    if len(others) == 1:
+        return f"; {others[0]!r} is not recognised"
+    return f"; the others stand under {UNKNOWN!r}" if others else ""
 
 
 def _called(text: str, known: Places) -> str | None:
