@@ -9,10 +9,10 @@ from unveil.errors import (
     UnveilError,
 )
 from unveil.release import Release, open_release
-from unveil.schema import Spec, load_spec
+from unveil.schema import Spec, Taxonomy, load_spec
 from unveil.verify import Finding
 from unveil.version import __version__
-from unveil.workflow import apply, check, compare, evaluate, publish, verify
+from unveil.workflow import apply, check, compare, draft_taxonomy, evaluate, publish, verify
 
 __all__ = [
     "Finding",
@@ -22,12 +22,14 @@ __all__ = [
     "Spec",
     "SpecError",
     "TableError",
+    "Taxonomy",
     "TaxonomyError",
     "UnveilError",
     "__version__",
     "apply",
     "check",
     "compare",
+    "draft_taxonomy",
     "evaluate",
     "load_spec",
     "open_release",

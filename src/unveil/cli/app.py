@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 
 from unveil.cli.evaluation import register
 from unveil.cli.interrupt import stop_on_interrupt
+from unveil.cli.taxonomy import register as register_taxonomy
 from unveil.errors import SpecError, UnveilError
 from unveil.version import __version__
 
@@ -208,6 +209,7 @@ def demo(
 
 
 register(app, console)
+register_taxonomy(app, console)
 
 
 def check_trace(trace: Path, folder: Path) -> None:

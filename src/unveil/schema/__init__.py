@@ -16,8 +16,9 @@ from unveil.schema.requirements import (
     without_redundant,
 )
 from unveil.schema.spec import Criterion, Missing, Spec, TableSpec, load_spec
-from unveil.schema.taxonomy import SUPPRESSED, Node, Taxonomy
+from unveil.schema.taxonomy import SUPPRESSED, Branch, Node, Taxonomy
 from unveil.schema.taxonomy_files import read_taxonomy
+from unveil.schema.taxonomy_text import drawn, printable, taxonomy_text
 from unveil.schema.units import LAST_DAY, bound_text, day_of, interval_label, number_of, widened_days
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "AlphaKAnonymity",
     "Atom",
     "Attribute",
+    "Branch",
     "Confidence",
     "Criterion",
     "Grid",
@@ -47,6 +49,7 @@ __all__ = [
     "bound_text",
     "day_of",
     "decimal_text",
+    "drawn",
     "fraction",
     "grid_of",
     "interval_label",
@@ -54,8 +57,10 @@ __all__ = [
     "number_of",
     "number_text",
     "parse_number",
+    "printable",
     "read_hchy",
     "read_taxonomy",
+    "taxonomy_text",
     "value_text",
     "widened_days",
     "without_redundant",

@@ -56,7 +56,9 @@ class Attribute:
         """Whether a person declared the domain, so that it is public."""
         if self.ordered:
             return self.range is not None
-        return self.taxonomy is not None or self.values is not None
+        if self.taxonomy is not None:
+            return self.taxonomy.observed is None
+        return self.values is not None
 
 
 def number_text(value: float) -> str:

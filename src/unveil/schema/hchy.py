@@ -2,8 +2,9 @@
 
 An entry is a header, `name:discrete`, `name:discrete:suppression` or `name:continuous`, and a tree in braces. The
 entry `classes` holds the class labels, `vid:` a list of quasi-identifiers, each `{{k} {attribute} ...}`. A bar
-starts a comment. The root of a continuous attribute is its range, `17-91` for `[17, 91)`; the intervals below it are
-the authors' own and are not used where a number is discretized.
+starts a comment; one that begins with `observed:` beside a header marks a tree that was drafted from data. The root of
+a continuous attribute is its range, `17-91` for `[17, 91)`; the intervals below it are the authors' own and are not
+used where a number is discretized.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from unveil.errors import TaxonomyError
 from unveil.schema.files import read_text
-from unveil.schema.taxonomy import Branch
+from unveil.schema.taxonomy import OBSERVED, Branch
 
 _HEADER = re.compile(r"^\s*([^:{}]+?)\s*:\s*(discrete|continuous)?\s*(?::\s*(\w+))?\s*$")
 _RANGE = re.compile(r"^(-?\d+(?:\.\d+)?)-(-?\d+(?:\.\d+)?)$")
@@ -36,30 +37,35 @@ class Hierarchies:
     """All attributes, in the order of the file."""
     quasi_identifiers: list[tuple[tuple[str, ...], int]] = field(default_factory=list)
     """Attributes and k of each quasi-identifier."""
+    observed: dict[str, str] = field(default_factory=dict)
+    """For each tree that was drafted from data, how."""
 
 
 def read_hchy(path: Path) -> Hierarchies:
     """Reads a `.hchy` file."""
     text = read_text(path, "taxonomy", TaxonomyError)
     found = Hierarchies()
-    for header, body in _entries(text, path.name):
+    for header, comment, body in _entries(text, path.name):
         _take(found, header, _tree(body, path.name), path.name)
+        if comment.startswith(OBSERVED) and header[1] in found.trees:
+            found.observed[header[1]] = comment.removeprefix(OBSERVED).strip()
     return found
 
 
-def _entries(text: str, origin: str) -> list[tuple[re.Match[str], str]]:
-    """Headers and the braces that follow them, comments removed."""
-    entries: list[tuple[re.Match[str], list[str]]] = []
-    for number, raw in enumerate(text.splitlines(), start=1):
-        line = raw.partition("|")[0].rstrip()
+def _entries(text: str, origin: str) -> list[tuple[re.Match[str], str, str]]:
+    """Headers, the comments beside them, and the braces that follow them without comments."""
+    entries: list[tuple[re.Match[str], str, list[str]]] = []
+    for number, raw in enumerate(text.split("\n"), start=1):
+        content, _, comment = raw.partition("|")
+        line = content.rstrip()
         header = _HEADER.match(line)
         if header:
-            entries.append((header, []))
+            entries.append((header, comment.strip(), []))
         elif line and not entries:
             raise TaxonomyError(f"{origin}: line {number}: {line.strip()!r} stands before the first attribute.")
         elif line:
-            entries[-1][1].append(line)
-    return [(header, " ".join(lines)) for header, lines in entries]
+            entries[-1][2].append(line)
+    return [(header, comment, " ".join(lines)) for header, comment, lines in entries]
 
 
 def _tree(body: str, origin: str) -> Branch:

@@ -12,6 +12,7 @@ from unveil.errors import SpecError
 from unveil.schema.attributes import Attribute, number_text
 from unveil.schema.grid import fraction, grid_of
 from unveil.schema.sections import DifferentialPrivacySection, SpecSections
+from unveil.schema.taxonomy import OBSERVED
 
 COUNT = "count"
 """The column of a private release that holds the noisy counts."""
@@ -129,6 +130,11 @@ def _most_specializations(attribute: Attribute, origin: str) -> int:
             raise SpecError(f"{place} has steps so small for its range that numbers cannot be told apart.")
         return grid.size - 1
     if attribute.taxonomy is not None:
+        if attribute.taxonomy.observed is not None:
+            raise SpecError(
+                f"{place} has a taxonomy that was drafted from the data, whose values are private; if all of them are "
+                f"public knowledge, remove the mark '{OBSERVED}' from {attribute.taxonomy.origin}."
+            )
         return sum(1 for node in attribute.taxonomy.root.walk() if node.children)
     if attribute.values is None:
         raise SpecError(f"{place} has observed values, which are private; declare values = [...] or a taxonomy.")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
 
 from unveil import html
@@ -10,6 +12,12 @@ from unveil.errors import TaxonomyError
 
 SUPPRESSED = "⊥"
 """The label of a suppressed value."""
+
+OBSERVED = "observed:"
+"""How the comment begins that marks a taxonomy as drafted from the data."""
+
+DEEPEST = 100
+"""More levels than any taxonomy that a person reads; trees are walked level by level of the call stack."""
 
 Branch = tuple[str, list["Branch"]]
 """A tree as it is read from a file: a label and the branches below it."""
@@ -34,14 +42,16 @@ class Node:
 class Taxonomy:
     """A tree of distinct labels. Leaves are numbered in tree order, so that every node is a range of leaves."""
 
-    def __init__(self, branch: Branch, origin: str = "taxonomy") -> None:
+    def __init__(self, branch: Branch, origin: str = "taxonomy", observed: str | None = None) -> None:
         """Builds the tree and checks it.
 
         Args:
             branch: The tree, labels only.
             origin: What error messages call it: a file name.
+            observed: For a tree that was drafted from data, how; its leaves are then not public.
         """
         self.origin = origin
+        self.observed = observed
         self._leaves: list[str] = []
         self._nodes: dict[str, Node] = {}
         self.root = self._grow(branch, path=())
@@ -71,6 +81,8 @@ class Taxonomy:
             raise TaxonomyError(f"{self.origin}: the label {label!r} lies below itself: a cycle.")
         if not label:
             raise TaxonomyError(f"{self.origin}: a label is empty.")
+        if len(path) >= DEEPEST:
+            raise TaxonomyError(f"{self.origin}: the label {label!r} lies more than {DEEPEST} levels deep.")
         if label == SUPPRESSED:
             raise TaxonomyError(f"{self.origin}: the label {SUPPRESSED!r} is kept for suppressed values.")
 
@@ -96,9 +108,27 @@ class Taxonomy:
     def __contains__(self, label: object) -> bool:
         return label in self._nodes
 
+    def declared(self) -> Taxonomy:
+        """The same tree without the mark of a draft: a person says that its leaves are public."""
+        same = copy(self)
+        same.observed = None
+        return same
+
+    @property
+    def depth(self) -> int:
+        """The number of levels, with the root and the leaves."""
+        return _depth(self.root)
+
     def __str__(self) -> str:
-        """The tree in the project's own format."""
-        return "\n".join(_lines(self.root, 0))
+        """The tree in the project's own format, with the mark of a drafted one."""
+        mark = [] if self.observed is None else [f"# {OBSERVED} {self.observed}"]
+        return "\n".join([*mark, *_lines(self.root, 0)])
+
+
+def line_label(label: str) -> str:
+    """A label as a line of a tree has it: as it is, or as JSON text where a line would change its meaning."""
+    plain = label == label.strip() and not label.startswith(("#", '"', "\ufeff")) and not set(label) & set("\r\n")
+    return label if plain else json.dumps(label, ensure_ascii=False)
 
     def __repr__(self) -> str:
         return f"Taxonomy({self.origin}: {len(self.leaves)} values below {self.root.label!r})"
@@ -109,6 +139,10 @@ class Taxonomy:
 
 
 def _lines(node: Node, depth: int) -> Iterator[str]:
-    yield "  " * depth + node.label
+    yield "  " * depth + line_label(node.label)
     for child in node.children:
         yield from _lines(child, depth + 1)
+
+
+def _depth(node: Node) -> int:
+    return 1 + max((_depth(child) for child in node.children), default=0)

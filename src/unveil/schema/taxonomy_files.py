@@ -3,42 +3,61 @@
 from __future__ import annotations
 
 import csv
+import io
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from unveil.errors import TaxonomyError, did_you_mean
+from unveil.errors import TaxonomyError, did_you_mean, listed
 from unveil.schema.files import read_text
-from unveil.schema.hchy import read_hchy
-from unveil.schema.taxonomy import Branch, Taxonomy
+from unveil.schema.hchy import Hierarchies, read_hchy
+from unveil.schema.taxonomy import OBSERVED, Branch, Taxonomy
 
 INDENT = 2
 
 
-def read_taxonomy(path: Path, attribute: str) -> Taxonomy:
+def read_taxonomy(path: Path, attribute: str | None = None) -> Taxonomy:
     """Reads the taxonomy of one attribute; the ending of the file tells its format.
 
     Args:
         path: `.csv` for ARX, `.hchy` for the papers' format, anything else for an indented tree.
-        attribute: Which tree to take from a `.hchy` file, which holds one per attribute.
+        attribute: Which tree to take from a `.hchy` file, which holds one per attribute. It may be left open
+            where there is one only.
     """
     if path.suffix.lower() == ".csv":
         return Taxonomy(_arx_branch(path), path.name)
     if path.suffix.lower() == ".hchy":
         hierarchies = read_hchy(path)
-        if attribute not in hierarchies.trees:
-            hint = did_you_mean(attribute, hierarchies.trees)
-            raise TaxonomyError(f"{path.name}: it has no tree for the attribute {attribute!r}{hint or '.'}")
-        return Taxonomy(hierarchies.trees[attribute], path.name)
-    return Taxonomy(_indented_branch(path), path.name)
+        name = _chosen(hierarchies, attribute, path.name)
+        return Taxonomy(hierarchies.trees[name], path.name, hierarchies.observed.get(name))
+    text = read_text(path, "taxonomy", TaxonomyError)
+    return Taxonomy(_indented_branch(text, path.name), path.name, _mark(text))
+
+
+def _chosen(hierarchies: Hierarchies, attribute: str | None, origin: str) -> str:
+    trees = hierarchies.trees
+    if attribute is None and len(trees) == 1:
+        return next(iter(trees))
+    if attribute is None:
+        found = f"trees for {listed(trees, 30)}; name one of these attributes." if trees else "no tree."
+        raise TaxonomyError(f"{origin}: it has {found}")
+    if attribute not in trees:
+        hint = did_you_mean(attribute, trees)
+        raise TaxonomyError(f"{origin}: it has no tree for the attribute {attribute!r}{hint or '.'}")
+    return attribute
+
+
+def _mark(text: str) -> str | None:
+    """What the first line says of a tree that was drafted from data."""
+    comment = text.partition("\n")[0].removeprefix("#").strip()
+    return comment.removeprefix(OBSERVED).strip() if text.startswith("#") and comment.startswith(OBSERVED) else None
 
 
 def _arx_branch(path: Path) -> Branch:
     """ARX csv: one line per leaf, from the leaf to the root."""
     text = read_text(path, "taxonomy", TaxonomyError)
-    first = text.partition("\n")[0]
-    rows = csv.reader(text.splitlines(), delimiter=";" if ";" in first else ",")
     paths: dict[str, list[str]] = {}
-    for number, row in enumerate(_rows(rows, path.name), start=1):
+    for number, row in enumerate(_rows(text, path.name), start=1):
         labels = _without_repeats([cell.strip() for cell in row])
         if not any(labels):
             continue
@@ -48,9 +67,10 @@ def _arx_branch(path: Path) -> Branch:
     return _joined(list(paths.values()), path.name)
 
 
-def _rows(rows: Iterator[list[str]], origin: str) -> Iterator[list[str]]:
+def _rows(text: str, origin: str) -> Iterator[list[str]]:
     try:
-        yield from rows
+        first = next((row for row in csv.reader(io.StringIO(text), delimiter=";") if any(row)), [])
+        yield from csv.reader(io.StringIO(text), delimiter=";" if len(first) > 1 else ",")
     except csv.Error as error:
         raise TaxonomyError(f"{origin}: the taxonomy is not csv: {error}.") from error
 
@@ -79,26 +99,37 @@ def _joined(paths: list[list[str]], origin: str) -> Branch:
     return tree
 
 
-def _indented_branch(path: Path) -> Branch:
+def _indented_branch(text: str, origin: str) -> Branch:
     """The project's own format: a label per line, two spaces of indentation per level, `#` for comments."""
     stack: list[Branch] = []
     root: Branch | None = None
-    for number, line in enumerate(read_text(path, "taxonomy", TaxonomyError).splitlines(), start=1):
-        label = line.strip()
-        if not label or label.startswith("#"):
+    for number, line in enumerate(text.split("\n"), start=1):
+        content = line.strip()
+        if not content or content.startswith("#"):
             continue
+        label = _unquoted(content, f"{origin}: line {number}")
         spaces = len(line) - len(line.lstrip(" "))
         depth, odd = divmod(spaces, INDENT)
         if odd or line[spaces].isspace() or depth > len(stack):
-            raise TaxonomyError(f"{path.name}: line {number}: {label!r} is not indented by two spaces per level.")
+            raise TaxonomyError(f"{origin}: line {number}: {label!r} is not indented by two spaces per level.")
         branch: Branch = (label, [])
         if depth:
             stack[depth - 1][1].append(branch)
         elif root is not None:
-            raise TaxonomyError(f"{path.name}: there are two roots, {root[0]!r} and {label!r}.")
+            raise TaxonomyError(f"{origin}: there are two roots, {root[0]!r} and {label!r}.")
         else:
             root = branch
         stack[depth:] = [branch]
     if root is None:
-        raise TaxonomyError(f"{path.name}: the taxonomy is empty.")
+        raise TaxonomyError(f"{origin}: the taxonomy is empty.")
     return root
+
+
+def _unquoted(content: str, place: str) -> str:
+    """The label of a line; one that begins with a quote is JSON text."""
+    if not content.startswith('"'):
+        return content
+    try:
+        return str(json.loads(content))
+    except json.JSONDecodeError as error:
+        raise TaxonomyError(f"{place}: {content} begins with a quote but is not a label in JSON quotes.") from error

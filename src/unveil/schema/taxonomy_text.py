@@ -1,25 +1,38 @@
-"""Taxonomies as text: the formats that are read, written again without loss."""
+"""Taxonomies as text: the formats that are read, written again without loss, and drawings to look at."""
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from unveil.errors import TaxonomyError
-from unveil.schema.taxonomy import Node, Taxonomy
+from unveil.schema.taxonomy import OBSERVED, Node, Taxonomy
+
+LINES = 60
+"""A drawing that is cut is not longer than this, if one level alone is not."""
+CHILDREN = 12
+"""How many branches below a label a drawing shows that is cut."""
+_CONTROL = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029]")
 
 
 def tree_text(taxonomy: Taxonomy, attribute: str) -> str:
-    """The project's own format. A label that would read as a comment or lose its spaces cannot be written."""
-    for label in taxonomy.labels:
-        if label.startswith("#") or label != label.strip() or len(label.splitlines()) != 1:
-            raise TaxonomyError(f"{taxonomy.origin}: the label {label!r} cannot be written as a line of a tree.")
+    """The project's own format, in which every label can be written."""
     return f"{taxonomy}\n"
 
 
 def arx_text(taxonomy: Taxonomy, attribute: str) -> str:
     """ARX csv: one line per leaf, from the leaf to the root. A short path repeats its leaf, as ARX does."""
+    if taxonomy.observed is not None:
+        raise TaxonomyError(
+            f"{taxonomy.origin}: ARX csv has no place for the mark that the values were read off the data; write "
+            "a .tree or .hchy file, or declare the values public (--declare)."
+        )
+    for label in taxonomy.labels:
+        if label != label.strip() or "\r" in label or label.startswith("\ufeff"):
+            raise TaxonomyError(f"{taxonomy.origin}: the label {label!r} cannot be written in ARX csv.")
     paths = list(_paths(taxonomy.root, ()))
     longest = max(len(path) for path in paths)
     text = io.StringIO()
@@ -32,26 +45,68 @@ def arx_text(taxonomy: Taxonomy, attribute: str) -> str:
 def hchy_text(taxonomy: Taxonomy, attribute: str) -> str:
     """The papers' format, one entry."""
     for label in taxonomy.labels:
-        if set(label) & set("{}|\n"):
-            raise TaxonomyError(f"{taxonomy.origin}: the label {label!r} cannot be written between braces.")
-    return f"{attribute}:discrete\n{_braces(taxonomy.root)}\n"
+        if label != label.strip() or set(label) & set("{}|\r\n"):
+            raise TaxonomyError(f"{taxonomy.origin}: the label {label!r} cannot be written between braces of .hchy.")
+    if attribute != attribute.strip() or set(attribute) & set("{}|:\r\n\ufeff") or attribute in ("", "vid", "classes"):
+        raise TaxonomyError(f"{taxonomy.origin}: {attribute!r} cannot be the name of an attribute in a .hchy file.")
+    mark = "" if taxonomy.observed is None else f" | {OBSERVED} {taxonomy.observed}"
+    return f"{attribute}:discrete{mark}\n{_braces(taxonomy.root)}\n"
 
 
 WRITERS: dict[str, Callable[[Taxonomy, str], str]] = {".tree": tree_text, ".csv": arx_text, ".hchy": hchy_text}
 """How a taxonomy is written, by the ending of the file."""
 
 
-def drawn(taxonomy: Taxonomy) -> str:
-    """The tree as a person looks at it, with lines and the number of values under each inner label."""
-    return "\n".join(_drawn(taxonomy.root, "", ""))
+def taxonomy_text(taxonomy: Taxonomy, path: Path, attribute: str) -> str:
+    """The text of a taxonomy file in the format of its ending."""
+    writer = WRITERS.get(path.suffix.lower())
+    if writer is None:
+        raise TaxonomyError(f"{path}: a taxonomy is written to a file that ends in {', '.join(WRITERS)}.")
+    return writer(taxonomy, attribute)
 
 
-def _drawn(node: Node, first: str, rest: str) -> Iterator[str]:
-    count = f"  ({node.hi - node.lo})" if node.children else ""
-    yield f"{first}{node.label}{count}"
-    for child in node.children:
-        last = child is node.children[-1]
-        yield from _drawn(child, rest + ("└── " if last else "├── "), rest + ("    " if last else "│   "))
+def drawn(taxonomy: Taxonomy, *, whole: bool = True) -> Iterator[tuple[str, str, str]]:
+    """The tree as a person looks at it, line by line: the branches, the label, and the number of values below it.
+
+    Args:
+        taxonomy: What to draw.
+        whole: Whether every label is drawn. Otherwise of many branches only the first are, and of many levels only
+            those that fit; what is left out is counted.
+    """
+    if whole:
+        return _drawn(taxonomy.root, "", "", taxonomy.depth, len(taxonomy.leaves))
+    levels = taxonomy.depth
+    while levels > 2 and _length(taxonomy.root, levels) > LINES:
+        levels -= 1
+    return _drawn(taxonomy.root, "", "", levels, CHILDREN)
+
+
+def _drawn(node: Node, first: str, rest: str, levels: int, most: int) -> Iterator[tuple[str, str, str]]:
+    values = node.hi - node.lo
+    cut = " …" if node.children and levels == 1 else ""
+    yield first, printable(node.label), f"({values:,}){cut}" if node.children else ""
+    if levels == 1:
+        return
+    shown = node.children[: most if len(node.children) > most + 1 else None]
+    left = node.children[len(shown) :]
+    for child in shown:
+        last = child is shown[-1] and not left
+        below = rest + ("    " if last else "│   ")
+        yield from _drawn(child, rest + ("└── " if last else "├── "), below, levels - 1, most)
+    if left:
+        yield rest + "└── ", "", f"… {len(left):,} more with {node.hi - left[0].lo:,} values"
+
+
+def _length(node: Node, levels: int) -> int:
+    """How many lines a drawing takes that shows so many levels and the first branches."""
+    if levels == 1:
+        return 1
+    return 1 + sum(_length(child, levels - 1) for child in node.children[: CHILDREN + 1])
+
+
+def printable(label: str) -> str:
+    """A label without characters that would move the cursor of a terminal or end a line."""
+    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", label)
 
 
 def _paths(node: Node, above: tuple[str, ...]) -> Iterator[list[str]]:

@@ -1,8 +1,8 @@
 """From files and frames to a checked table in codes."""
 
 from unveil.tables.coder import Chunk, Coder, Recount, changed
-from unveil.tables.columns import Column, Domain
-from unveil.tables.guesses import Guess, TableGuess, guess_table
+from unveil.tables.columns import Column, Domain, raw_column
+from unveil.tables.guesses import MARKS, Guess, TableGuess, guess_table
 from unveil.tables.outline import Outline, widened
 from unveil.tables.sources import FileSource, Source, open_source, read_table
 from unveil.tables.survey import Survey
@@ -10,6 +10,7 @@ from unveil.tables.table import Rows, StreamedTable, Table, load_table
 from unveil.tables.types import plain_type
 
 __all__ = [
+    "MARKS",
     "Chunk",
     "Coder",
     "Column",
@@ -29,6 +30,7 @@ __all__ = [
     "load_table",
     "open_source",
     "plain_type",
+    "raw_column",
     "read_table",
     "widened",
 ]

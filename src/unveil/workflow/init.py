@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,7 +27,9 @@ def draft_spec(table: Path, target: Path | None = None) -> str:
     folder = (target or Path("spec.toml")).absolute().parent
     source = Path(table).absolute()
     relative = source.relative_to(folder) if source.is_relative_to(folder) else source
-    return "\n".join([HEAD.format(origin=origin), *_table(guess, str(relative)), *_attributes(guess), *_require(guess)])
+    place = (target or Path("spec.toml")).parent
+    attributes = _attributes(guess, table, place)
+    return "\n".join([HEAD.format(origin=origin), *_table(guess, str(relative)), *attributes, *_require(guess)])
 
 
 def init(table: Path, target: Path) -> None:
@@ -57,21 +60,21 @@ def _reason(guess: TableGuess) -> str:
     return next(column.reason for column in guess.columns if column.role == "class")
 
 
-def _attributes(guess: TableGuess) -> Iterator[str]:
+def _attributes(guess: TableGuess, table: Path, place: Path) -> Iterator[str]:
     for column in guess.columns:
         if column.role != "class":
             yield f"[attributes.{_key(column.name)}]    # guess: {column.reason}"
-            yield from _described(column)
+            yield from _described(column, table, place)
             yield ""
 
 
-def _described(column: Guess) -> Iterator[str]:
+def _described(column: Guess, table: Path, place: Path) -> Iterator[str]:
     if column.role == "identifier":
         yield 'role = "identifier"'
         return
     yield f'kind = "{column.role}"'
     if column.role == "category":
-        yield f"# taxonomy = {_text(column.name + '.tree')}    # `unveil taxonomy draft` proposes one"
+        yield from _taxonomy_hint(column.name, table, place)
         return
     if column.role == "date":
         yield f"# range = {_range(widened_days(*column.bounds or (0, 0)), 'date')}    # {WIDENED}"
@@ -85,6 +88,15 @@ def _described(column: Guess) -> Iterator[str]:
 def _range(bounds: tuple[float, float], unit: Unit) -> str:
     lo, hi = (bound_text(bound, unit) for bound in bounds)
     return f"[{lo}, {hi}]"
+
+
+def _taxonomy_hint(name: str, table: Path, place: Path) -> Iterator[str]:
+    """The key that a taxonomy would have, and the command that drafts its file beside the spec."""
+    file = "".join(character if character.isalnum() or character in "-_." else "_" for character in name) + ".tree"
+    words = ["unveil", "taxonomy", "draft", "--to", str(place / file), "--", str(table), name]
+    yield f"# taxonomy = {_text(file)}"
+    if (command := shlex.join(words)).isprintable():
+        yield f"# drafted by: {command}"
 
 
 def _require(guess: TableGuess) -> Iterator[str]:

@@ -1,0 +1,71 @@
+"""What a draft starts from: the values of a column, and how many rows hold each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unveil.errors import TableError, did_you_mean
+from unveil.schema import value_text
+from unveil.tables import MARKS, raw_column, read_table
+
+Paths = dict[str, tuple[str, ...]]
+"""For each value, in the order of the leaves, the labels above it from the top down."""
+
+
+class UnfitError(Exception):
+    """A way to draft does not fit the values; says why, as a clause."""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What one way makes of the values, and why it fits them."""
+
+    paths: Paths
+    reason: str
+
+
+@dataclass(frozen=True)
+class Values:
+    """The values of a column as texts."""
+
+    origin: str
+    attribute: str
+    counts: dict[str, int]
+    missing: tuple[str, ...]
+    """Texts that the column holds and that were left out as marks of missing values."""
+    missing_rows: int
+
+    @property
+    def place(self) -> str:
+        """What messages call the column."""
+        return f"{self.origin}: column {self.attribute!r}"
+
+
+def column_values(table: Any, attribute: str, missing: Sequence[str] | None = None) -> Values:
+    """Reads the values of a column.
+
+    Args:
+        table: A path or a frame.
+        attribute: The column.
+        missing: Texts that mean that a value is missing; without, the usual ones.
+    """
+    rows, origin = read_table(table)
+    if attribute not in rows.column_names:
+        hint = did_you_mean(attribute, rows.column_names)
+        raise TableError(f"{origin}: there is no column {attribute!r}{hint or '.'}")
+    raw = raw_column(attribute, rows[attribute], (), origin)
+    held = np.bincount(raw.indices[~raw.missing], minlength=len(raw.distinct)).tolist()
+    counts: Counter[str] = Counter()
+    for value, count in zip(raw.distinct, held, strict=True):
+        counts[value_text(value)] += count
+    marks = tuple(mark for mark in (MARKS if missing is None else missing) if mark in counts)
+    gone = int(raw.missing.sum()) + sum(counts.pop(mark) for mark in marks)
+    values = Values(origin, attribute, dict(counts), marks, gone)
+    if not counts:
+        raise TableError(f"{values.place}: all values are missing, so there is nothing to draft a taxonomy from.")
+    return values
