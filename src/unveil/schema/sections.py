@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator
+from pydantic_core import PydanticKnownError
+
+from unveil.schema.taxonomy import Taxonomy
+
+
+def _tree(value: object) -> str | Taxonomy:
+    if isinstance(value, str | Taxonomy):
+        return value
+    raise PydanticKnownError("string_type")
+
 
 Number = float
 Names = Annotated[list[str], Field(min_length=1)]
 Share = Annotated[Number, Field(gt=0, le=1)]
+Tree = Annotated[str | Taxonomy, PlainValidator(_tree)]
+"""The path of a taxonomy file; in a mapping also the taxonomy itself."""
 
 
 class Section(BaseModel):
@@ -50,7 +62,7 @@ class AttributeSection(Section):
     step: Number | None = None
     outside: Literal["refuse", "clamp"] = "refuse"
     values: Names | None = None
-    taxonomy: str | None = None
+    taxonomy: Tree | None = None
 
 
 class KAnonymitySection(Section):
