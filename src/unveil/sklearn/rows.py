@@ -52,6 +52,8 @@ def checked_rows(estimator: Any, X: Any, *, reset: bool, missing: bool, least: t
         ensure_min_samples=least[0],
         ensure_min_features=least[1],
     )
+    if array.dtype.kind in "US" and not hasattr(X, "dtype"):
+        array = np.asarray(X, dtype=object)  # numpy makes text of the numbers in a list that holds both
     return pa.table({name: _array(array[:, at], name) for at, name in enumerate(column_names(estimator))})
 
 
@@ -101,8 +103,6 @@ def record_counts(sample_weight: Any, rows: pa.Table) -> FloatArray | None:
     if sample_weight is None:
         return None
     weights: FloatArray = _check_sample_weight(sample_weight, np.empty((rows.num_rows, 0)), dtype=np.float64)
-    if not weights.any():
-        raise ValueError("Sample weights must contain at least one non-zero number: every row stands for nobody.")
     return weights
 
 
