@@ -149,6 +149,21 @@ def test_values_that_a_column_released_as_it_is_never_had():
             assert fitted.transform(later)[0, 2] == -1
 
 
+def test_numbers_that_are_released_as_they_are(project: Project):
+    rows = pd.read_csv(project.table, dtype=str)
+    rows = rows[rows["age"] != "?"]
+    fitted = TopDownRefinement(spec=project.spec).fit(rows.drop(columns="ill"), rows["ill"])
+    place = list(fitted.get_feature_names_out()).index("income")
+    later = rows.drop(columns="ill")[:2].assign(income=["12.5", "much"])
+    with pytest.raises(unveil.TableError, match="column 'income': 'much' is not in this release"):
+        fitted.transform(later)
+    masked = fitted.set_params(unseen="suppress").transform(later)
+    assert masked[0, place] == 12.5
+    assert np.isnan(masked[1, place])
+    with pytest.raises(unveil.SpecError, match="unseen is 'hide'"):
+        fitted.set_params(unseen="hide").transform(later)
+
+
 def test_other_columns_than_those_fitted():
     X, y = people()
     fitted = TopDownRefinement(5).fit(X, y)

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from unveil.arrays import FloatArray, IntArray
 from unveil.errors import TableError
 from unveil.masking import AsIs, Discretization, Generalization, Masking, Unseen, dictionary_of
-from unveil.schema import value_text
+from unveil.schema import parse_number, value_text
+from unveil.sklearn.rows import is_number
 
 Output = Literal["onehot", "codes", "labels"]
 
@@ -30,8 +31,11 @@ class Numbers:
         return [name]
 
     def encoded(self, column: pa.ChunkedArray, output: Output) -> FloatArray:
-        """The number; NaN where it is missing."""
-        numbers: FloatArray = column.cast(pa.float64()).to_numpy()
+        """The number; NaN where it is missing or is none."""
+        if is_number(column.type):
+            numbers: FloatArray = column.cast(pa.float64()).to_numpy()
+        else:
+            numbers = np.array([parse_number(value) for value in column.to_pylist()], dtype=np.float64)
         return numbers[:, None]
 
 
@@ -135,7 +139,7 @@ def _places(column: pa.ChunkedArray, labels: Sequence[str]) -> IntArray:
 def _check_seen(column: ColumnEncoding, values: pa.ChunkedArray) -> None:
     """Masked columns have been checked as they were masked; those released as they are hold what nobody checked."""
     if isinstance(column, Numbers):
-        gone = pc.is_null(values, nan_is_null=True).to_numpy(zero_copy_only=False)
+        gone = np.isnan(column.encoded(values, "codes")[:, 0])
     else:
         gone = _places(values, column.labels) < 0
     if gone.any():

@@ -94,6 +94,7 @@ class Masker(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> NDArray[Any]:
         """Masks rows by the cuts that were fitted, in their own order."""
         check_is_fitted(self)
+        self._check_choices()
         rows = checked_rows(self, X, reset=False, missing=self._takes_missing)
         masked = self.masking_.apply(on_grid(rows, self.spec_), unseen=self.unseen)
         return self._encoding.encoded(masked, self.unseen)

@@ -39,10 +39,12 @@ def checked_rows(estimator: Any, X: Any, *, reset: bool, missing: bool, least: t
         missing: Whether NaN may stand for a missing value in an array.
         least: How many rows and columns an array must have.
     """
-    frame = pa.Table.from_batches([X]) if isinstance(X, pa.RecordBatch) else X
-    if hasattr(frame, "columns"):
+    if hasattr(X, "columns"):
+        # Only pandas has columns whose name is no text. All others are known as Arrow, whatever scikit-learn knows of.
+        frame = X if hasattr(X, "set_axis") else arrow_table(X)
         validate_data(estimator, frame, reset=reset, skip_check_array=True)
-        return _frame_table(frame, column_names(estimator))
+        names = column_names(estimator)
+        return frame.rename_columns(names) if frame is not X else arrow_table(frame.set_axis(names, axis=1))
     array = validate_data(
         estimator,
         X,
@@ -161,13 +163,6 @@ def _on_grid(numbers: FloatArray, attribute: Attribute, grid: Grid) -> FloatArra
     if attribute.outside == "clamp":
         numbers = np.clip(numbers, grid.value(0), grid.value(grid.size - 1))
     return numbers
-
-
-def _frame_table(frame: Any, names: list[str]) -> pa.Table:
-    # Only pandas has columns without a name that is text; the others are renamed without a copy.
-    if hasattr(frame, "set_axis"):
-        return arrow_table(frame.set_axis(names, axis=1))
-    return arrow_table(frame).rename_columns(names)
 
 
 def _array(column: NDArray[Any], name: str) -> pa.Array:
