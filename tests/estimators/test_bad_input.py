@@ -37,6 +37,17 @@ def test_targets_that_are_no_class(y, sentence):
     assert sentence in refused(TopDownRefinement(), y=y)
 
 
+@pytest.mark.parametrize("y", [[0.0, np.nan], ["no", None], pd.array(["no", pd.NA]), pd.array([1, pd.NA])])
+def test_missing_targets(y):
+    assert (
+        refused(TopDownRefinement(), people(2)[0], y) == "y has missing values (1 row), but every row needs its class."
+    )
+
+
+def test_as_many_targets_as_rows():
+    assert "inconsistent numbers of samples" in refused(TopDownRefinement(), y=["no", "yes"], error=ValueError)
+
+
 def test_a_column_that_is_neither_numbers_nor_text():
     X = people()[0].to_numpy(dtype=object)
     X[3, 1] = 4
@@ -86,6 +97,9 @@ def test_one_row_cannot_be_k_anonymous():
             TopDownRefinement(attributes={"age": {"rnage": [0, 1]}}),
             "has the unknown key 'rnage'; did you mean 'range'?",
         ),
+        (TopDownRefinement(quasi_identifier="age"), "quasi-identifier is 'age', but it must be a list"),
+        (TopDownRefinement(attributes={"age": (0, 9)}), "the description of 'age' is (0, 9), but it must be a mapping"),
+        (ProgressiveDisclosure(["town"]), "a template is 'town', but it must be a mapping with the keys of a spec."),
         (ProgressiveDisclosure(), "has neither templates nor a spec, so nothing would be protected."),
         (ProgressiveDisclosure([{"sensitive": "town"}]), "[[require]] number 1 lacks the key 'limit'."),
         (ProgressiveDisclosure([{"limit": 0.5}]), "[[require]] number 1 lacks the key 'sensitive'."),

@@ -66,6 +66,13 @@ def test_one_row_and_one_class_are_published_like_any_other(rows):
     assert set(fitted.release_.table["class"].to_pylist()) == {"no", "yes"}
 
 
+def test_declared_labels_need_not_have_the_type_of_those_that_occur():
+    X, _ = people()
+    fitted = private(classes=[0, 1, "unknown"], unsafe_seed=0).fit(X, np.arange(len(X)) % 2)
+    assert list(fitted.classes_) == ["0", "1", "unknown"]
+    assert set(fitted.training_data()[1]) <= {"0", "1", "unknown"}
+
+
 def test_what_a_fitted_transformer_says_beside_its_draws_does_not_depend_on_the_rows():
     """Two tables that share no value and no class, drawn alike: all that is not drawn is the same."""
     first = pd.DataFrame({"age": [20, 21], "job": ["clerk", "clerk"], "town": ["Cork"] * 2, "income": [1.0, 2.0]})

@@ -28,6 +28,16 @@ def plain(value: Any) -> Any:
     return value
 
 
+def plain_section(given: Any, what: str) -> Section:
+    """A section as a spec file would hold it: the values of a category are text."""
+    if not isinstance(given, Mapping):
+        raise SpecError(f"{what} is {given!r}, but it must be a mapping with the keys of a spec.")
+    section = {key: plain(value) for key, value in given.items()}
+    if isinstance(section.get("values"), list):
+        section["values"] = [value_text(value) for value in section["values"]]
+    return section
+
+
 def attribute_sections(
     rows: pa.Table,
     attributes: Sections | None,
@@ -61,7 +71,8 @@ def attribute_sections(
         )
     sections = {}
     for name in rows.column_names:
-        section = _plain_section(attributes.get(name, (default or {}) if name not in taxonomies else {}))
+        other = {} if default is None or name in taxonomies else default
+        section = plain_section(attributes.get(name, other), f"the description of {name!r}")
         if name in taxonomies:
             section["taxonomy"] = taxonomy_of(taxonomies[name], name)
         sections[name] = _with_kind(section, rows[name].type, name, by_type=by_type)
@@ -119,13 +130,6 @@ def _replaced(section: Any, values: Section) -> Any:
     if not isinstance(section, Mapping):
         return section
     return {**section, **{key: value for key, value in values.items() if key in section}}
-
-
-def _plain_section(given: Mapping[str, Any]) -> Section:
-    section = {key: plain(value) for key, value in given.items()}
-    if isinstance(section.get("values"), list):
-        section["values"] = [value_text(value) for value in section["values"]]
-    return section
 
 
 def _with_kind(section: Section, type_: pa.DataType, name: str, *, by_type: bool) -> Section:

@@ -14,6 +14,7 @@ from typing import Any, Self, get_args
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -22,7 +23,7 @@ from unveil.arrays import FloatArray
 from unveil.errors import SpecError
 from unveil.masking import Unseen
 from unveil.release import Release
-from unveil.schema import COUNT, Spec
+from unveil.schema import COUNT, Spec, load_spec
 from unveil.sklearn.descriptions import (
     Section,
     Sections,
@@ -69,13 +70,10 @@ class Masker(TransformerMixin, BaseEstimator):
             y: The class of each row.
             sample_weight: How many records each row stands for, in whole numbers.
         """
-        name = type(self).__name__
         self._check_choices()
-        if y is None:
-            class_labels(y, pa.table({}), name)
+        labels = class_labels(y, type(self).__name__)
         least = (1 if self._private else 2, self._least_columns)
         rows = checked_rows(self, X, reset=True, missing=self._takes_missing, least=least)
-        labels = class_labels(y, rows, name)
         weights = record_counts(sample_weight, rows)
         spec = self._spec(rows, getattr(y, "name", None))
         if weights is not None:
@@ -86,8 +84,8 @@ class Masker(TransformerMixin, BaseEstimator):
         self.spec_ = spec
         self.masking_ = release.masking
         self.guarantee_ = release.manifest.guarantee
-        declared = spec.table.class_values or [label_text(label) for label in np.unique(labels)]
-        self.classes_ = labels_like(declared, labels)
+        held = pc.unique(release.table[spec.table.class_]).to_pylist()
+        self.classes_ = labels_like(spec.table.class_values or sorted(held), labels)
         self._encoding = Encoding.of(self.masking_, release.table, self.output)
         return self
 
@@ -161,7 +159,7 @@ class Masker(TransformerMixin, BaseEstimator):
     def _spec(self, rows: pa.Table, class_: Any) -> Spec:
         require, publishing = (given(values) for values in self._tuning())
         if self.spec is None:
-            spec = tuned_spec(self._content(rows, class_, publishing), {}, {})
+            spec = load_spec(self._content(rows, class_, publishing))
         else:
             if described := given(self._described()):
                 raise SpecError(f"{next(iter(described))} is given beside a spec, which describes the table itself.")

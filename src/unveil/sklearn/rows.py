@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
 )
 
 from unveil.arrays import FloatArray
-from unveil.errors import TableError
+from unveil.errors import TableError, rows_text
 from unveil.frames import arrow_table, first_line
 from unveil.schema import COUNT, Attribute, Grid, Spec, grid_of, number_text, value_text
 
@@ -64,25 +64,26 @@ def column_names(estimator: Any, given: Any = None) -> list[str]:
     return [str(name) for name in _check_feature_names_in(estimator, given)]
 
 
-def class_labels(y: Any, rows: pa.Table, estimator: str) -> NDArray[Any]:
+def class_labels(y: Any, estimator: str) -> NDArray[Any]:
     """The classes as one array.
 
     Raises:
-        ValueError: There are none, or not one per row.
-        TableError: They are numbers to estimate or several targets, and not labels to tell apart.
+        ValueError: There are none.
+        TableError: Some are missing, or they are numbers to estimate or several targets, and not labels to tell apart.
     """
     if y is None:
         raise ValueError(
             f"{estimator} requires y to be passed, but the target y is None: rows are masked so that a class can still "
             "be predicted from them."
         )
+    if gone := sum(map(_is_missing, np.asarray(y).ravel())):
+        raise TableError(f"y has missing values ({rows_text(gone)}), but every row needs its class.")
     if (kind := type_of_target(y, input_name="y", raise_unknown=True)) not in ("binary", "multiclass"):
         raise TableError(
             f"y is {kind}, but {estimator} masks rows so that a class can still be predicted from them; y must hold "
             "one label per row, and numbers must be put into bins first."
         )
     labels: NDArray[Any] = column_or_1d(y, warn=True)
-    check_consistent_length(rows, labels)
     return labels
 
 
@@ -93,11 +94,14 @@ def label_text(label: Any) -> str:
 
 
 def labels_like(texts: Iterable[str], labels: NDArray[Any]) -> NDArray[Any]:
-    """Labels of a release in the type that the fitted ones had."""
+    """Labels of a release in the type that the fitted ones had, or as text where one of them has no such type."""
     if labels.dtype.kind == "b":
         return np.array([text == "true" for text in texts])
     array = np.array(list(texts), dtype=object)
-    return array.astype(labels.dtype) if labels.dtype.kind in "iuf" else array
+    try:
+        return array.astype(labels.dtype) if labels.dtype.kind in "iuf" else array
+    except (ValueError, OverflowError):
+        return array
 
 
 def record_counts(sample_weight: Any, rows: pa.Table) -> FloatArray | None:
@@ -119,6 +123,7 @@ def fresh_name(wish: Any, fallback: str, taken: Iterable[str]) -> str:
 
 def joined(rows: pa.Table, labels: NDArray[Any], weights: FloatArray | None, spec: Spec) -> pa.Table:
     """Rows, classes and weights as the table to publish; a row of weight 0 stands for nobody and is left out."""
+    check_consistent_length(rows, labels)
     if spec.table.class_ in rows.column_names:
         raise TableError(
             f"X holds the column {spec.table.class_!r}, which is the class of {spec.origin}; give it as y."
@@ -163,6 +168,11 @@ def _on_grid(numbers: FloatArray, attribute: Attribute, grid: Grid) -> FloatArra
     if attribute.outside == "clamp":
         numbers = np.clip(numbers, grid.value(0), grid.value(grid.size - 1))
     return numbers
+
+
+def _is_missing(label: Any) -> bool:
+    # What pandas has for a missing value cannot be compared, not even with itself.
+    return label is None or type(label).__name__ in ("NAType", "NaTType") or bool(label != label)
 
 
 def _array(column: NDArray[Any], name: str) -> pa.Array:

@@ -15,7 +15,7 @@ from unveil.errors import SpecError
 from unveil.masking import Unseen
 from unveil.release import Release
 from unveil.schema import Criterion, Spec
-from unveil.sklearn.descriptions import Section, Sections, TaxonomyLike, class_section, plain
+from unveil.sklearn.descriptions import Section, Sections, TaxonomyLike, class_section, plain, plain_section
 from unveil.sklearn.encoding import Output
 from unveil.sklearn.masker import Masker, SpecLike, given
 from unveil.workflow import publish
@@ -77,8 +77,8 @@ class TopDownRefinement(Masker):
 
     def _requirements(self, names: Sequence[str]) -> list[Section]:
         chosen = names if self.quasi_identifier is None else self.quasi_identifier
-        k = K if self.k is None else plain(self.k)
-        return [{"kind": "k-anonymity", "quasi-identifier": plain(list(chosen)), "k": k}]
+        listed = chosen if isinstance(chosen, str) else plain(list(chosen))
+        return [{"kind": "k-anonymity", "quasi-identifier": listed, "k": K if self.k is None else plain(self.k)}]
 
     def _tuning(self) -> tuple[Section, Section]:
         return {"k": self.k}, {"criterion": self.criterion}
@@ -141,13 +141,11 @@ class ProgressiveDisclosure(Masker):
     def _requirements(self, names: Sequence[str]) -> list[Section]:
         if not self.templates:
             raise SpecError("ProgressiveDisclosure has neither templates nor a spec, so nothing would be protected.")
-        sensitive = {template.get("sensitive") for template in self.templates}
+        templates = [plain_section(template, "a template") for template in self.templates]
+        sensitive = [template.get("sensitive") for template in templates]
         channel = [name for name in names if name not in sensitive]
         limit = given({"limit": self.limit})
-        return [
-            {"kind": "confidence", "channel": channel, **_plain_values(template), **limit}
-            for template in self.templates
-        ]
+        return [{"kind": "confidence", "channel": channel, **template, **limit} for template in templates]
 
     def _tuning(self) -> tuple[Section, Section]:
         return {"limit": self.limit}, {"criterion": self.criterion}
@@ -259,7 +257,3 @@ class DiffGen(Masker):
 
     def _publish(self, table: pa.Table, spec: Spec) -> Release:
         return publish(table, spec, unsafe_seed=self.unsafe_seed)
-
-
-def _plain_values(template: Mapping[str, Any]) -> Section:
-    return {key: plain(value) for key, value in template.items()}
