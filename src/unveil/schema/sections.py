@@ -5,8 +5,10 @@ from __future__ import annotations
 import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator
+from pydantic_core import PydanticCustomError, PydanticKnownError
+
+from unveil.schema.taxonomy import Taxonomy
 
 
 def _bound(value: Any) -> Any:
@@ -15,11 +17,19 @@ def _bound(value: Any) -> Any:
     return value
 
 
+def _tree(value: object) -> str | Taxonomy:
+    if isinstance(value, str | Taxonomy):
+        return value
+    raise PydanticKnownError("string_type")
+
+
 Number = float
 Bound = Annotated[Any, BeforeValidator(_bound)]
 """An end of a range. What it must be depends on the kind of the attribute, which is checked with the others."""
 Names = Annotated[list[str], Field(min_length=1)]
 Share = Annotated[Number, Field(gt=0, le=1)]
+Tree = Annotated[str | Taxonomy, PlainValidator(_tree)]
+"""The path of a taxonomy file; in a mapping also the taxonomy itself."""
 
 
 class Section(BaseModel):
@@ -61,7 +71,7 @@ class AttributeSection(Section):
     step: Number | None = None
     outside: Literal["refuse", "clamp"] = "refuse"
     values: Names | None = None
-    taxonomy: str | None = None
+    taxonomy: Tree | None = None
 
 
 class KAnonymitySection(Section):

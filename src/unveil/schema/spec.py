@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -117,12 +117,21 @@ def _use(attribute: Attribute, masked: frozenset[str]) -> tuple[str, str]:
     return use, "declared" if attribute.declared else "observed"
 
 
-def load_spec(source: str | Path | Mapping[str, Any] | Spec) -> Spec:
-    """Reads a spec from a TOML file, or checks one given as a mapping of the same shape."""
+def load_spec(
+    source: str | Path | Mapping[str, Any] | Spec,
+    change: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda content: content,
+) -> Spec:
+    """Reads a spec from a TOML file, or checks one given as a mapping of the same shape.
+
+    Args:
+        source: A path, a mapping, or a `Spec`, which is given back as it is.
+        change: What to make of the content before it is checked. A value that a caller sets there is checked like one
+            of the file, and the spec still knows which file it is.
+    """
     if isinstance(source, Spec):
         return source
     if isinstance(source, Mapping):
-        return _resolve(read_sections(source, "spec"), "spec", None)
+        return _resolve(read_sections(change(source), "spec"), "spec", None)
     if not isinstance(source, str | Path):
         raise SpecError(
             f"a spec is a path, a mapping or a Spec, not a {type(source).__name__}; give it beside the table."
@@ -133,7 +142,7 @@ def load_spec(source: str | Path | Mapping[str, Any] | Spec) -> Spec:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SpecError(f"{path}: the spec is not TOML: {error}.") from error
-    return _resolve(read_sections(content, path.name), path.name, path.parent)
+    return _resolve(read_sections(change(content), path.name), path.name, path.parent)
 
 
 def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
@@ -217,11 +226,11 @@ def _attribute(name: str, section: AttributeSection, origin: str, folder: Path) 
     )
 
 
-def _taxonomy(name: str, file: str | None, place: str, folder: Path) -> Taxonomy | None:
-    if file is None:
-        return None
+def _taxonomy(name: str, tree: str | Taxonomy | None, place: str, folder: Path) -> Taxonomy | None:
+    if tree is None or isinstance(tree, Taxonomy):
+        return tree
     try:
-        return read_taxonomy(folder / file, name)
+        return read_taxonomy(folder / tree, name)
     except TaxonomyError as error:
         raise TaxonomyError(f"{place}: {error}") from error
 

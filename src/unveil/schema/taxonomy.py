@@ -124,12 +124,6 @@ class Taxonomy:
         mark = [] if self.observed is None else [f"# {OBSERVED} {self.observed}"]
         return "\n".join([*mark, *_lines(self.root, 0)])
 
-
-def line_label(label: str) -> str:
-    """A label as a line of a tree has it: as it is, or as JSON text where a line would change its meaning."""
-    plain = label == label.strip() and not label.startswith(("#", '"', "\ufeff")) and not set(label) & set("\r\n")
-    return label if plain else json.dumps(label, ensure_ascii=False)
-
     def __repr__(self) -> str:
         return f"Taxonomy({self.origin}: {len(self.leaves)} values below {self.root.label!r})"
 
@@ -146,3 +140,9 @@ def _lines(node: Node, depth: int) -> Iterator[str]:
 
 def _depth(node: Node) -> int:
     return 1 + max((_depth(child) for child in node.children), default=0)
+
+
+def line_label(label: str) -> str:
+    """A label as a line of a tree has it: as it is, or as JSON text where a line would change its meaning."""
+    plain = label == label.strip() and not label.startswith(("#", '"', "\ufeff")) and not set(label) & set("\r\n")
+    return label if plain else json.dumps(label, ensure_ascii=False)

@@ -1,0 +1,164 @@
+"""From a transformer's arguments to the content of a spec, so that they are checked where specs are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from unveil.errors import SpecError, TaxonomyError, did_you_mean, listed
+from unveil.schema import Spec, Taxonomy, load_spec, value_text
+from unveil.schema.taxonomy import Branch
+from unveil.sklearn.rows import is_number, label_text
+
+Section = dict[str, Any]
+Sections = Mapping[str, Mapping[str, Any]]
+TaxonomyLike = Taxonomy | str | Path | Mapping[str, Any]
+
+
+def plain(value: Any) -> Any:
+    """A value as a spec file would hold it: numpy's numbers as Python's, and any sequence as a list."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, tuple | list | range | np.ndarray):
+        return [plain(item) for item in value]
+    return value
+
+
+def plain_section(given: Any, what: str) -> Section:
+    """A section as a spec file would hold it: the values of a category are text."""
+    if not isinstance(given, Mapping):
+        raise SpecError(f"{what} is {given!r}, but it must be a mapping with the keys of a spec.")
+    section = {key: plain(value) for key, value in given.items()}
+    if isinstance(section.get("values"), list):
+        section["values"] = [value_text(value) for value in section["values"]]
+    return section
+
+
+def attribute_sections(
+    rows: pa.Table,
+    attributes: Sections | None,
+    taxonomies: Mapping[str, TaxonomyLike] | None,
+    default: Mapping[str, Any] | None,
+    *,
+    by_type: bool,
+) -> dict[str, Section]:
+    """One section for each column, in the order of the columns.
+
+    Args:
+        rows: The columns and their types.
+        attributes: Sections by column, as in a spec.
+        taxonomies: Taxonomies by column.
+        default: The section of a column that neither describes.
+        by_type: Whether the type of a column may say what nobody describes.
+
+    Raises:
+        SpecError: A description has no column, or under differential privacy a column no description.
+    """
+    attributes, taxonomies = attributes or {}, taxonomies or {}
+    for what, described in (("attributes", attributes), ("taxonomies", taxonomies)):
+        if unknown := [name for name in described if name not in rows.column_names]:
+            hint = did_you_mean(str(unknown[0]), rows.column_names) or f"; there are {listed(rows.column_names)}."
+            raise SpecError(f"{what} describes {unknown[0]!r}, which is no column of X{hint}")
+    known = attributes.keys() | taxonomies.keys()
+    if not by_type and default is None and (bare := [name for name in rows.column_names if name not in known]):
+        raise SpecError(
+            f"the domain of {listed(bare)} is not declared, and what the rows hold is private; describe each column in "
+            "attributes or taxonomies, or all others in default."
+        )
+    sections = {}
+    for name in rows.column_names:
+        other = {} if default is None or name in taxonomies else default
+        section = plain_section(attributes.get(name, other), f"the description of {name!r}")
+        if name in taxonomies:
+            section["taxonomy"] = taxonomy_of(taxonomies[name], name)
+        sections[name] = _with_kind(section, rows[name].type, name, by_type=by_type)
+    return sections
+
+
+def taxonomy_of(given: TaxonomyLike, name: str) -> Taxonomy | str:
+    """A taxonomy: itself, the path of a file, or a nested mapping with one root."""
+    if isinstance(given, Taxonomy):
+        return given
+    if isinstance(given, str | Path):
+        return str(given)
+    branches = _branches(given, name)
+    if len(branches) != 1:
+        raise TaxonomyError(f"taxonomy of {name!r}: there are {len(branches)} roots, but a tree has one.")
+    return Taxonomy(branches[0], f"taxonomy of {name!r}")
+
+
+def class_section(classes: Iterable[Any] | None) -> Section | None:
+    """The section that declares the labels of the class, or none."""
+    return None if classes is None else {"values": [label_text(label) for label in classes]}
+
+
+def tuned_spec(source: Any, require: Section, publish: Section) -> Spec:
+    """A spec with values of a transformer in place of its own, checked together.
+
+    Args:
+        source: A path, a mapping or a `Spec`.
+        require: Values for every requirement that has such a key.
+        publish: Values for the section `[publish]`.
+
+    Raises:
+        SpecError: A value has no place in the spec.
+    """
+    if isinstance(source, Spec) and (given := [*require, *publish]):
+        raise SpecError(f"{given[0]} is given beside a finished Spec; give the spec as a path or a mapping to tune it.")
+
+    def change(content: Mapping[str, Any]) -> Mapping[str, Any]:
+        if not isinstance(content.get("require", []), list) or not isinstance(content.get("publish", {}), Mapping):
+            return content
+        sections = content.get("require", [])
+        for key in require:
+            if not any(key in section for section in sections if isinstance(section, Mapping)):
+                raise SpecError(f"{key} is given, but no requirement of the spec has a {key}.")
+        return {
+            **content,
+            "require": [_replaced(section, require) for section in sections],
+            "publish": {**content.get("publish", {}), **publish},
+        }
+
+    return load_spec(source, change)
+
+
+def _replaced(section: Any, values: Section) -> Any:
+    if not isinstance(section, Mapping):
+        return section
+    return {**section, **{key: value for key, value in values.items() if key in section}}
+
+
+def _with_kind(section: Section, type_: pa.DataType, name: str, *, by_type: bool) -> Section:
+    """The section with its kind: as it says, as its other keys imply, or else as the type of the column tells."""
+    if "kind" in section or section.get("role") == "identifier":
+        return section
+    if {"taxonomy", "values"} & section.keys():
+        return {"kind": "category", **section}
+    if {"range", "step", "whole"} & section.keys():
+        return {"kind": "number", **section}
+    if not by_type:
+        return section
+    if is_number(type_):
+        return {"kind": "number", "whole": bool(pa.types.is_integer(type_)), **section}
+    value_type = type_.value_type if pa.types.is_dictionary(type_) else type_
+    if not (_is_text(value_type) or is_number(value_type) or pa.types.is_boolean(value_type)):
+        raise SpecError(f"the column {name!r} holds values of type {type_}; describe it in attributes.")
+    return {"kind": "category", **section}
+
+
+def _is_text(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_))
+
+
+def _branches(given: Any, name: str) -> list[Branch]:
+    if isinstance(given, Mapping):
+        return [(value_text(label), _branches(below, name)) for label, below in given.items()]
+    if given is None:
+        return []
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        return [(value_text(label), []) for label in given]
+    raise TaxonomyError(f"taxonomy of {name!r}: {given!r} is neither a mapping nor a list of values.")

@@ -1,0 +1,155 @@
+"""Masked values as a classifier takes them: numbers, one way per column, fixed when the masking is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from unveil.arrays import FloatArray, IntArray
+from unveil.errors import TableError
+from unveil.masking import AsIs, Discretization, Generalization, Masking, Unseen, dictionary_of
+from unveil.schema import parse_number, value_text
+from unveil.sklearn.rows import is_number
+
+Output = Literal["onehot", "codes", "labels"]
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A number released as it is."""
+
+    name: str
+
+    def names(self, name: str, output: Output) -> list[str]:
+        """One column."""
+        return [name]
+
+    def encoded(self, column: pa.ChunkedArray, output: Output) -> FloatArray:
+        """The number; NaN where it is missing or is none."""
+        if is_number(column.type):
+            numbers: FloatArray = column.cast(pa.float64()).to_numpy()
+        else:
+            numbers = np.array([parse_number(value) for value in column.to_pylist()], dtype=np.float64)
+        return numbers[:, None]
+
+
+@dataclass(frozen=True)
+class Midpoints:
+    """A discretized number: the middle of its interval."""
+
+    name: str
+    labels: tuple[str, ...]
+    middles: tuple[float, ...]
+
+    def names(self, name: str, output: Output) -> list[str]:
+        """One column."""
+        return [name]
+
+    def encoded(self, column: pa.ChunkedArray, output: Output) -> FloatArray:
+        """The middle; NaN for a value that has no interval."""
+        return np.array([*self.middles, np.nan])[_places(column, self.labels)][:, None]
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """A category: its blocks in domain order."""
+
+    name: str
+    labels: tuple[str, ...]
+
+    def names(self, name: str, output: Output) -> list[str]:
+        """One column, or one for each block."""
+        return [f"{name}={label}" for label in self.labels] if output == "onehot" else [name]
+
+    def encoded(self, column: pa.ChunkedArray, output: Output) -> FloatArray:
+        """The number of the block, or a one in its column; −1 or no one for a value that has no block."""
+        places = _places(column, self.labels)
+        if output == "onehot":
+            return np.eye(len(self.labels) + 1)[places, :-1]
+        return places[:, None].astype(np.float64)
+
+
+ColumnEncoding = Numbers | Midpoints | Blocks
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How all columns of a masking are handed to a classifier."""
+
+    columns: tuple[ColumnEncoding, ...]
+    output: Output
+
+    @classmethod
+    def of(cls, masking: Masking, released: pa.Table, output: Output) -> Encoding:
+        """The encoding that follows from a masking, and from the released rows where values are released as they are.
+
+        Args:
+            masking: The frozen cuts.
+            released: The rows of the release.
+            output: `onehot`, `codes` or `labels`.
+        """
+        return cls(tuple(_column(name, masking[name], released) for name in masking), output)
+
+    def names(self, name_of: dict[str, str]) -> list[str]:
+        """The names of the columns that come out."""
+        return [label for column in self.columns for label in column.names(name_of[column.name], self.output)]
+
+    def encoded(self, masked: pa.Table, unseen: Unseen) -> NDArray[Any]:
+        """Masked rows as an array: of numbers, or of the released values themselves."""
+        if unseen == "refuse":
+            for column in self.columns:
+                _check_seen(column, masked[column.name])
+        if self.output == "labels":
+            return _objects([masked[column.name] for column in self.columns], masked.num_rows)
+        return np.hstack([column.encoded(masked[column.name], self.output) for column in self.columns])
+
+
+def _column(name: str, entry: Any, released: pa.Table) -> ColumnEncoding:
+    match entry:
+        case Discretization():
+            middles = tuple((block.lo + block.hi) / 2 for block in entry.blocks)
+            return Midpoints(name, tuple(block.label for block in entry.blocks), middles)
+        case Generalization():
+            return Blocks(name, tuple(block.label for block in entry.blocks))
+        case AsIs(type="number"):
+            return Numbers(name)
+        case AsIs():
+            held = pc.unique(released[name]).drop_null()
+            return Blocks(name, tuple(sorted(value_text(value) for value in held.to_pylist())))
+        case _:
+            return Blocks(name, (*entry.disclosed, entry.marker))
+
+
+def _places(column: pa.ChunkedArray, labels: Sequence[str]) -> IntArray:
+    """Which label each value has; −1 for a value that has none."""
+    held = dictionary_of(column)
+    place_of = {label: place for place, label in enumerate(labels)}
+    places = np.array([*(place_of.get(value_text(value), -1) for value in held.dictionary.to_pylist()), -1])
+    indices = held.indices.fill_null(len(places) - 1)
+    found: IntArray = places[indices.to_numpy(zero_copy_only=False)]
+    return found
+
+
+def _check_seen(column: ColumnEncoding, values: pa.ChunkedArray) -> None:
+    """Masked columns have been checked as they were masked; those released as they are hold what nobody checked."""
+    if isinstance(column, Numbers):
+        gone = np.isnan(column.encoded(values, "codes")[:, 0])
+    else:
+        gone = _places(values, column.labels) < 0
+    if gone.any():
+        value = values[int(np.flatnonzero(gone)[0])].as_py()
+        shown = "a missing value" if value is None or value != value else repr(value)
+        raise TableError(f"column {column.name!r}: {shown} is not in this release; unseen='suppress' lets it pass.")
+
+
+def _objects(columns: Sequence[pa.ChunkedArray], rows: int) -> NDArray[Any]:
+    array = np.empty((rows, len(columns)), dtype=object)
+    for place, column in enumerate(columns):
+        array[:, place] = column.to_pylist()
+    return array

@@ -1,0 +1,196 @@
+"""What the transformers have in common: fit publishes the rows, transform masks rows the same way.
+
+What is promised is promised about the release, and so about the fitted rows. Rows that are transformed later are masked
+by the same cuts, and nothing is promised about them.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self, get_args
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from unveil.arrays import FloatArray
+from unveil.errors import SpecError
+from unveil.masking import Unseen
+from unveil.release import Release
+from unveil.schema import COUNT, Spec, load_spec
+from unveil.sklearn.descriptions import (
+    Section,
+    Sections,
+    TaxonomyLike,
+    attribute_sections,
+    plain,
+    tuned_spec,
+)
+from unveil.sklearn.encoding import Encoding, Output
+from unveil.sklearn.rows import (
+    checked_rows,
+    class_labels,
+    column_names,
+    fresh_name,
+    joined,
+    label_text,
+    labels_like,
+    on_grid,
+    record_counts,
+)
+from unveil.workflow import publish
+
+SpecLike = str | Path | Mapping[str, Any] | Spec
+
+
+class Masker(TransformerMixin, BaseEstimator):
+    """A transformer that publishes what it is fitted on, and masks what it transforms."""
+
+    _private = False
+    _least_columns = 1
+
+    spec: SpecLike | None
+    attributes: Sections | None
+    taxonomies: Mapping[str, TaxonomyLike] | None
+    default: Mapping[str, Any] | None
+    output: Output
+    unseen: Unseen
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Publishes the rows and keeps the release and its masking.
+
+        Args:
+            X: The rows: an array, or a pandas, polars or pyarrow table.
+            y: The class of each row.
+            sample_weight: How many records each row stands for, in whole numbers.
+        """
+        self._check_choices()
+        labels = class_labels(y, type(self).__name__)
+        least = (1 if self._private else 2, self._least_columns)
+        rows = checked_rows(self, X, reset=True, missing=self._takes_missing, least=least)
+        weights = record_counts(sample_weight, rows)
+        spec = self._spec(rows, getattr(y, "name", None))
+        if weights is not None:
+            spec = _weighted(spec, rows)
+        release = self._publish(joined(on_grid(rows, spec), labels, weights, spec), spec)
+        # The trace of the search is the owner's; a fitted transformer holds nothing that its release does not.
+        self.release_ = Release(release.table, release.manifest)
+        self.spec_ = spec
+        self.masking_ = release.masking
+        self.guarantee_ = release.manifest.guarantee
+        held = pc.unique(release.table[spec.table.class_]).to_pylist()
+        self.classes_ = labels_like(spec.table.class_values or sorted(held), labels)
+        self._encoding = Encoding.of(self.masking_, release.table, self.output)
+        return self
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Masks rows by the cuts that were fitted, in their own order."""
+        check_is_fitted(self)
+        self._check_choices()
+        rows = checked_rows(self, X, reset=False, missing=self._takes_missing)
+        masked = self.masking_.labels(on_grid(rows, self.spec_), unseen=self.unseen)
+        return self._encoding.encoded(masked, self.unseen)
+
+    def training_data(self) -> tuple[NDArray[Any], NDArray[Any], FloatArray]:
+        """The release itself, to train a classifier on: masked values as `transform` gives them, classes and weights.
+
+        Rows stand in the order of the release. A weight is the number of records, for `DiffGen` the noisy count.
+        """
+        check_is_fitted(self)
+        table = self.release_.table
+        weight = COUNT if self._private else self.spec_.table.weight
+        counts = np.ones(table.num_rows) if weight is None else table[weight].cast(pa.float64()).to_numpy()
+        class_of = {label_text(label): label for label in self.classes_}
+        held = np.flatnonzero(counts > 0)
+        table = table.take(pa.array(held))
+        classes = np.array([class_of[text] for text in table[self.spec_.table.class_].to_pylist()], self.classes_.dtype)
+        return self._encoding.encoded(table, "refuse"), classes, counts[held]
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """The names of the columns that `transform` gives."""
+        check_is_fitted(self)
+        names = dict(zip(column_names(self), column_names(self, input_features), strict=True))
+        return np.array(self._encoding.names(names), dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn asks its estimators about themselves."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.input_tags.allow_nan = self._takes_missing
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    @property
+    def _takes_missing(self) -> bool:
+        return self.unseen == "suppress" or self.spec is not None
+
+    @abstractmethod
+    def _requirements(self, names: Sequence[str]) -> list[Section]:
+        """The requirements, where no spec has them; `names` are the columns that are no identifiers."""
+
+    @abstractmethod
+    def _tuning(self) -> tuple[Section, Section]:
+        """The values of this transformer that a spec has a place for: in its requirements, and in `[publish]`."""
+
+    def _described(self) -> Section:
+        """The arguments that describe the table, which a spec does itself."""
+        return {"attributes": self.attributes, "taxonomies": self.taxonomies, "default": self.default}
+
+    def _classes(self) -> Section | None:
+        """The section that declares the labels of the class, or none."""
+        return None
+
+    def _publish(self, table: pa.Table, spec: Spec) -> Release:
+        return publish(table, spec)
+
+    def _check_choices(self) -> None:
+        for name, value, known in (("output", self.output, Output), ("unseen", self.unseen, Unseen)):
+            if value not in get_args(known):
+                raise SpecError(f"{name} is {value!r}, but it must be one of {', '.join(map(repr, get_args(known)))}.")
+
+    def _spec(self, rows: pa.Table, class_: Any) -> Spec:
+        require, publishing = (given(values) for values in self._tuning())
+        if self.spec is None:
+            spec = load_spec(self._content(rows, class_, publishing))
+        else:
+            if described := given(self._described()):
+                raise SpecError(f"{next(iter(described))} is given beside a spec, which describes the table itself.")
+            spec = tuned_spec(self.spec, require, publishing)
+        if (spec.plan is not None) != self._private:
+            method = "refinement" if spec.plan is None else "diffgen"
+            raise SpecError(
+                f"{spec.origin}: [publish] method is {method!r}, which is not that of {type(self).__name__}."
+            )
+        return spec
+
+    def _content(self, rows: pa.Table, class_: Any, publishing: Section) -> Section:
+        sections = attribute_sections(rows, self.attributes, self.taxonomies, self.default, by_type=not self._private)
+        names = [name for name, section in sections.items() if section.get("role") != "identifier"]
+        class_name = fresh_name(class_, "class", rows.column_names)
+        classes = self._classes()
+        return {
+            "table": {"class": class_name},
+            "attributes": sections if classes is None else {**sections, class_name: classes},
+            "require": self._requirements(names),
+            "publish": publishing,
+        }
+
+
+def given(values: Section) -> Section:
+    """The values that are not left to their default, as a spec file would hold them."""
+    return {name: plain(value) for name, value in values.items() if value is not None}
+
+
+def _weighted(spec: Spec, rows: pa.Table) -> Spec:
+    if spec.table.weight is not None:
+        raise SpecError(f"{spec.origin}: [table] weight names {spec.table.weight!r}, and sample_weight is given too.")
+    name = fresh_name(None, "weight", [*rows.column_names, spec.table.class_])
+    return replace(spec, table=replace(spec.table, weight=name))

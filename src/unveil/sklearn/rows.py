@@ -1,0 +1,187 @@
+"""Rows, classes and weights as scikit-learn hands them over, as one table with text for names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    _check_sample_weight,
+    check_consistent_length,
+    column_or_1d,
+    validate_data,
+)
+
+from unveil.arrays import FloatArray
+from unveil.errors import TableError, rows_text
+from unveil.frames import arrow_table, first_line
+from unveil.schema import COUNT, Attribute, Grid, Spec, grid_of, number_text, value_text
+
+NEARLY = 1e-6
+"""How far from a step, in steps, a number may be and still count as lying on it."""
+
+
+def checked_rows(estimator: Any, X: Any, *, reset: bool, missing: bool, least: tuple[int, int] = (1, 1)) -> pa.Table:
+    """The rows as an Arrow table, under the names that the transformer knows its columns by.
+
+    Arrays go through all of scikit-learn's checks. A frame may hold any types, so only the names and the number of its
+    columns are checked here; its values are checked when they are published or masked.
+
+    Args:
+        estimator: The transformer.
+        X: An array, or a pandas, polars or pyarrow table.
+        reset: Whether the transformer learns names and number of columns from these rows.
+        missing: Whether NaN may stand for a missing value in an array.
+        least: How many rows and columns an array must have.
+    """
+    if hasattr(X, "columns"):
+        # Only pandas has columns whose name is no text. All others are known as Arrow, whatever scikit-learn knows of.
+        frame = X if hasattr(X, "set_axis") else arrow_table(X)
+        validate_data(estimator, frame, reset=reset, skip_check_array=True)
+        names = column_names(estimator)
+        return frame.rename_columns(names) if frame is not X else arrow_table(frame.set_axis(names, axis=1))
+    array = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        dtype=None,
+        ensure_all_finite="allow-nan" if missing else True,
+        ensure_min_samples=least[0],
+        ensure_min_features=least[1],
+    )
+    if array.dtype.kind in "US" and not hasattr(X, "dtype"):
+        array = np.asarray(X, dtype=object)  # numpy makes text of the numbers in a list that holds both
+    return pa.table({name: _array(array[:, at], name) for at, name in enumerate(column_names(estimator))})
+
+
+def column_names(estimator: Any, given: Any = None) -> list[str]:
+    """The names of the columns: those of the fitted frame, or else those given, or else x0, x1 and so on."""
+    return [str(name) for name in _check_feature_names_in(estimator, given)]
+
+
+def class_labels(y: Any, estimator: str) -> NDArray[Any]:
+    """The classes as one array.
+
+    Raises:
+        ValueError: There are none.
+        TableError: Some are missing, or they are numbers to estimate or several targets, and not labels to tell apart.
+    """
+    if y is None:
+        raise ValueError(
+            f"{estimator} requires y to be passed, but the target y is None: rows are masked so that a class can still "
+            "be predicted from them."
+        )
+    if gone := sum(map(_is_missing, np.asarray(y).ravel())):
+        raise TableError(f"y has missing values ({rows_text(gone)}), but every row needs its class.")
+    if (kind := type_of_target(y, input_name="y", raise_unknown=True)) not in ("binary", "multiclass"):
+        raise TableError(
+            f"y is {kind}, but {estimator} masks rows so that a class can still be predicted from them; y must hold "
+            "one label per row, and numbers must be put into bins first."
+        )
+    labels: NDArray[Any] = column_or_1d(y, warn=True)
+    return labels
+
+
+def label_text(label: Any) -> str:
+    """A class label as the release writes it; a whole number has no decimal point, whatever its type."""
+    plain = label.item() if isinstance(label, np.generic) else label
+    return number_text(plain) if isinstance(plain, float) else value_text(plain)
+
+
+def labels_like(texts: Iterable[str], labels: NDArray[Any]) -> NDArray[Any]:
+    """Labels of a release in the type that the fitted ones had, or as text where one of them has no such type."""
+    if labels.dtype.kind == "b":
+        return np.array([text == "true" for text in texts])
+    array = np.array(list(texts), dtype=object)
+    try:
+        return array.astype(labels.dtype) if labels.dtype.kind in "iuf" else array
+    except (ValueError, OverflowError):
+        return array
+
+
+def record_counts(sample_weight: Any, rows: pa.Table) -> FloatArray | None:
+    """How many records each row stands for; None where each stands for one."""
+    if sample_weight is None:
+        return None
+    weights: FloatArray = _check_sample_weight(sample_weight, np.empty((rows.num_rows, 0)), dtype=np.float64)
+    return weights
+
+
+def fresh_name(wish: Any, fallback: str, taken: Iterable[str]) -> str:
+    """A column name that no other column has: the wish if it is a free name, or else one made from the fallback."""
+    used = {*taken, COUNT}
+    name = wish if isinstance(wish, str) and wish and wish not in used else fallback
+    while name in used:
+        name += "_"
+    return name
+
+
+def joined(rows: pa.Table, labels: NDArray[Any], weights: FloatArray | None, spec: Spec) -> pa.Table:
+    """Rows, classes and weights as the table to publish; a row of weight 0 stands for nobody and is left out."""
+    check_consistent_length(rows, labels)
+    if spec.table.class_ in rows.column_names:
+        raise TableError(
+            f"X holds the column {spec.table.class_!r}, which is the class of {spec.origin}; give it as y."
+        )
+    distinct, places = np.unique(labels, return_inverse=True)
+    texts = np.array([label_text(label) for label in distinct], dtype=object)
+    table = rows.append_column(spec.table.class_, pa.array(texts[places], pa.string()))
+    if weights is None:
+        return table
+    return table.append_column(str(spec.table.weight), pa.array(weights)).filter(pa.array(weights != 0))
+
+
+def on_grid(rows: pa.Table, spec: Spec) -> pa.Table:
+    """Under differential privacy, numbers as the declared domain has them: at a step and, where asked, in the range.
+
+    A number between two steps counts as the lower one. Splits are drawn from the steps, so both lie in the same
+    interval whatever is drawn.
+    """
+    if spec.plan is None:
+        return rows
+    for attribute in spec.released:
+        grid = grid_of(attribute)
+        if grid is not None and attribute.name in rows.column_names and is_number(rows[attribute.name].type):
+            numbers = _on_grid(rows[attribute.name].cast(pa.float64()).to_numpy(), attribute, grid)
+            place = rows.column_names.index(attribute.name)
+            rows = rows.set_column(place, attribute.name, pa.array(numbers, from_pandas=True))
+    return rows
+
+
+def is_number(type_: pa.DataType) -> bool:
+    """Whether a column holds numbers by its type."""
+    return bool(pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_))
+
+
+def _on_grid(numbers: FloatArray, attribute: Attribute, grid: Grid) -> FloatArray:
+    if attribute.step is not None:
+        places = (numbers - float(grid.start)) / float(grid.step)
+        nearest = np.rint(places)
+        numbers = float(grid.start) + np.where(abs(places - nearest) <= NEARLY, nearest, np.floor(places)) * float(
+            grid.step
+        )
+    if attribute.outside == "clamp":
+        numbers = np.clip(numbers, grid.value(0), grid.value(grid.size - 1))
+    return numbers
+
+
+def _is_missing(label: Any) -> bool:
+    # What pandas has for a missing value cannot be compared, not even with itself.
+    return label is None or type(label).__name__ in ("NAType", "NaTType") or bool(label != label)
+
+
+def _array(column: NDArray[Any], name: str) -> pa.Array:
+    """A column of an array; objects get the type that they all have."""
+    if column.dtype.kind == "f":
+        return pa.array(column.astype(np.float64))
+    try:
+        return pa.array(column.tolist() if column.dtype.kind in "OUS" else column)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise TableError(
+            f"column {name!r}: its values are neither all numbers nor all text: {first_line(error)}."
+        ) from error

@@ -1,0 +1,259 @@
+"""The three methods as transformers.
+
+Arguments only say what differs from the spec or, where there is no spec, from what the documentation gives as default;
+`docs/scikit-learn.md` tells which is which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from unveil.errors import SpecError
+from unveil.masking import Unseen
+from unveil.release import Release
+from unveil.schema import Criterion, Spec
+from unveil.sklearn.descriptions import Section, Sections, TaxonomyLike, class_section, plain, plain_section
+from unveil.sklearn.encoding import Output
+from unveil.sklearn.masker import Masker, SpecLike, given
+from unveil.workflow import publish
+
+K = 10
+EPSILON = 1.0
+SPECIALIZATIONS = 10
+
+
+class TopDownRefinement(Masker):
+    """Masks rows so that every combination of values of the quasi-identifier is shared by at least k fitted rows.
+
+    Args:
+        k: The least number of records in a group; 10 without a spec.
+        quasi_identifier: The columns that a stranger may know; all of them if it is not given. Others are released as
+            they are.
+        attributes: What is known about columns, by name, as in a spec: `{"age": {"range": [17, 91], "whole": True}}`.
+            A column that is not described is a number or a category by its type, with its observed domain.
+        taxonomies: Taxonomies of columns, by name: a `Taxonomy`, the path of a file, or a nested mapping.
+        default: The description of every column that neither of these has.
+        criterion: `score`, gain for loss, or `infogain`, gain alone.
+        spec: A whole spec, a path, a mapping or a `Spec`, instead of the descriptions above. Its class is y. What is
+            given as k replaces the k of each of its requirements.
+        output: `onehot`, `codes` or `labels`.
+        unseen: What happens to a value without a block when rows are transformed: `refuse` or `suppress`.
+
+    Attributes:
+        release_: The published rows and their manifest.
+        masking_: The cuts.
+        guarantee_: What is promised about the fitted rows, in a sentence.
+        spec_: The spec that was followed.
+        classes_: The labels of the class.
+        n_features_in_: How many columns were fitted.
+        feature_names_in_: Their names, where they have some.
+    """
+
+    def __init__(
+        self,
+        k: int | None = None,
+        *,
+        quasi_identifier: Sequence[str] | None = None,
+        attributes: Sections | None = None,
+        taxonomies: Mapping[str, TaxonomyLike] | None = None,
+        default: Mapping[str, Any] | None = None,
+        criterion: Criterion | None = None,
+        spec: SpecLike | None = None,
+        output: Output = "onehot",
+        unseen: Unseen = "refuse",
+    ) -> None:
+        self.k = k
+        self.quasi_identifier = quasi_identifier
+        self.attributes = attributes
+        self.taxonomies = taxonomies
+        self.default = default
+        self.criterion = criterion
+        self.spec = spec
+        self.output = output
+        self.unseen = unseen
+
+    def _requirements(self, names: Sequence[str]) -> list[Section]:
+        chosen = names if self.quasi_identifier is None else self.quasi_identifier
+        listed = chosen if isinstance(chosen, str) else plain(list(chosen))
+        return [{"kind": "k-anonymity", "quasi-identifier": listed, "k": K if self.k is None else plain(self.k)}]
+
+    def _tuning(self) -> tuple[Section, Section]:
+        return {"k": self.k}, {"criterion": self.criterion}
+
+    def _described(self) -> Section:
+        return {"quasi_identifier": self.quasi_identifier, **super()._described()}
+
+
+class ProgressiveDisclosure(Masker):
+    """Masks rows so that no named sensitive value can be inferred from a group with more confidence than its limit.
+
+    Args:
+        templates: What must not be inferred, each a mapping: `sensitive`, a column; `values`, those to protect, all if
+            not given; `limit`, the highest share in a group; `channel`, the columns to infer from, all that are not
+            sensitive if not given. Sensitive columns are released as they are.
+        limit: The limit of every template, in place of its own.
+        attributes: What is known about columns, as for `TopDownRefinement`.
+        taxonomies: Taxonomies of columns, as there.
+        default: The description of every other column, as there.
+        criterion: `score`, gain for loss, or `infogain`, gain alone.
+        spec: A whole spec, as there. What is given as limit replaces the limit of each of its templates.
+        output: `onehot`, `codes` or `labels`.
+        unseen: What happens to a value without a block when rows are transformed: `refuse` or `suppress`.
+
+    Attributes:
+        release_: The published rows and their manifest.
+        masking_: The cuts.
+        guarantee_: What is promised about the fitted rows, in a sentence.
+        spec_: The spec that was followed.
+        classes_: The labels of the class.
+        n_features_in_: How many columns were fitted.
+        feature_names_in_: Their names, where they have some.
+    """
+
+    _least_columns = 2
+
+    def __init__(
+        self,
+        templates: Sequence[Mapping[str, Any]] | None = None,
+        *,
+        limit: float | None = None,
+        attributes: Sections | None = None,
+        taxonomies: Mapping[str, TaxonomyLike] | None = None,
+        default: Mapping[str, Any] | None = None,
+        criterion: Criterion | None = None,
+        spec: SpecLike | None = None,
+        output: Output = "onehot",
+        unseen: Unseen = "refuse",
+    ) -> None:
+        self.templates = templates
+        self.limit = limit
+        self.attributes = attributes
+        self.taxonomies = taxonomies
+        self.default = default
+        self.criterion = criterion
+        self.spec = spec
+        self.output = output
+        self.unseen = unseen
+
+    def _requirements(self, names: Sequence[str]) -> list[Section]:
+        if not self.templates:
+            raise SpecError("ProgressiveDisclosure has neither templates nor a spec, so nothing would be protected.")
+        templates = [plain_section(template, "a template") for template in self.templates]
+        sensitive = [template.get("sensitive") for template in templates]
+        channel = [name for name in names if name not in sensitive]
+        limit = given({"limit": self.limit})
+        return [{"kind": "confidence", "channel": channel, **template, **limit} for template in templates]
+
+    def _tuning(self) -> tuple[Section, Section]:
+        return {"limit": self.limit}, {"criterion": self.criterion}
+
+    def _described(self) -> Section:
+        return {"templates": self.templates, **super()._described()}
+
+
+class DiffGen(Masker):
+    """Draws a differentially private release of the rows, and masks rows by its cuts.
+
+    The release is private: `release_`, and `training_data()` to train on. What `transform` gives is not: it has one
+    masked row for each raw row. Nothing is read off the rows but through the draws, so every domain is declared.
+
+    Args:
+        epsilon: The privacy budget of the release; 1 without a spec.
+        specializations: How many specializations are drawn; 10 without a spec.
+        classes: The labels of the class. Needed without a spec.
+        attributes: The domains of columns, as in a spec: `{"age": {"range": [17, 91], "whole": True}}` or
+            `{"sex": {"values": ["Female", "Male"]}}`. A number between two declared steps counts as the lower one.
+        taxonomies: Taxonomies of columns, by name: a `Taxonomy`, the path of a file, or a nested mapping.
+        default: The domain of every column that neither of these has, so that it need not be told for each.
+        utility: `max` or `infogain`.
+        choice: `permute-and-flip` or `exponential`.
+        budget: `full` or `paper`.
+        threshold: Publish only cells whose noisy count reaches this.
+        unsafe_seed: For tests and experiments: draw from a seed. The release is not private and says so.
+        spec: A whole spec, a path, a mapping or a `Spec`, instead of classes and domains. Values given above replace
+            its own. A spec that is a file and names its source is entered into the owner's ledger at every fit.
+        output: `onehot`, `codes` or `labels`.
+        unseen: What happens to a value without a block when rows are transformed: `refuse` or `suppress`.
+
+    Attributes:
+        release_: The noisy counts and their manifest.
+        masking_: The cuts.
+        guarantee_: What is promised about the release, in a sentence.
+        spec_: The spec that was followed.
+        classes_: The declared labels of the class.
+        n_features_in_: How many columns were fitted.
+        feature_names_in_: Their names, where they have some.
+    """
+
+    _private = True
+
+    def __init__(
+        self,
+        epsilon: float | None = None,
+        *,
+        specializations: int | None = None,
+        classes: Iterable[Any] | None = None,
+        attributes: Sections | None = None,
+        taxonomies: Mapping[str, TaxonomyLike] | None = None,
+        default: Mapping[str, Any] | None = None,
+        utility: Literal["max", "infogain"] | None = None,
+        choice: Literal["exponential", "permute-and-flip"] | None = None,
+        budget: Literal["full", "paper"] | None = None,
+        threshold: int | None = None,
+        unsafe_seed: int | None = None,
+        spec: SpecLike | None = None,
+        output: Output = "onehot",
+        unseen: Unseen = "refuse",
+    ) -> None:
+        self.epsilon = epsilon
+        self.specializations = specializations
+        self.classes = classes
+        self.attributes = attributes
+        self.taxonomies = taxonomies
+        self.default = default
+        self.utility = utility
+        self.choice = choice
+        self.budget = budget
+        self.threshold = threshold
+        self.unsafe_seed = unsafe_seed
+        self.spec = spec
+        self.output = output
+        self.unseen = unseen
+
+    def __sklearn_tags__(self) -> Any:
+        """As for the others; without a seed, every fit draws anew."""
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = self.unsafe_seed is None
+        return tags
+
+    def _requirements(self, names: Sequence[str]) -> list[Section]:
+        return [{"kind": "differential-privacy", "epsilon": EPSILON if self.epsilon is None else plain(self.epsilon)}]
+
+    def _tuning(self) -> tuple[Section, Section]:
+        publishing: Section = {
+            "specializations": self.specializations,
+            "utility": self.utility,
+            "choice": self.choice,
+            "budget": self.budget,
+            "threshold": self.threshold,
+        }
+        if self.spec is None:
+            publishing = {"method": "diffgen", **publishing}
+            publishing["specializations"] = SPECIALIZATIONS if self.specializations is None else self.specializations
+        return {"epsilon": self.epsilon}, publishing
+
+    def _described(self) -> Section:
+        return {"classes": self.classes, **super()._described()}
+
+    def _classes(self) -> Section | None:
+        if self.classes is None:
+            raise SpecError(
+                "DiffGen needs the labels of the class declared (classes), since observed ones are private."
+            )
+        return class_section(self.classes)
+
+    def _publish(self, table: pa.Table, spec: Spec) -> Release:
+        return publish(table, spec, unsafe_seed=self.unsafe_seed)
