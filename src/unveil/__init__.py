@@ -8,13 +8,15 @@ from unveil.errors import (
     TaxonomyError,
     UnveilError,
 )
+from unveil.reasons import Explanation
 from unveil.release import Release, open_release
 from unveil.schema import Spec, load_spec
 from unveil.verify import Finding
 from unveil.version import __version__
-from unveil.workflow import apply, check, compare, evaluate, publish, verify
+from unveil.workflow import apply, check, compare, evaluate, explain, publish, verify
 
 __all__ = [
+    "Explanation",
     "Finding",
     "Release",
     "ReleaseError",
@@ -29,6 +31,7 @@ __all__ = [
     "check",
     "compare",
     "evaluate",
+    "explain",
     "load_spec",
     "open_release",
     "publish",

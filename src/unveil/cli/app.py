@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
+from unveil.cli import explanation
 from unveil.cli.evaluation import register
 from unveil.cli.interrupt import stop_on_interrupt
 from unveil.errors import SpecError, UnveilError
@@ -189,6 +190,7 @@ def demo(
 
 
 register(app, console)
+explanation.register(app, console)
 
 
 def check_trace(trace: Path, folder: Path) -> None:

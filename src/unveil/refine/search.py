@@ -15,6 +15,7 @@ from unveil.arrays import BoolArray, FloatArray, IntArray
 from unveil.masking import Block, Offer, Refinement, Tree
 from unveil.refine.gains import Gain, InfoGain, disclosures, first_best
 from unveil.refine.guard import Guard
+from unveil.schema import Attribute
 
 Criterion = Callable[[FloatArray, FloatArray], FloatArray]
 """The score of candidates from their gains and losses."""
@@ -42,6 +43,18 @@ class Step:
     gain: float
     loss: float
     score: float
+
+
+@dataclass(frozen=True, eq=False)
+class Remaining:
+    """A block of a cut, and every way to refine it, whether a step could take it or not."""
+
+    column: int
+    """The place of the attribute in the table."""
+    block: Block
+    records: int
+    beneficial: bool
+    refinements: tuple[Refinement, ...]
 
 
 class Search:
@@ -94,6 +107,19 @@ class Search:
             refinement = self._refinement(int(winner))
             yield Step(refinement, float(self._gain[winner]), float(loss[winner]), float(score[winner]))
 
+    def remaining(self) -> Iterator[Remaining]:
+        """The blocks in the cuts, in the order of attributes and domains, with all that is left below them."""
+        for column, cut in self.cuts.items():
+            tree = self._trees[column]
+            for block in sorted(cut, key=lambda block: block.first):
+                parts = tree.parts(block)
+                if tree.discloses:
+                    ways = tuple(_disclosure(tree.attribute, block, part) for part in parts)
+                else:
+                    ways = (Refinement(tree.attribute, block, parts),) if parts else ()
+                records = self._histograms[column][block.codes].sum(axis=0)
+                yield Remaining(column, block, int(records.sum()), self._worth.beneficial(records), ways)
+
     def _offer(self, column: int, block: Block) -> Offer | None:
         """Enters the candidates of a block that has just come into the cut."""
         tree = self._trees[column]
@@ -142,8 +168,7 @@ class Search:
             return Refinement(offer.attribute, offer.block, offer.parts)
         disclosed = offer.parts[winner - offer.first]
         hidden = next(block for block in self.cuts[offer.column] if block.label == offer.block.label)
-        rest = Block(hidden.label, hidden.codes[hidden.codes != disclosed.first])
-        return Refinement(offer.attribute, hidden, (disclosed, rest))
+        return _disclosure(offer.attribute, hidden, disclosed)
 
     def _perform(self, winner: int, loss: float, score: float) -> Step:
         refinement = self._refinement(winner)
@@ -169,3 +194,8 @@ class Search:
         still = numbers[self._alive[numbers]]
         if len(still):
             self._gain[still] = self._worth.of(disclosures(histogram[self._place[still]], hidden))
+
+
+def _disclosure(attribute: Attribute, hidden: Block, disclosed: Block) -> Refinement:
+    rest = Block(hidden.label, hidden.codes[hidden.codes != disclosed.first])
+    return Refinement(attribute, hidden, (disclosed, rest))

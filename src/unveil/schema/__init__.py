@@ -1,9 +1,9 @@
 """What the owner declares: attributes, domains, taxonomies, requirements, and the spec file that holds them."""
 
-from unveil.schema.attributes import Attribute, interval_label, number_text, parse_number, value_text
+from unveil.schema.attributes import Attribute, MaskingKind, interval_label, number_text, parse_number, value_text
 from unveil.schema.grid import Grid, fraction, grid_of
 from unveil.schema.hchy import Hierarchies, read_hchy
-from unveil.schema.privacy import COUNT, PrivatePlan, decimal_text
+from unveil.schema.privacy import COUNT, PrivatePlan, decimal_text, most_specializations
 from unveil.schema.requirements import (
     AlphaKAnonymity,
     Atom,
@@ -31,6 +31,7 @@ __all__ = [
     "Hierarchies",
     "KAnonymity",
     "LDiversity",
+    "MaskingKind",
     "Missing",
     "Node",
     "PrivatePlan",
@@ -45,6 +46,7 @@ __all__ = [
     "grid_of",
     "interval_label",
     "load_spec",
+    "most_specializations",
     "number_text",
     "parse_number",
     "read_hchy",
