@@ -59,17 +59,21 @@ class Break:
         """The group as a reader reads it."""
         return f"{{{', '.join(f'{name} {self.group[name]}' for name in self.telling)}}}"
 
+    @property
+    def size(self) -> str:
+        """Its records as they read in a sentence."""
+        return "1 record" if self.records == 1 else f"{self.records:,} records"
+
     def sentence(self) -> str:
         """Which group would break it, and how far."""
         match self.atom:
             case KAnonymity(k=k):
-                left = "1 record" if self.records == 1 else f"{self.records:,} records"
-                return f"the group {self.who} would have {left}; k asks for {k:,}: {int(self.short):,} short"
+                return f"the group {self.who} would have {self.size}; k asks for {k:,}: {int(self.short):,} short"
             case Template(sensitive=sensitive, value=value, limit=limit):
                 held = round(self.level * self.records)
                 return (
-                    f"in the group {self.who}, {held:,} of {self.records:,} records would hold {sensitive} = {value}: "
-                    f"{_percent(self.level)}, {_points(self.short)} above {_percent(limit)}"
+                    f"in the group {self.who}, {held:,} of {self.size} would hold {sensitive} = {value}: "
+                    f"{_number(100 * self.level)}%, {_points(self.short)} above {number_text(round(100 * limit, 6))}%"
                 )
             case LDiversity(sensitive=sensitive, l=least, variant=variant):
                 has = "different values" if variant == "distinct" else "well represented values (entropy)"
@@ -129,10 +133,6 @@ def _in_unit(atom: Atom, level: float) -> tuple[float, float]:
 
 def _number(value: float) -> str:
     return number_text(float(f"{value:.{DIGITS}g}"))
-
-
-def _percent(share: float) -> str:
-    return f"{_number(100 * share)}%"
 
 
 def _points(share: float) -> str:

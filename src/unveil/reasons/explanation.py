@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from unveil.errors import listed
+from unveil.reasons.breaks import Break
 from unveil.reasons.prices import Price
 from unveil.reasons.spending import Spending
 from unveil.reasons.stops import Cut, Stop
@@ -81,7 +83,7 @@ def reason(stop: Stop) -> str:
         case "pure":
             return f"{stop.block}: all its {stop.records:,} records are of one class, so that nothing is gained."
         case "invalid":
-            return f"{_step(stop)}: {_breaks(stop)}."
+            return f"{_step(stop)}: {_breaks(stop.breaks)}."
 
 
 def _blocks(cut: Cut) -> str:
@@ -96,9 +98,11 @@ def _against(cut: Cut) -> str:
     which = " and ".join(
         f"requirement {number}" + ("" if count == ways else f" ({count})") for number, count in cut.against.items()
     )
-    held = f"{ways:,} {what}{'s' if ways > 1 else ''} held back by {which or 'rounding at a bound'}"
-    nearest = "nearest is " if ways > 1 else ""
-    return f"{held}; {nearest}{_step(cut.invalid[0])}: {_breaks(cut.invalid[0])}"
+    many = f"{ways:,} {what}s " if ways > 1 else f"1 {what} " if cut.blocks > 1 else ""
+    held = f"{many}held back by {which or 'rounding at a bound'}"
+    nearest = cut.invalid[0]
+    farthest = sorted(nearest.breaks, key=lambda item: -item.share)[:1]
+    return f"{held}; {'nearest is ' if ways > 1 else ''}{_step(nearest)}: {_breaks(farthest)}"
 
 
 def _step(stop: Stop) -> str:
@@ -107,5 +111,5 @@ def _step(stop: Stop) -> str:
     return f"{stop.block} → {', '.join(stop.into)}"
 
 
-def _breaks(stop: Stop) -> str:
-    return " and ".join(item.sentence() for item in stop.breaks) or "ruled out by rounding at a bound"
+def _breaks(breaks: Sequence[Break]) -> str:
+    return "; and ".join(item.sentence() for item in breaks) or "ruled out by rounding at a bound"

@@ -7,19 +7,21 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from unveil.evaluate import CLASSIFIERS, InformationLoss
+from unveil.evaluate import InformationLoss
 from unveil.evaluate.protocol import Interval, interval
 from unveil.masking import AsIs, Suppression
 from unveil.reasons.relaxations import Relaxation
 from unveil.release import DiffGenManifest, Release
+
+UNCHANGED = "no change in accuracy"
 
 
 @dataclass(frozen=True)
 class Run:
     """What a spec gives: the release of all rows, and what classifiers learn from releases of parts of them."""
 
-    blocks: dict[str, int]
-    """Blocks per masked attribute of the release of all rows; none where it is drawn."""
+    blocks: dict[str, tuple[str, ...]]
+    """The blocks of each masked attribute in the release of all rows; none where it is drawn."""
     kept: float | None
     """1 − GCP: the share of the masked attributes' domains that is not lost; None where the release is drawn."""
     errors: dict[str, tuple[float, ...]]
@@ -39,8 +41,13 @@ class Price:
     @property
     def blocks(self) -> dict[str, int]:
         """How many more blocks the attributes get, where that changes. The search is greedy: some may get fewer."""
-        more = {name: count - self.before.blocks[name] for name, count in self.after.blocks.items()}
+        more = {name: len(held) - len(self.before.blocks[name]) for name, held in self.after.blocks.items()}
         return {name: count for name, count in more.items() if count}
+
+    @property
+    def same(self) -> bool:
+        """Whether the release of all rows stays as it is."""
+        return self.after.kept is not None and self.after.blocks == self.before.blocks
 
     @property
     def kept(self) -> float:
@@ -64,20 +71,24 @@ class Price:
 
     def sentence(self) -> str:
         """What it buys, in one sentence."""
-        bought = [*self._structure(), *(_points(name, gain) for name, gain in self.accuracy.items())]
-        if self.after.kept is not None and not self.blocks:
-            bought.insert(0, "no block")
-        return f"{self.relaxation} buys {'; '.join(bought)}."
+        learned = [_points(name, gain) for name, gain in self.accuracy.items()]
+        if self.same:
+            told = ["nothing: the release stays the same", *(line for line in learned if line != UNCHANGED)]
+        else:
+            told = [*self._structure(), *learned]
+        verb = "gives" if self.after.kept is None else "buys"
+        return f"{self.relaxation} {verb} {'; '.join(told)}."
 
     def _structure(self) -> list[str]:
-        told = []
-        if self.blocks:
-            told.append(", ".join(_more_blocks(name, count) for name, count in self.blocks.items()))
-        if self.before.kept is not None and self.after.kept is not None and self.blocks:
-            told.append(f"{self.before.kept:.1%} → {self.after.kept:.1%} of the domains kept")
         if self.before.cells is not None and self.after.cells is not None:
-            told.append(f"{self.before.cells:,.0f} → {self.after.cells:,.0f} cells")
-        return told
+            return [f"{self.before.cells:,.0f} → {self.after.cells:,.0f} cells on average"]
+        if self.before.kept is None or self.after.kept is None:
+            return []
+        more = [_blocks(name, count) for name, count in self.blocks.items() if count > 0]
+        fewer = [_blocks(name, -count) for name, count in self.blocks.items() if count < 0]
+        bought = f"{', '.join(more)} more" if more else "other blocks" if not fewer else "no more blocks"
+        cost = f", for {', '.join(fewer)} fewer" if fewer else ""
+        return [f"{bought}{cost}", f"{self.before.kept:.1%} → {self.after.kept:.1%} of the domains kept"]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain values, for JSON."""
@@ -115,7 +126,7 @@ def run_of(release: Release, loss: InformationLoss, errors: dict[str, tuple[floa
         loss: What it loses.
         errors: Errors on rows held out.
     """
-    return Run(block_counts(release), 1 - loss.global_penalty, errors)
+    return Run(blocks_of(release), 1 - loss.global_penalty, errors)
 
 
 def drawn_run(releases: Sequence[Release], errors: dict[str, tuple[float, ...]]) -> Run:
@@ -124,23 +135,26 @@ def drawn_run(releases: Sequence[Release], errors: dict[str, tuple[float, ...]])
     return Run({}, None, errors, fmean(cells) if cells else None)
 
 
-def block_counts(release: Release) -> dict[str, int]:
-    """How many blocks each masked attribute has; `⊥` is one of them."""
+def blocks_of(release: Release) -> dict[str, tuple[str, ...]]:
+    """The blocks of each masked attribute; `⊥` is one of them."""
     return {
-        name: len(entry.disclosed) + 1 if isinstance(entry, Suppression) else len(entry.blocks)
+        name: (*entry.disclosed, entry.marker)
+        if isinstance(entry, Suppression)
+        else tuple(block.label for block in entry.blocks)
         for name, entry in release.masking.columns.items()
         if not isinstance(entry, AsIs)
     }
 
 
-def _more_blocks(name: str, count: int) -> str:
-    blocks = "block" if abs(count) == 1 else "blocks"
-    return f"{abs(count)} {'more' if count > 0 else 'fewer'} {blocks} of {name}"
+def _blocks(name: str, count: int) -> str:
+    return f"{count} {'block' if count == 1 else 'blocks'} of {name}"
 
 
 def _points(name: str, gain: Interval) -> str:
-    points = f"{100 * gain.mean:+.2f} points of accuracy ({CLASSIFIERS[name].name}"
+    if gain.mean == gain.low == gain.high == 0:
+        return UNCHANGED
+    points = f"{100 * gain.mean:+.2f} points of accuracy ({name}"
     if gain.low is None or gain.high is None:
-        return f"{points}, one run: no telling from noise)"
+        return f"{points}, one run: no telling it from noise)"
     reach = f"± {50 * (gain.high - gain.low):.2f}"
     return f"{points}, {reach}: within noise)" if within_noise(gain) else f"{points}, {reach})"

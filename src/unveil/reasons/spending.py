@@ -12,7 +12,7 @@ from fractions import Fraction
 from statistics import fmean
 from typing import Any
 
-from unveil.reasons.prices import block_counts
+from unveil.reasons.prices import blocks_of
 from unveil.release import DiffGenManifest, Release
 from unveil.schema import COUNT
 
@@ -66,17 +66,16 @@ class Spending:
                 f"Never specialized, so released as one block: {names}. Each of the {self.specializations} "
                 "specializations was drawn for another attribute; more of them, or fewer attributes, leave room."
             )
-        verdict = "more than" if self.noise > self.average else "less than"
         kind = "records" if self.seeded else "noisy records"
         told.append(
-            f"A cell has {self.average:,.1f} {kind} on average ({self.records:,} in {self.cells:,.0f} cells) and noise "
-            f"of {self.noise:,.1f} on average, {verdict} that."
+            f"A cell has {self.average:,.1f} {kind} on average ({self.records:,} in {self.cells:,.0f} cells), and its "
+            f"count is off by {self.noise:,.1f} on average."
         )
         return tuple(told)
 
     def _budget(self) -> str:
-        shares = ", ".join(f"{share:.1%} for the {purpose}" for purpose, share in self.purposes.items())
-        return f"The budget went {shares}."
+        shares = ", ".join(f"{share:.1%} to the {purpose}" for purpose, share in self.purposes.items())
+        return f"Of the budget went {shares}."
 
     def _structure(self) -> str:
         held = {name: count for name, count in self.blocks.items() if self.refined[name]}
@@ -112,15 +111,15 @@ def spending_of(releases: Sequence[Release], records: int | None = None) -> Spen
     """
     manifests = [release.manifest for release in releases if isinstance(release.manifest, DiffGenManifest)]
     first = manifests[0]
-    counts = [block_counts(release) for release in releases]
+    cuts = [blocks_of(release) for release in releases]
     return Spending(
         draws=len(manifests),
         seeded=records is not None,
         specializations=first.specializations,
         epsilon=Fraction(str(first.requirements[0]["epsilon"])),
         purposes=_purposes(manifests),
-        blocks={name: fmean(held[name] for held in counts) for name in counts[0]},
-        refined={name: sum(held[name] > 1 for held in counts) for name in counts[0]},
+        blocks={name: fmean(len(held[name]) for held in cuts) for name in cuts[0]},
+        refined={name: sum(len(held[name]) > 1 for held in cuts) for name in cuts[0]},
         cells=fmean(manifest.cells for manifest in manifests),
         noise=fmean(expected_noise(Fraction(manifest.ledger[-1].epsilon)) for manifest in manifests),
         records=int(releases[0].table[COUNT].to_numpy().sum()) if records is None else records,

@@ -72,12 +72,14 @@ def explain(
         progress: Told of every part of the work that is done.
     """
     checked = load_spec(table if spec is None else spec)
-    raw, _ = read_table(checked.source_path if spec is None else table)
-    loaded = load_table(checked, raw)
+    source = checked.source_path if spec is None else table
+    loaded = load_table(checked, source)
+    raw, _ = read_table(source)
     spending = _spending(checked, loaded, raw, release)
     steps, cuts = (None, ()) if spending else _cuts(loaded, checked)
-    trial = _Trial(raw, classifiers, protocol, seeds, progress)
-    prices, unpriced = trial.prices(checked, loaded) if shadow else ((), ())
+    prices, unpriced = (
+        _Trial(raw, classifiers, protocol, seeds, progress).prices(checked, loaded) if shadow else ((), ())
+    )
     return Explanation(
         spec=checked,
         steps=steps,
