@@ -34,14 +34,14 @@ def test_prices(project: Project, run: Run) -> None:
     outcome = run("explain", project.spec, "--seeds", 2, "--classifier", "bayes")
     assert outcome.code == 0, outcome
     assert "What relaxing one number would buy" in outcome.out
-    assert "k 3 → 2 on {age, job, town} (the last k that asks for anything) buys" in outcome.out
+    assert "k 3 → 2 of requirement 1 on {age, job, town} (the last k that asks for anything) buys" in outcome.out
     assert "33% of the rows held out, 2 times" in outcome.out
 
 
 def test_what_is_not_priced_is_told(project: Project, run: Run) -> None:
     project.edit(project.spec, "= 3\n", "= 2\n")
     outcome = run("explain", project.spec, "--seeds", 1)
-    assert "Not priced: k = 2 on {age, job, town}: any less would ask for nothing." in outcome.out
+    assert "Not priced: k = 2 of requirement 1 on {age, job, town}: any less would ask for nothing." in outcome.out
     assert "would buy" not in outcome.out
 
 

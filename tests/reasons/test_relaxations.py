@@ -42,35 +42,41 @@ def test_k(k: int, expected: list[int]) -> None:
     if not expected:
         (left,) = found
         assert isinstance(left, Unrelaxed)
-        assert left.reason == f"k = {k} on {{a, b}}: any less would ask for nothing."
+        assert left.reason == f"k = {k} of requirement 1 on {{a, b}}: any less would ask for nothing."
 
 
 def test_a_step_that_is_cut_short_says_so() -> None:
     assert [str(item) for item in tried(k_anonymity(6))] == [
-        "k 6 → 2 on {a, b} (the last k that asks for anything)",
-        "k 6 → 3 on {a, b} (half of it)",
+        "k 6 → 2 of requirement 1 on {a, b} (the last k that asks for anything)",
+        "k 6 → 3 of requirement 1 on {a, b} (half of it)",
     ]
 
 
 OTHERS: list[tuple[dict[str, Any], list[str]]] = [
     (
         {"kind": "confidence", "channel": ["a", "b"], "sensitive": "s", "values": ["u", "v"], "limit": 0.75},
-        ["limit 75% → 80% on {a, b} → s = u or v"],
+        ["limit 75% → 80% of requirement 1 on {a, b} → s"],
     ),
     (
         {"kind": "confidence", "channel": ["a"], "sensitive": "s", "limit": 0.96},
-        ["limit 96% → 98% on {a} → s (half the way to asking for nothing)"],
+        ["limit 96% → 98% of requirement 1 on {a} → s (half the way to asking for nothing)"],
     ),
-    ({"kind": "l-diversity", **QI, "sensitive": "s", "l": 3}, ["l 3 → 2 on {a, b} → s"]),
-    ({"kind": "l-diversity", **QI, "sensitive": "s", "l": 2.5, "variant": "entropy"}, ["l 2.5 → 1.5 on {a, b} → s"]),
+    ({"kind": "l-diversity", **QI, "sensitive": "s", "l": 3}, ["l 3 → 2 of requirement 1 on {a, b} → s"]),
+    (
+        {"kind": "l-diversity", **QI, "sensitive": "s", "l": 2.5, "variant": "entropy"},
+        ["l 2.5 → 1.5 of requirement 1 on {a, b} → s"],
+    ),
     (
         {"kind": "l-diversity", **QI, "sensitive": "s", "l": 1.5, "variant": "entropy"},
-        ["l 1.5 → 1.25 on {a, b} → s (half the way to asking for nothing)"],
+        ["l 1.5 → 1.25 of requirement 1 on {a, b} → s (half the way to asking for nothing)"],
     ),
-    ({"kind": "t-closeness", **QI, "sensitive": "s", "t": 0.2}, ["t 0.2 → 0.25 on {a, b} → s"]),
+    ({"kind": "t-closeness", **QI, "sensitive": "s", "t": 0.2}, ["t 0.2 → 0.25 of requirement 1 on {a, b} → s"]),
     (
         {"kind": "alpha-k-anonymity", **QI, "k": 4, "sensitive": "s", "alpha": 0.6},
-        ["k 4 → 2 on {a, b} → s (the last k that asks for anything)", "α 60% → 65% on {a, b} → s"],
+        [
+            "k 4 → 2 of requirement 1 on {a, b} → s (the last k that asks for anything)",
+            "α 60% → 65% of requirement 1 on {a, b} → s",
+        ],
     ),
 ]
 
@@ -98,7 +104,7 @@ def test_an_implied_requirement_buys_nothing_alone() -> None:
     found = tried(k_anonymity(20), k_anonymity(10, ("a",)))
     assert [(item.requirement, item.after) for item in found if isinstance(item, Relaxation)] == [(1, 15), (1, 10)]
     left = [item.reason for item in found if isinstance(item, Unrelaxed)]
-    assert left == ["k 10 → 5 on {a}: other requirements imply it, so that alone it buys nothing."]
+    assert left == ["k = 10 of requirement 2 on {a}: other requirements imply it, so that alone it buys nothing."]
 
 
 def test_only_one_number_changes() -> None:

@@ -28,6 +28,8 @@ SHARE_STEP = 0.05
 """Five points of a confidence, of α, or of a distance."""
 H_STEP = 5
 DECIMALS = 6
+SHOWN = 4
+"""So many attributes of a requirement are named."""
 
 
 @dataclass(frozen=True)
@@ -69,19 +71,18 @@ def relaxations(spec: Spec, table: Table) -> Iterator[Relaxation | Unrelaxed]:
         yield from _of_plan(spec, spec.plan)
         return
     for number, requirement in enumerate(spec.requirements, start=1):
+        where = f" of requirement {number} on {_names(requirement)}"
         for key, steps in _steps(requirement).items():
             before = getattr(requirement, key)
-            where = f" on {{{', '.join(requirement.attributes)}}}" + _about(requirement)
+            specs = {after: _with(spec, number, key, after) for after in steps}
+            told = f"{_NAMES.get(key, key)} = {_told(key, before)}{where}"
             if not steps:
-                told = f"{_NAMES.get(key, key)} = {_told(key, before)}{where}"
                 yield Unrelaxed(number, f"{told}: any less would ask for nothing.")
-            for after, note in steps.items():
-                relaxed = _with(spec, number, key, after)
-                if _searched(relaxed, table) == _searched(spec, table):
-                    told = f"{_NAMES.get(key, key)} {_told(key, before)} → {_told(key, after)}{where}"
-                    yield Unrelaxed(number, f"{told}: other requirements imply it, so that alone it buys nothing.")
-                else:
-                    yield Relaxation(number, key, before, after, where, relaxed, note)
+            elif all(_searched(relaxed, table) == _searched(spec, table) for relaxed in specs.values()):
+                yield Unrelaxed(number, f"{told}: other requirements imply it, so that alone it buys nothing.")
+            else:
+                for after, relaxed in specs.items():
+                    yield Relaxation(number, key, before, after, where, relaxed, steps[after])
 
 
 def _of_plan(spec: Spec, plan: PrivatePlan) -> Iterator[Relaxation]:
@@ -152,11 +153,12 @@ def _searched(spec: Spec, table: Table) -> tuple[Atom, ...]:
     return without_redundant([atom for item in resolved_requirements(table, spec) for atom in item.atoms()])
 
 
-def _about(requirement: Requirement) -> str:
-    if isinstance(requirement, KAnonymity):
-        return ""
-    values = getattr(requirement, "values", None)
-    return f" → {requirement.sensitive}" + (f" = {' or '.join(values)}" if values else "")
+def _names(requirement: Requirement) -> str:
+    """The attributes of a requirement, the tail of a long list counted, and the sensitive one."""
+    names = requirement.attributes
+    shown = names if len(names) <= SHOWN else (*names[: SHOWN - 1], f"{len(names) - SHOWN + 1} more")
+    about = "" if requirement.sensitive is None else f" → {requirement.sensitive}"
+    return f"{{{', '.join(shown)}}}{about}"
 
 
 def _told(key: str, number: float) -> str:
