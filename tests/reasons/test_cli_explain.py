@@ -1,6 +1,7 @@
 """`unveil explain` as an owner uses it."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -100,3 +101,13 @@ def test_a_requirement_that_cannot_hold(project: Project, run: Run) -> None:
     outcome = run("explain", project.spec)
     assert outcome.code == 2
     assert "no release of people.csv can satisfy k = 300" in outcome.err
+
+
+def test_the_manual_shows_what_is_printed(run: Run) -> None:
+    root = Path(__file__).parents[2]
+    adult = root / "src" / "unveil" / "data" / "adult.toml"
+    block = (root / "docs" / "explain.md").read_text(encoding="utf-8").split("```")[1]
+    printed = run("explain", adult, "--no-shadow").out.splitlines()
+    shown = [line for line in block.splitlines() if line]
+    assert len(shown) == 9
+    assert [line for line in shown if line not in printed] == []

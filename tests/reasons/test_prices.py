@@ -67,10 +67,13 @@ def price(before: Run, after: Run) -> Price:
     [
         (run(2, 0.5, 0.2, 0.3), "buys nothing: the release stays the same."),
         (run(2, 0.5, 0.1, 0.3), "buys nothing: the release stays the same; +5.00 points of accuracy (tree, "),
-        (run(3, 0.6, 0.2, 0.3), "buys 1 block of age more; 50.0% → 60.0% of the domains kept; no change in accuracy."),
+        (
+            run(3, 0.6, 0.2, 0.3),
+            "buys 1 block of age more; 50.00% → 60.00% of the domains kept; no change in accuracy.",
+        ),
         (
             run(1, 0.4, 0.1, 0.2),
-            "buys no more blocks, for 1 block of age fewer; 50.0% → 40.0% of the domains kept; +10",
+            "buys no more blocks, for 1 block of age fewer; 50.00% → 40.00% of the domains kept; +10",
         ),
         (run(4, 0.6, 0.3, 0.1), "± 190.59: within noise)."),
     ],

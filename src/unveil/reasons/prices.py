@@ -88,7 +88,7 @@ class Price:
         fewer = [_blocks(name, -count) for name, count in self.blocks.items() if count < 0]
         bought = f"{', '.join(more)} more" if more else "other blocks" if not fewer else "no more blocks"
         cost = f", for {', '.join(fewer)} fewer" if fewer else ""
-        return [f"{bought}{cost}", f"{self.before.kept:.1%} → {self.after.kept:.1%} of the domains kept"]
+        return [f"{bought}{cost}", f"{self.before.kept:.2%} → {self.after.kept:.2%} of the domains kept"]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain values, for JSON."""
