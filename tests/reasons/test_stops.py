@@ -17,7 +17,7 @@ from reasons.confirmation import confirm, relaxed
 from unveil import Explanation
 from unveil.counting.memory import MemoryEngine
 from unveil.publishers import describe, start_search
-from unveil.reasons import Stop, pieces, reason, summary
+from unveil.reasons import Cut, Stop, pieces, reason, summary
 from unveil.refine import Search
 from unveil.schema import load_spec
 from unveil.tables import load_table
@@ -207,6 +207,13 @@ def test_sentences_name_requirement_group_and_distance() -> None:
     assert "k asks for 25" in sentences
     told = [reason(stop) for cut in found.cuts for stop in cut.stops]
     assert any("to disclose " in line and "short" in line for line in told)
+
+
+def test_what_rounding_alone_rules_out_is_told_as_such() -> None:
+    stop = Stop("[0, 9)", ("[0, 4)", "[4, 9)"), "invalid", 9)
+    assert reason(stop) == "[0, 9) → [0, 4), [4, 9): ruled out by rounding at a bound."
+    cut = Cut("age", "discretization", 1, (stop,), ())
+    assert summary(cut).startswith("age, 1 block: held back by rounding at a bound; ")
 
 
 def test_alpha_k_anonymity_names_the_part_that_breaks() -> None:

@@ -96,7 +96,7 @@ def _against(cut: Cut) -> str:
     ways = len(cut.invalid)
     what = "hidden value" if cut.masking == "suppression" else "block"
     which = " and ".join(
-        f"requirement {number}" + ("" if count == ways else f" ({count})") for number, count in cut.against.items()
+        f"requirement {number}" + ("" if count == ways else f" ({count:,})") for number, count in cut.against.items()
     )
     many = f"{ways:,} {what}s " if ways > 1 else f"1 {what} " if cut.blocks > 1 else ""
     held = f"{many}held back by {which or 'rounding at a bound'}"

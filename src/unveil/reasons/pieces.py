@@ -12,11 +12,34 @@ from typing import NamedTuple
 import numpy as np
 
 from unveil.arrays import IntArray, grouped, packed_keys
-from unveil.masking import Block, Refinement
+from unveil.masking import Block
+from unveil.refine import Remaining
 from unveil.tables import Table
 
 ROOM = 1 << 22
 """How many counts are held at a time; a single group may need more."""
+
+
+class Way(NamedTuple):
+    """A way to refine a block."""
+
+    block: Block
+    parts: tuple[Block, ...]
+    """What it tells apart."""
+    rest: bool
+    """Whether what is not among the parts stays in the block: so it is when a value is disclosed."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What takes the place of the block."""
+        return (*(part.label for part in self.parts), *([self.block.label] if self.rest else []))
+
+
+def ways_of(item: Remaining) -> list[Way]:
+    """The ways to refine a block: one, or for suppressed values one per value."""
+    if item.discloses:
+        return [Way(item.block, (part,), True) for part in item.parts]
+    return [Way(item.block, item.parts, False)] if item.parts else []
 
 
 class Pieces(NamedTuple):
@@ -25,7 +48,7 @@ class Pieces(NamedTuple):
     way: IntArray
     """The refinement that makes each piece."""
     child: IntArray
-    """Which of its children the piece holds."""
+    """Which of its labels the piece holds."""
     group: IntArray
     """The group that it is a piece of."""
     counts: IntArray
@@ -61,12 +84,12 @@ class Groups:
         secret = np.zeros(len(self._group), dtype=np.int64) if self._secret is None else self._secret
         return np.bincount(secret, weights=self._weight, minlength=self._width).astype(np.int64)
 
-    def pieces(self, column: int, ways: Sequence[Refinement]) -> Iterator[Pieces]:
+    def pieces(self, column: int, ways: Sequence[Way]) -> Iterator[Pieces]:
         """The pieces that refinements of an attribute would make, each on its own, in batches of whole groups.
 
         Args:
             column: The place of the attribute.
-            ways: Refinements of its blocks: of each block one, or for suppressed values one per value.
+            ways: Ways to refine its blocks: of each block one, or for suppressed values one per value.
         """
         cells = _Cells(ways, self._sizes[column])
         cell = cells.of[self._codes[column]]
@@ -88,20 +111,16 @@ class Groups:
 
 
 class _Cells:
-    """What tells the pieces of a group apart: the children of refinements, by the codes they stand for."""
+    """What tells the pieces of a group apart: the parts of all ways, by the codes they stand for."""
 
-    def __init__(self, ways: Sequence[Refinement], size: int) -> None:
-        self._discloses = any(way.children[-1].label == way.block.label for way in ways)
-        told = [
-            (number, place, child)
-            for number, way in enumerate(ways)
-            for place, child in enumerate(way.children[:1] if self._discloses else way.children)
-        ]
+    def __init__(self, ways: Sequence[Way], size: int) -> None:
+        self._discloses = any(way.rest for way in ways)
+        told = [(number, place, part) for number, way in enumerate(ways) for place, part in enumerate(way.parts)]
         self.way: IntArray = np.array([number for number, _, _ in told], dtype=np.int64)
         self._child: IntArray = np.array([place for _, place, _ in told], dtype=np.int64)
         self.of: IntArray = np.full(size, -1, dtype=np.int64)
-        for number, (_, _, child) in enumerate(told):
-            self.of[child.codes] = number
+        for number, (_, _, part) in enumerate(told):
+            self.of[part.codes] = number
 
     def pieces(self, group: IntArray, cell: IntArray, counts: IntArray) -> Pieces:
         """The pieces, from the counts of each cell of each group; a disclosure also leaves the rest of the group."""

@@ -10,12 +10,11 @@ from typing import Any, Literal
 import numpy as np
 
 from unveil.arrays import FloatArray, IntArray
-from unveil.masking import Refinement
 from unveil.publishers import sensitive_values, shared_groups
 from unveil.reasons.breaks import Break, Piece, break_of
-from unveil.reasons.pieces import Groups, Pieces
+from unveil.reasons.pieces import Groups, Pieces, Way, ways_of
 from unveil.refine import Level, Remaining, Search, level_of
-from unveil.schema import SUPPRESSED, Atom, MaskingKind, Requirement
+from unveil.schema import Atom, MaskingKind, Requirement
 from unveil.tables import Table
 
 Why = Literal["unveiled", "unheld", "pure", "invalid"]
@@ -108,26 +107,23 @@ def _cut(table: Table, column: int, items: Sequence[Remaining], breaks: Sequence
     for item in items:
         if not len(item.block.codes):
             continue
-        if item.beneficial and item.refinements:
-            stops += [_stop(item, "invalid", way, tuple(next(in_turn))) for way in item.refinements]
+        if item.beneficial and item.parts:
+            stops += [_stop(item, "invalid", way.labels, tuple(next(in_turn))) for way in ways_of(item)]
         elif not item.records:
             stops.append(_stop(item, "unheld"))
         else:
-            stops.append(_stop(item, "pure" if item.refinements else "unveiled"))
+            stops.append(_stop(item, "pure" if item.parts else "unveiled"))
     attribute = table.attributes[column]
     return Cut(
         attribute=attribute.name,
         masking=attribute.masking,
         blocks=sum(1 for item in items if len(item.block.codes)),
         stops=tuple(stops),
-        hidden=tuple(
-            way.children[0].label for item in items if item.block.label == SUPPRESSED for way in item.refinements
-        ),
+        hidden=tuple(part.label for item in items if item.discloses for part in item.parts),
     )
 
 
-def _stop(item: Remaining, why: Why, way: Refinement | None = None, breaks: tuple[Break, ...] = ()) -> Stop:
-    into = () if way is None else tuple(child.label for child in way.children)
+def _stop(item: Remaining, why: Why, into: tuple[str, ...] = (), breaks: tuple[Break, ...] = ()) -> Stop:
     return Stop(item.block.label, into, why, item.records, breaks)
 
 
@@ -136,7 +132,7 @@ def _breaks(
 ) -> dict[int, list[list[Break]]]:
     """For each attribute, and each of its beneficial refinements in order, the requirements that would break."""
     ways = {
-        column: [way for item in items if item.beneficial for way in item.refinements] for column, items in left.items()
+        column: [way for item in items if item.beneficial for way in ways_of(item)] for column, items in left.items()
     }
     found: dict[int, list[list[Break]]] = {column: [[] for _ in held] for column, held in ways.items()}
     numbers: dict[Atom, int] = {}
@@ -158,7 +154,7 @@ def _breaks(
     return found
 
 
-def _worst(levels: Sequence[Level], groups: Groups, column: int, ways: Sequence[Refinement]) -> list[_Worst]:
+def _worst(levels: Sequence[Level], groups: Groups, column: int, ways: Sequence[Way]) -> list[_Worst]:
     worst = [_Worst(level, len(ways)) for level in levels]
     for pieces in groups.pieces(column, ways):
         for item in worst:
@@ -172,14 +168,14 @@ def _labels(
     groups: Groups,
     columns: Sequence[int],
     refined: int,
-    way: Refinement,
+    way: Way,
     piece: Piece,
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """The masked values of a piece, and those of its attributes that tell anything: fully masked ones do not."""
     labels = {
         table.attributes[column].name: (
-            way.children[piece.child] if column == refined else groups.block(column, piece.group)
-        ).label
+            way.labels[piece.child] if column == refined else groups.block(column, piece.group).label
+        )
         for column in columns
     }
     telling = tuple(

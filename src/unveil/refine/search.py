@@ -15,7 +15,6 @@ from unveil.arrays import BoolArray, FloatArray, IntArray
 from unveil.masking import Block, Offer, Refinement, Tree
 from unveil.refine.gains import Gain, InfoGain, disclosures, first_best
 from unveil.refine.guard import Guard
-from unveil.schema import Attribute
 
 Criterion = Callable[[FloatArray, FloatArray], FloatArray]
 """The score of candidates from their gains and losses."""
@@ -47,14 +46,16 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Remaining:
-    """A block of a cut, and every way to refine it, whether a step could take it or not."""
+    """A block of a cut and the parts below it, whether a step could tell them apart or not."""
 
     column: int
     """The place of the attribute in the table."""
     block: Block
     records: int
     beneficial: bool
-    refinements: tuple[Refinement, ...]
+    parts: tuple[Block, ...]
+    discloses: bool
+    """Whether parts are disclosed one at a time."""
 
 
 class Search:
@@ -112,13 +113,9 @@ class Search:
         for column, cut in self.cuts.items():
             tree = self._trees[column]
             for block in sorted(cut, key=lambda block: block.first):
-                parts = tree.parts(block)
-                if tree.discloses:
-                    ways = tuple(_disclosure(tree.attribute, block, part) for part in parts)
-                else:
-                    ways = (Refinement(tree.attribute, block, parts),) if parts else ()
-                records = self._histograms[column][block.codes].sum(axis=0)
-                yield Remaining(column, block, int(records.sum()), self._worth.beneficial(records), ways)
+                counts = self._histograms[column][block.codes].sum(axis=0)
+                beneficial = self._worth.beneficial(counts)
+                yield Remaining(column, block, int(counts.sum()), beneficial, tree.parts(block), tree.discloses)
 
     def _offer(self, column: int, block: Block) -> Offer | None:
         """Enters the candidates of a block that has just come into the cut."""
@@ -168,7 +165,8 @@ class Search:
             return Refinement(offer.attribute, offer.block, offer.parts)
         disclosed = offer.parts[winner - offer.first]
         hidden = next(block for block in self.cuts[offer.column] if block.label == offer.block.label)
-        return _disclosure(offer.attribute, hidden, disclosed)
+        rest = Block(hidden.label, hidden.codes[hidden.codes != disclosed.first])
+        return Refinement(offer.attribute, hidden, (disclosed, rest))
 
     def _perform(self, winner: int, loss: float, score: float) -> Step:
         refinement = self._refinement(winner)
@@ -194,8 +192,3 @@ class Search:
         still = numbers[self._alive[numbers]]
         if len(still):
             self._gain[still] = self._worth.of(disclosures(histogram[self._place[still]], hidden))
-
-
-def _disclosure(attribute: Attribute, hidden: Block, disclosed: Block) -> Refinement:
-    rest = Block(hidden.label, hidden.codes[hidden.codes != disclosed.first])
-    return Refinement(attribute, hidden, (disclosed, rest))
