@@ -8,18 +8,27 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import unveil
 from bridge import spec_of, table_of
 from oracles.problem import QID, Discretized, Generalized, Problem, Record, Suppressed, Template
-from oracles.strategies import mixed_problems, problems, template_problems
+from oracles.strategies import (
+    closenesses,
+    diversities,
+    domains,
+    mixed_problems,
+    problems,
+    tables,
+    template_problems,
+)
 from reasons.confirmation import confirm, relaxed
 from unveil import Explanation
 from unveil.counting.memory import MemoryEngine
 from unveil.publishers import describe, start_search
 from unveil.reasons import Cut, Stop, pieces, reason, summary
 from unveil.refine import Search
-from unveil.schema import load_spec
+from unveil.schema import Atom, LDiversity, TCloseness, load_spec
 from unveil.tables import load_table
 
 
@@ -43,6 +52,45 @@ def test_reasons_of_templates(problem: Problem) -> None:
 @given(mixed_problems())
 def test_reasons_of_any_mix(problem: Problem) -> None:
     confirm(problem, explained(problem))
+
+
+@st.composite
+def strict_problems(draw: st.DrawFn) -> Problem:
+    """One requirement about a sensitive attribute, as strict as can hold: what a mix draws too seldom."""
+    table = draw(tables(sensitive=domains()))
+    kind = draw(st.sampled_from((diversities, closenesses)))
+    return replace(table, inferences=draw(kind(table, False)))
+
+
+@settings(deadline=None, max_examples=150)
+@given(strict_problems())
+def test_reasons_of_strict_requirements(problem: Problem) -> None:
+    confirm(problem, explained(problem))
+
+
+def test_the_problems_that_are_drawn_have_reasons_of_every_kind() -> None:
+    seen: set[str] = set()
+
+    @settings(deadline=None, max_examples=150, database=None, derandomize=True)
+    @given(strict_problems(), mixed_problems())
+    def look(strict: Problem, mixed: Problem) -> None:
+        for problem in (strict, mixed):
+            for cut in explained(problem).cuts:
+                for stop in cut.stops:
+                    seen.add(stop.why)
+                    seen.update(kind_of(item.atom) for item in stop.breaks)
+
+    look()
+    whys = {"unveiled", "unheld", "pure", "invalid"}
+    kinds = {"KAnonymity", "Template", "distinct", "entropy", "equal", "ordered"}
+    assert seen == whys | kinds
+
+
+def kind_of(atom: Atom) -> str:
+    match atom:
+        case LDiversity(variant=kind) | TCloseness(distance=kind):
+            return kind
+    return type(atom).__name__
 
 
 @settings(deadline=None, max_examples=60)
