@@ -8,13 +8,15 @@ from unveil.errors import (
     TaxonomyError,
     UnveilError,
 )
+from unveil.reasons import Explanation
 from unveil.release import Release, open_release
 from unveil.schema import Spec, Taxonomy, load_spec
 from unveil.verify import Finding
 from unveil.version import __version__
-from unveil.workflow import apply, check, compare, draft_taxonomy, evaluate, publish, verify
+from unveil.workflow import apply, check, compare, draft_taxonomy, evaluate, explain, publish, verify
 
 __all__ = [
+    "Explanation",
     "Finding",
     "Release",
     "ReleaseError",
@@ -31,6 +33,7 @@ __all__ = [
     "compare",
     "draft_taxonomy",
     "evaluate",
+    "explain",
     "load_spec",
     "open_release",
     "publish",

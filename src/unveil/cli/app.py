@@ -14,6 +14,7 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
+from unveil.cli import explanation
 from unveil.cli.evaluation import register
 from unveil.cli.interrupt import stop_on_interrupt
 from unveil.cli.taxonomy import register as register_taxonomy
@@ -210,6 +211,7 @@ def demo(
 
 register(app, console)
 register_taxonomy(app, console)
+explanation.register(app, console)
 
 
 def check_trace(trace: Path, folder: Path) -> None:

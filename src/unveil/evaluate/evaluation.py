@@ -161,6 +161,10 @@ class Tally:
         for name in self._classifiers:
             self._errors[setting, name].append(error_rate(name, train, test))
 
+    def errors(self, setting: Setting) -> dict[str, tuple[float, ...]]:
+        """The errors of each classifier in a setting, run by run."""
+        return {name: tuple(self._errors[setting, name]) for name in self._classifiers}
+
     def lines(self) -> tuple[Line, ...]:
         """The means over the runs, by classifier and setting."""
         runs = {

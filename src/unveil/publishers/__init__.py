@@ -1,7 +1,13 @@
 """Recipes: which trees, which gain, which guards, and what is released."""
 
 from unveil.publishers.diffgen import publish_diffgen
-from unveil.publishers.guards import make_guards, redundant_atoms, resolved_requirements
+from unveil.publishers.guards import (
+    make_guards,
+    redundant_atoms,
+    resolved_requirements,
+    sensitive_values,
+    shared_groups,
+)
 from unveil.publishers.refinement import describe, publish_refinement, start_search
 
 __all__ = [
@@ -11,5 +17,7 @@ __all__ = [
     "publish_refinement",
     "redundant_atoms",
     "resolved_requirements",
+    "sensitive_values",
+    "shared_groups",
     "start_search",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -25,7 +25,7 @@ def _resolved(requirement: Requirement, table: Outline, spec: Spec) -> Requireme
     if isinstance(requirement, KAnonymity):
         return requirement
     column = [attribute.name for attribute in table.attributes].index(requirement.sensitive)
-    domain = _domain(table, column)
+    domain = sensitive_values(table, column)
     for value in getattr(requirement, "values", None) or ():
         if value not in domain:
             hint = did_you_mean(value, domain) or "."
@@ -40,7 +40,7 @@ def _resolved(requirement: Requirement, table: Outline, spec: Spec) -> Requireme
     return requirement.resolved(domain)
 
 
-def _domain(table: Outline, column: int) -> tuple[str, ...]:
+def sensitive_values(table: Outline, column: int) -> tuple[str, ...]:
     """The values of a sensitive attribute, in the order of their codes."""
     return tuple(str(value) for value in table.columns[column].values)
 
@@ -58,23 +58,29 @@ def redundant_atoms(requirements: Sequence[Requirement]) -> tuple[Atom, ...]:
     return tuple(dropped)
 
 
+def shared_groups(table: Outline, atoms: Iterable[Atom]) -> dict[Sharing, list[Atom]]:
+    """The atoms that are about the same groups, counted by the same sensitive attribute."""
+    place = {attribute.name: column for column, attribute in enumerate(table.attributes)}
+    shared: dict[Sharing, list[Atom]] = {}
+    for atom in atoms:
+        columns = tuple(sorted(place[name] for name in atom.attributes))
+        sensitive = None if atom.sensitive is None else place[atom.sensitive]
+        shared.setdefault((columns, sensitive), []).append(atom)
+    return shared
+
+
 def make_guards(table: Outline, spec: Spec, requirements: Sequence[Requirement], engine: Engine) -> list[Guard]:
     """One guard for each set of attributes and sensitive attribute, over all requirements on it.
 
     Raises:
         RequirementError: A requirement does not hold even where everything is masked, so no release can satisfy it.
     """
-    place = {attribute.name: column for column, attribute in enumerate(table.attributes)}
-    shared: dict[Sharing, list[Atom]] = {}
-    for atom in without_redundant([atom for requirement in requirements for atom in requirement.atoms()]):
-        columns = tuple(sorted(place[name] for name in atom.attributes))
-        sensitive = None if atom.sensitive is None else place[atom.sensitive]
-        shared.setdefault((columns, sensitive), []).append(atom)
+    needed = without_redundant([atom for requirement in requirements for atom in requirement.atoms()])
     guards = []
-    for (columns, sensitive), atoms in shared.items():
+    for (columns, sensitive), atoms in shared_groups(table, needed).items():
         index = engine.index(columns, sensitive)
         total = index.totals()[0]
-        values = () if sensitive is None else _domain(table, sensitive)
+        values = () if sensitive is None else sensitive_values(table, sensitive)
         levels = [level_of(atom, values, total) for atom in atoms]
         guard = Guard(levels, index, columns)
         for atom, level, now in zip(atoms, levels, guard.now, strict=True):

@@ -3,7 +3,7 @@
 from unveil.refine.gains import best_split, info_gain
 from unveil.refine.guard import Guard
 from unveil.refine.levels import Level, level_of
-from unveil.refine.search import Search, Step, gain_alone, gain_per_loss
+from unveil.refine.search import Remaining, Search, Step, gain_alone, gain_per_loss
 from unveil.refine.utilities import InfoGainUtility, MaxUtility, Utility
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "InfoGainUtility",
     "Level",
     "MaxUtility",
+    "Remaining",
     "Search",
     "Step",
     "Utility",

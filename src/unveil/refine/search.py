@@ -44,6 +44,20 @@ class Step:
     score: float
 
 
+@dataclass(frozen=True, eq=False)
+class Remaining:
+    """A block of a cut and the parts below it, whether a step could tell them apart or not."""
+
+    column: int
+    """The place of the attribute in the table."""
+    block: Block
+    records: int
+    beneficial: bool
+    parts: tuple[Block, ...]
+    discloses: bool
+    """Whether parts are disclosed one at a time."""
+
+
 class Search:
     """A table between fully masked and maximally refined. Every state on the way satisfies the requirements."""
 
@@ -93,6 +107,15 @@ class Search:
         for winner in np.flatnonzero(self._alive):
             refinement = self._refinement(int(winner))
             yield Step(refinement, float(self._gain[winner]), float(loss[winner]), float(score[winner]))
+
+    def remaining(self) -> Iterator[Remaining]:
+        """The blocks in the cuts, in the order of attributes and domains, with all that is left below them."""
+        for column, cut in self.cuts.items():
+            tree = self._trees[column]
+            for block in sorted(cut, key=lambda block: block.first):
+                counts = self._histograms[column][block.codes].sum(axis=0)
+                beneficial = self._worth.beneficial(counts)
+                yield Remaining(column, block, int(counts.sum()), beneficial, tree.parts(block), tree.discloses)
 
     def _offer(self, column: int, block: Block) -> Offer | None:
         """Enters the candidates of a block that has just come into the cut."""

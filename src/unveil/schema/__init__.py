@@ -1,9 +1,9 @@
 """What the owner declares: attributes, domains, taxonomies, requirements, and the spec file that holds them."""
 
-from unveil.schema.attributes import Attribute, Kind, Unit, number_text, parse_number, value_text
+from unveil.schema.attributes import Attribute, Kind, MaskingKind, Unit, number_text, parse_number, value_text
 from unveil.schema.grid import Grid, fraction, grid_of
 from unveil.schema.hchy import Hierarchies, read_hchy
-from unveil.schema.privacy import COUNT, PrivatePlan, decimal_text
+from unveil.schema.privacy import COUNT, PrivatePlan, decimal_text, most_specializations
 from unveil.schema.requirements import (
     AlphaKAnonymity,
     Atom,
@@ -36,6 +36,7 @@ __all__ = [
     "KAnonymity",
     "Kind",
     "LDiversity",
+    "MaskingKind",
     "Missing",
     "Node",
     "PrivatePlan",
@@ -54,6 +55,7 @@ __all__ = [
     "grid_of",
     "interval_label",
     "load_spec",
+    "most_specializations",
     "number_of",
     "number_text",
     "parse_number",

@@ -108,11 +108,16 @@ def check_public(
         raise SpecError(f"{origin}: the class needs its labels declared (values), since observed ones are private.")
     if len(labels) < 2:
         raise SpecError(f"{origin}: the class has one label only, {labels[0]!r}, so there is nothing to learn.")
-    most = sum(_most_specializations(attribute, origin) for attribute in attributes)
+    most = most_specializations(attributes, origin)
     if plan.specializations > most:
         raise SpecError(
             f"{origin}: [publish] specializations is {plan.specializations}, but the domains allow {most} at most."
         )
+
+
+def most_specializations(attributes: Iterable[Attribute], origin: str) -> int:
+    """How many specializations the domains allow, whatever their order; refuses a domain that is not public."""
+    return sum(_most_specializations(attribute, origin) for attribute in attributes)
 
 
 def _most_specializations(attribute: Attribute, origin: str) -> int:

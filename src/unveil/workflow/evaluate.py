@@ -129,7 +129,7 @@ def _evaluate(
     spec: Spec, raw: pa.Table, classifiers: Sequence[str], protocol: Protocol, together: bool, seeds: Sequence[int]
 ) -> Evaluation:
     tally = Tally(classifiers)
-    rows = _rows(spec, raw)
+    rows = rows_of(spec, raw)
     whole = publish(rows.table, rows.spec) if spec.plan is None else None
     for number, split in enumerate(protocol.splits(raw)):
         train, test = rows.part(split)
@@ -138,8 +138,7 @@ def _evaluate(
         if whole is not None and together:
             tally.try_all("released", rows.masked(whole, train), rows.masked(whole, test))
             continue
-        for release in _releases(rows.spec, train, number, seeds):
-            tally.try_all("released", _learned(release), rows.masked(release, test))
+        try_releases(tally, rows, train, test, number, seeds)
     return Evaluation(
         spec=spec,
         protocol=str(protocol),
@@ -149,7 +148,7 @@ def _evaluate(
     )
 
 
-def _rows(spec: Spec, raw: pa.Table) -> Rows:
+def rows_of(spec: Spec, raw: pa.Table) -> Rows:
     """Checks the table as `publish` does, and keeps which of its rows are left."""
     checked = load_table(spec, raw)
     bare = replace(spec, attributes={item.name: item for item in spec.released}, is_file=False)
@@ -165,6 +164,16 @@ def _values(column: Column) -> pa.Array:
     values = column.array
     codes = pa.array(column.codes)
     return pa.DictionaryArray.from_arrays(codes, values) if pa.types.is_string(values.type) else values.take(codes)
+
+
+def try_releases(
+    tally: Tally, rows: Rows, train: pa.Table, test: pa.Table, split: int, seeds: Sequence[int]
+) -> list[Release]:
+    """Publishes the training rows of a split, and tests what is learned from that; gives what was published."""
+    releases = list(_releases(rows.spec, train, split, seeds))
+    for release in releases:
+        tally.try_all("released", _learned(release), rows.masked(release, test))
+    return releases
 
 
 def _releases(spec: Spec, train: pa.Table, split: int, seeds: Sequence[int]) -> Iterator[Release]:

@@ -1,0 +1,115 @@
+"""An explanation: why a release is as coarse as it is. Counted on raw rows, so it is private to the owner."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from unveil.errors import listed
+from unveil.reasons.breaks import Break
+from unveil.reasons.prices import Price
+from unveil.reasons.spending import Spending
+from unveil.reasons.stops import Cut, Stop
+from unveil.schema import SUPPRESSED, Spec
+
+REFINED = {"generalization": "labels", "suppression": "values", "discretization": "intervals"}
+"""What the blocks of an attribute are called."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a search stopped where it did, and what relaxing its requirements would buy."""
+
+    spec: Spec
+    steps: int | None
+    """How many refinements were made; None where the release is drawn."""
+    requirements: tuple[str, ...]
+    """The requirements, in the order by which reasons number them."""
+    cuts: tuple[Cut, ...]
+    """For refinement: the masked attributes and what stands against refining them."""
+    spending: Spending | None
+    """For differential privacy: where the budget went."""
+    prices: tuple[Price, ...]
+    """What relaxing would buy; what buys most stands first."""
+    unpriced: tuple[str, ...]
+    """What was not relaxed or not measured, and why."""
+    protocol: str | None
+    """How the accuracies of the prices were measured; None without prices."""
+    notes: tuple[str, ...]
+    """What a reader must know about the reasons."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in plain values, for JSON."""
+        return {
+            "spec": self.spec.origin,
+            "steps": self.steps,
+            "requirements": list(self.requirements),
+            "attributes": [{**cut.to_dict(), "sentence": summary(cut)} for cut in self.cuts],
+            "spending": None if self.spending is None else self.spending.to_dict(),
+            "prices": [price.to_dict() for price in self.prices],
+            "unpriced": list(self.unpriced),
+            "protocol": self.protocol,
+            "notes": list(self.notes),
+        }
+
+
+def summary(cut: Cut) -> str:
+    """Why an attribute is not finer, in one sentence: what stands against it, and what is nearest to valid."""
+    counts: Counter[str] = Counter(stop.why for stop in cut.stops)
+    told = [_against(cut)] if cut.invalid else []
+    told += [
+        f"{counts[why]} {words}"
+        for why, words in (
+            ("pure", "of one class only, so that nothing is gained"),
+            ("unveiled", "as fine as can be"),
+            ("unheld", "held by no record"),
+        )
+        if counts[why]
+    ]
+    if set(counts) <= {"unveiled", "unheld"}:
+        told = ["as fine as can be"]
+    return f"{cut.attribute}, {_blocks(cut)}: {'; '.join(told)}."
+
+
+def reason(stop: Stop) -> str:
+    """Why a block was not refined."""
+    match stop.why:
+        case "unveiled":
+            return f"{stop.block}: as fine as can be."
+        case "unheld":
+            return f"{stop.block}: no record holds it."
+        case "pure":
+            return f"{stop.block}: all its {stop.records:,} records are of one class, so that nothing is gained."
+        case "invalid":
+            return f"{_step(stop)}: {_breaks(stop.breaks)}."
+
+
+def _blocks(cut: Cut) -> str:
+    blocks = "1 block" if cut.blocks == 1 else f"{cut.blocks:,} {REFINED[cut.masking]}"
+    return f"{blocks} with {listed(cut.hidden, 5)} behind {SUPPRESSED}" if cut.hidden else blocks
+
+
+def _against(cut: Cut) -> str:
+    """Which requirements stand against refining it, and the way that is nearest to valid."""
+    ways = len(cut.invalid)
+    what = "hidden value" if cut.masking == "suppression" else "block"
+    which = " and ".join(
+        f"requirement {number}" + ("" if count == ways else f" ({count:,})") for number, count in cut.against.items()
+    )
+    many = f"{ways:,} {what}s " if ways > 1 else f"1 {what} " if cut.blocks > 1 else ""
+    held = f"{many}held back by {which or 'rounding at a bound'}"
+    nearest = cut.invalid[0]
+    farthest = sorted(nearest.breaks, key=lambda item: -item.share)[:1]
+    return f"{held}; {'nearest is ' if ways > 1 else ''}{_step(nearest)}: {_breaks(farthest)}"
+
+
+def _step(stop: Stop) -> str:
+    if stop.block == SUPPRESSED:
+        return f"to disclose {stop.into[0]}"
+    return f"{stop.block} → {', '.join(stop.into)}"
+
+
+def _breaks(breaks: Sequence[Break]) -> str:
+    return "; and ".join(item.sentence() for item in breaks) or "ruled out by rounding at a bound"

@@ -1,0 +1,159 @@
+"""The groups of a masked table, and the pieces that refinements would make of them.
+
+The search keeps levels of candidates, not the groups behind them. Here they are counted anew, on the cuts where the
+search ended, by a plain group-by over the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from unveil.arrays import IntArray, grouped, packed_keys
+from unveil.masking import Block
+from unveil.refine import Remaining
+from unveil.tables import Table
+
+ROOM = 1 << 22
+"""How many counts are held at a time; a single group may need more."""
+
+
+class Way(NamedTuple):
+    """A way to refine a block."""
+
+    block: Block
+    parts: tuple[Block, ...]
+    """What it tells apart."""
+    rest: bool
+    """Whether what is not among the parts stays in the block: so it is when a value is disclosed."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What takes the place of the block."""
+        return (*(part.label for part in self.parts), *([self.block.label] if self.rest else []))
+
+
+def ways_of(item: Remaining) -> list[Way]:
+    """The ways to refine a block: one, or for suppressed values one per value."""
+    if item.discloses:
+        return [Way(item.block, (part,), True) for part in item.parts]
+    return [Way(item.block, item.parts, False)] if item.parts else []
+
+
+class Pieces(NamedTuple):
+    """Groups as they would be after refinements, only those that a refinement makes. None is empty."""
+
+    way: IntArray
+    """The refinement that makes each piece."""
+    child: IntArray
+    """Which of its labels the piece holds."""
+    group: IntArray
+    """The group that it is a piece of."""
+    counts: IntArray
+    """One row per piece, one column per sensitive value."""
+
+
+class Groups:
+    """The records that share their masked values on some attributes, counted by sensitive value if there is one."""
+
+    def __init__(
+        self, table: Table, cuts: Mapping[int, Sequence[Block]], columns: Sequence[int], sensitive: int | None
+    ) -> None:
+        self._codes = {column: table.columns[column].codes for column in columns}
+        self._sizes = {column: len(table.columns[column]) for column in columns}
+        self._cuts = cuts
+        self._secret = None if sensitive is None else table.columns[sensitive].codes
+        self._width = 1 if sensitive is None else len(table.columns[sensitive])
+        self._weight = np.ones(table.rows, dtype=np.int64) if table.weight is None else table.weight
+        held = {
+            column: _block_numbers(cuts[column], self._sizes[column])[codes] for column, codes in self._codes.items()
+        }
+        order, starts, numbers = grouped(packed_keys(list(held.values()), [len(cuts[column]) for column in columns]))
+        self._group = np.empty(len(order), dtype=np.int64)
+        self._group[order] = numbers
+        self._blocks = {column: blocks[order[starts]] for column, blocks in held.items()}
+
+    def block(self, column: int, group: int) -> Block:
+        """The block that a group holds on an attribute."""
+        return self._cuts[column][int(self._blocks[column][group])]
+
+    def total(self) -> IntArray:
+        """The counts of all records."""
+        secret = np.zeros(len(self._group), dtype=np.int64) if self._secret is None else self._secret
+        return np.bincount(secret, weights=self._weight, minlength=self._width).astype(np.int64)
+
+    def pieces(self, column: int, ways: Sequence[Way]) -> Iterator[Pieces]:
+        """The pieces that refinements of an attribute would make, each on its own, in batches of whole groups.
+
+        Args:
+            column: The place of the attribute.
+            ways: Ways to refine its blocks: of each block one, or for suppressed values one per value.
+        """
+        cells = _Cells(ways, self._sizes[column])
+        cell = cells.of[self._codes[column]]
+        rows = np.flatnonzero(cell >= 0)
+        if not len(rows):
+            return
+        pairs = grouped([self._group[rows] * len(cells.way) + cell[rows]])
+        ends = np.append(pairs.starts, len(rows))
+        first = rows[pairs.order[pairs.starts]]
+        group, cell = self._group[first], cell[first]
+        weight = self._weight[rows[pairs.order]]
+        secret = None if self._secret is None else self._secret[rows[pairs.order]]
+        for start, stop in _batches(group, max(ROOM // self._width, 1)):
+            inside = slice(int(ends[start]), int(ends[stop]))
+            flat = (pairs.numbers[inside] - start) * self._width + (0 if secret is None else secret[inside])
+            counts = np.bincount(flat, weights=weight[inside], minlength=(stop - start) * self._width)
+            counts = counts.astype(np.int64).reshape(stop - start, self._width)
+            yield cells.pieces(group[start:stop], cell[start:stop], counts)
+
+
+class _Cells:
+    """What tells the pieces of a group apart: the parts of all ways, by the codes they stand for."""
+
+    def __init__(self, ways: Sequence[Way], size: int) -> None:
+        self._discloses = any(way.rest for way in ways)
+        told = [(number, place, part) for number, way in enumerate(ways) for place, part in enumerate(way.parts)]
+        self.way: IntArray = np.array([number for number, _, _ in told], dtype=np.int64)
+        self._child: IntArray = np.array([place for _, place, _ in told], dtype=np.int64)
+        self.of: IntArray = np.full(size, -1, dtype=np.int64)
+        for number, (_, _, part) in enumerate(told):
+            self.of[part.codes] = number
+
+    def pieces(self, group: IntArray, cell: IntArray, counts: IntArray) -> Pieces:
+        """The pieces, from the counts of each cell of each group; a disclosure also leaves the rest of the group."""
+        made = Pieces(self.way[cell], self._child[cell], group, counts)
+        if not self._discloses:
+            return made
+        starts = np.flatnonzero(np.append(True, group[1:] != group[:-1]))
+        hidden = np.repeat(np.add.reduceat(counts, starts), np.diff(np.append(starts, len(group))), axis=0)
+        rest = hidden - counts
+        left = rest.sum(axis=1) > 0
+        return Pieces(
+            np.concatenate([made.way, made.way[left]]),
+            np.concatenate([made.child, made.child[left] + 1]),
+            np.concatenate([group, group[left]]),
+            np.concatenate([counts, rest[left]]),
+        )
+
+
+def _block_numbers(cut: Sequence[Block], size: int) -> IntArray:
+    """For every code the place of its block in the cut."""
+    numbers: IntArray = np.zeros(size, dtype=np.int64)
+    for number, block in enumerate(cut):
+        numbers[block.codes] = number
+    return numbers
+
+
+def _batches(group: IntArray, room: int) -> Iterator[tuple[int, int]]:
+    """Runs of whole groups with at most so many entries, or one group that has more."""
+    edges = np.append(np.flatnonzero(group[1:] != group[:-1]) + 1, len(group))
+    start = 0
+    while start < len(group):
+        fitting = int(np.searchsorted(edges, start + room, side="right")) - 1
+        following = int(np.searchsorted(edges, start, side="right"))
+        stop = int(edges[max(fitting, following)])
+        yield start, stop
+        start = stop

@@ -1,0 +1,160 @@
+"""Shadow prices: what a release gains where one requirement asks for a little less, found by running both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from unveil.evaluate import InformationLoss
+from unveil.evaluate.protocol import Interval, interval
+from unveil.masking import AsIs, Suppression
+from unveil.reasons.relaxations import Relaxation
+from unveil.release import DiffGenManifest, Release
+
+UNCHANGED = "no change in accuracy"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a spec gives: the release of all rows, and what classifiers learn from releases of parts of them."""
+
+    blocks: dict[str, tuple[str, ...]]
+    """The blocks of each masked attribute in the release of all rows; none where it is drawn."""
+    kept: float | None
+    """1 − GCP: the share of the masked attributes' domains that is not lost; None where the release is drawn."""
+    errors: dict[str, tuple[float, ...]]
+    """Errors of each classifier, run by run; none where the parts of the rows could not be published."""
+    cells: float | None = None
+    """For noisy counts: how many cells, on average over the draws."""
+
+
+@dataclass(frozen=True)
+class Price:
+    """What relaxing one number buys."""
+
+    relaxation: Relaxation
+    before: Run
+    after: Run
+
+    @property
+    def blocks(self) -> dict[str, int]:
+        """How many more blocks the attributes get, where that changes. The search is greedy: some may get fewer."""
+        more = {name: len(held) - len(self.before.blocks[name]) for name, held in self.after.blocks.items()}
+        return {name: count for name, count in more.items() if count}
+
+    @property
+    def same(self) -> bool:
+        """Whether the release of all rows stays as it is."""
+        return self.after.kept is not None and self.after.blocks == self.before.blocks
+
+    @property
+    def kept(self) -> float:
+        """How much more of the domains is kept."""
+        return (self.after.kept or 0.0) - (self.before.kept or 0.0)
+
+    @property
+    def accuracy(self) -> dict[str, Interval]:
+        """How much more accurate classifiers get: the mean over the runs of the difference in the same rows."""
+        return {
+            name: interval([old - new for old, new in zip(self.before.errors[name], errors, strict=True)])
+            for name, errors in self.after.errors.items()
+            if name in self.before.errors
+        }
+
+    @property
+    def worth(self) -> tuple[float, float]:
+        """By what prices are ranked: accuracy that is more than noise, then what is kept of the domains."""
+        gains = [gain.mean for gain in self.accuracy.values() if self.after.kept is None or not within_noise(gain)]
+        return max(gains, default=0.0), self.kept
+
+    def sentence(self) -> str:
+        """What it buys, in one sentence."""
+        learned = [_points(name, gain) for name, gain in self.accuracy.items()]
+        if self.same:
+            told = ["nothing: the release stays the same", *(line for line in learned if line != UNCHANGED)]
+        else:
+            told = [*self._structure(), *learned]
+        verb = "gives" if self.after.kept is None else "buys"
+        return f"{self.relaxation} {verb} {'; '.join(told)}."
+
+    def _structure(self) -> list[str]:
+        if self.before.cells is not None and self.after.cells is not None:
+            return [f"{self.before.cells:,.0f} → {self.after.cells:,.0f} cells on average"]
+        if self.before.kept is None or self.after.kept is None:
+            return []
+        more = [_blocks(name, count) for name, count in self.blocks.items() if count > 0]
+        fewer = [_blocks(name, -count) for name, count in self.blocks.items() if count < 0]
+        bought = f"{', '.join(more)} more" if more else "other blocks" if not fewer else "no more blocks"
+        cost = f", for {', '.join(fewer)} fewer" if fewer else ""
+        return [f"{bought}{cost}", f"{self.before.kept:.2%} → {self.after.kept:.2%} of the domains kept"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in plain values, for JSON."""
+        relaxed = self.relaxation
+        return {
+            "requirement": relaxed.requirement,
+            "key": relaxed.key,
+            "before": relaxed.before,
+            "after": relaxed.after,
+            "blocks": self.blocks,
+            "kept": None if self.after.kept is None else {"before": self.before.kept, "after": self.after.kept},
+            "cells": None if self.after.cells is None else {"before": self.before.cells, "after": self.after.cells},
+            "accuracy": {
+                name: {**vars(gain), "within-noise": within_noise(gain)} for name, gain in self.accuracy.items()
+            },
+            "sentence": self.sentence(),
+        }
+
+
+def ranked_prices(prices: Sequence[Price]) -> tuple[Price, ...]:
+    """What buys most stands first."""
+    return tuple(sorted(prices, key=lambda price: price.worth, reverse=True))
+
+
+def within_noise(gain: Interval) -> bool:
+    """Whether the runs do not tell the gain from none. A single run tells nothing."""
+    return gain.low is None or gain.high is None or gain.low <= 0 <= gain.high
+
+
+def run_of(release: Release, loss: InformationLoss, errors: dict[str, tuple[float, ...]]) -> Run:
+    """The run of a spec whose release is not drawn.
+
+    Args:
+        release: The release of all rows.
+        loss: What it loses.
+        errors: Errors on rows held out.
+    """
+    return Run(blocks_of(release), 1 - loss.global_penalty, errors)
+
+
+def drawn_run(releases: Sequence[Release], errors: dict[str, tuple[float, ...]]) -> Run:
+    """The run of a spec whose releases are drawn."""
+    cells = [release.manifest.cells for release in releases if isinstance(release.manifest, DiffGenManifest)]
+    return Run({}, None, errors, fmean(cells) if cells else None)
+
+
+def blocks_of(release: Release) -> dict[str, tuple[str, ...]]:
+    """The blocks of each masked attribute; `⊥` is one of them."""
+    return {
+        name: (*entry.disclosed, entry.marker)
+        if isinstance(entry, Suppression)
+        else tuple(block.label for block in entry.blocks)
+        for name, entry in release.masking.columns.items()
+        if not isinstance(entry, AsIs)
+    }
+
+
+def _blocks(name: str, count: int) -> str:
+    return f"{count} {'block' if count == 1 else 'blocks'} of {name}"
+
+
+def _points(name: str, gain: Interval) -> str:
+    if gain.mean == gain.low == gain.high == 0:
+        return UNCHANGED
+    points = f"{100 * gain.mean:+.2f} points of accuracy ({name}"
+    if gain.low is None or gain.high is None:
+        return f"{points}, one run: no telling it from noise)"
+    reach = f"± {50 * (gain.high - gain.low):.2f}"
+    return f"{points}, {reach}: within noise)" if within_noise(gain) else f"{points}, {reach})"

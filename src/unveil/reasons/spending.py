@@ -1,0 +1,142 @@
+"""Where the budget of a private release went, and what its noise drowns: read off the release, not off the rows.
+
+Everything but the number of records follows from what is published: the ledger, the cuts and the number of cells.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import fmean
+from typing import Any
+
+from unveil.reasons.prices import blocks_of
+from unveil.release import DiffGenManifest, Release
+from unveil.schema import COUNT
+
+PURPOSES = {
+    "first split of ": "first splits of numbers",
+    "specialization ": "choice of specializations",
+    "splits after ": "later splits of numbers",
+    "counts ": "counts of the cells",
+}
+"""How the charges of a ledger begin, and what they are for."""
+
+
+@dataclass(frozen=True)
+class Spending:
+    """What became of the budget of a private release, or on average of several draws."""
+
+    draws: int
+    seeded: bool
+    """Whether it was drawn from seeds, to be thrown away, and not from a release at hand."""
+    specializations: int
+    epsilon: Fraction
+    purposes: dict[str, float]
+    """The share of ε by purpose."""
+    blocks: dict[str, float]
+    """Blocks per attribute."""
+    refined: dict[str, int]
+    """In how many draws each attribute was specialized at all."""
+    cells: float
+    """How many counts there are: one per combination of blocks and class."""
+    noise: float
+    """The mean size of the noise on a count."""
+    records: int
+    """Of a release at hand the sum of its noisy counts; else the records of the table."""
+
+    @property
+    def unrefined(self) -> tuple[str, ...]:
+        """The attributes that no specialization was spent on."""
+        return tuple(name for name, draws in self.refined.items() if not draws)
+
+    @property
+    def average(self) -> float:
+        """How many records a cell has on average."""
+        return self.records / self.cells
+
+    def sentences(self) -> tuple[str, ...]:
+        """What the owner reads."""
+        told = [self._budget(), self._structure()]
+        if self.unrefined:
+            names = ", ".join(self.unrefined)
+            told.append(
+                f"Never specialized, so released as one block: {names}. Each of the {self.specializations} "
+                "specializations was drawn for another attribute; more of them, or fewer attributes, leave room."
+            )
+        kind = "records" if self.seeded else "noisy records"
+        told.append(
+            f"A cell has {self.average:,.1f} {kind} on average ({self.records:,} in {self.cells:,.0f} cells), and its "
+            f"count is off by {self.noise:,.1f} on average."
+        )
+        return tuple(told)
+
+    def _budget(self) -> str:
+        shares = ", ".join(f"{share:.1%} to the {purpose}" for purpose, share in self.purposes.items())
+        return f"Of the budget went {shares}."
+
+    def _structure(self) -> str:
+        held = {name: count for name, count in self.blocks.items() if self.refined[name]}
+        blocks = ", ".join(
+            f"{name} {count:,.3g}" + ("" if self.draws == 1 else f" ({self.refined[name]})")
+            for name, count in sorted(held.items(), key=lambda item: (-self.refined[item[0]], -item[1]))
+        )
+        draws = "" if self.draws == 1 else f", on average over {self.draws} draws (in how many it was specialized)"
+        return f"Blocks of the specialized attributes{draws}: {blocks or 'there are none'}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in plain values, for JSON."""
+        return {
+            "draws": self.draws,
+            "seeded": self.seeded,
+            "specializations": self.specializations,
+            "epsilon": str(self.epsilon),
+            "purposes": self.purposes,
+            "blocks": self.blocks,
+            "refined": self.refined,
+            "cells": self.cells,
+            "noise": self.noise,
+            "records": self.records,
+        }
+
+
+def spending_of(releases: Sequence[Release], records: int | None = None) -> Spending:
+    """What became of the budget.
+
+    Args:
+        releases: One release, or several draws by the same spec.
+        records: How many records the table has, where the owner alone reads this; without, the noisy counts are added.
+    """
+    manifests = [release.manifest for release in releases if isinstance(release.manifest, DiffGenManifest)]
+    first = manifests[0]
+    cuts = [blocks_of(release) for release in releases]
+    return Spending(
+        draws=len(manifests),
+        seeded=records is not None,
+        specializations=first.specializations,
+        epsilon=Fraction(str(first.requirements[0]["epsilon"])),
+        purposes=_purposes(manifests),
+        blocks={name: fmean(len(held[name]) for held in cuts) for name in cuts[0]},
+        refined={name: sum(len(held[name]) > 1 for held in cuts) for name in cuts[0]},
+        cells=fmean(manifest.cells for manifest in manifests),
+        noise=fmean(expected_noise(Fraction(manifest.ledger[-1].epsilon)) for manifest in manifests),
+        records=int(releases[0].table[COUNT].to_numpy().sum()) if records is None else records,
+    )
+
+
+def expected_noise(epsilon: Fraction) -> float:
+    """E|Z| of two-sided geometric noise: 2α / (1 − α²) with α = exp(−ε), which is 1 / sinh ε."""
+    return 1 / math.sinh(float(epsilon))
+
+
+def _purposes(manifests: Sequence[DiffGenManifest]) -> dict[str, float]:
+    """The share of ε that went to each purpose, on average."""
+    shares = dict.fromkeys(PURPOSES.values(), 0.0)
+    for manifest in manifests:
+        total = Fraction(str(manifest.requirements[0]["epsilon"]))
+        for entry in manifest.ledger:
+            purpose = next(told for begins, told in PURPOSES.items() if entry.purpose.startswith(begins))
+            shares[purpose] += float(Fraction(entry.epsilon) / total) / len(manifests)
+    return {purpose: share for purpose, share in shares.items() if share}

@@ -1,0 +1,230 @@
+"""Why a search stopped where it did: for every block of its cuts what stands against refining it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from unveil.arrays import FloatArray, IntArray
+from unveil.publishers import sensitive_values, shared_groups
+from unveil.reasons.breaks import Break, Piece, break_of
+from unveil.reasons.pieces import Groups, Pieces, Way, ways_of
+from unveil.refine import Level, Remaining, Search, level_of
+from unveil.schema import Atom, MaskingKind, Requirement
+from unveil.tables import Table
+
+Why = Literal["unveiled", "unheld", "pure", "invalid"]
+"""Nothing is below the block; no record holds it; all its records are of one class; a requirement would break."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A way to refine a block that was not taken, or a block that there is no way to refine."""
+
+    block: str
+    into: tuple[str, ...]
+    """The labels that would take its place; none where nothing is below it."""
+    why: Why
+    records: int
+    """How many records hold the block."""
+    breaks: tuple[Break, ...] = ()
+    """The requirements that would break. None for an invalid refinement only if it is so by rounding alone."""
+
+    @property
+    def distance(self) -> float:
+        """How far it is from valid, as a share of what is asked: the farthest of its requirements."""
+        return max((item.share for item in self.breaks), default=0.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in plain values, for JSON."""
+        return {
+            "block": self.block,
+            "into": list(self.into),
+            "why": self.why,
+            "records": self.records,
+            "breaks": [item.to_dict() for item in self.breaks],
+        }
+
+
+@dataclass(frozen=True)
+class Cut:
+    """An attribute as the search left it."""
+
+    attribute: str
+    masking: MaskingKind
+    blocks: int
+    """How many blocks records may hold: the empty rest of `⊥` is none."""
+    stops: tuple[Stop, ...]
+    hidden: tuple[str, ...]
+    """The values behind `⊥` that records hold. For the owner's eyes, as everything here."""
+
+    @property
+    def invalid(self) -> tuple[Stop, ...]:
+        """What a requirement stands against, the nearest to valid first."""
+        return tuple(sorted((stop for stop in self.stops if stop.why == "invalid"), key=lambda stop: stop.distance))
+
+    @property
+    def against(self) -> dict[int, int]:
+        """How many refinements each requirement stands against, by its number in the spec; the most first."""
+        numbers = Counter(number for stop in self.stops for number in {item.requirement for item in stop.breaks})
+        return dict(sorted(numbers.items(), key=lambda item: (-item[1], item[0])))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in plain values, for JSON."""
+        return {
+            "attribute": self.attribute,
+            "masking": self.masking,
+            "blocks": self.blocks,
+            "hidden": list(self.hidden),
+            "against": [{"requirement": number, "refinements": count} for number, count in self.against.items()],
+            "stops": [stop.to_dict() for stop in self.stops],
+        }
+
+
+def cuts_of(table: Table, requirements: Sequence[Requirement], search: Search) -> tuple[Cut, ...]:
+    """What stands against each further refinement of a search that has come to its end.
+
+    Args:
+        table: The table.
+        requirements: The requirements, resolved. Those that others imply count too: once those others are relaxed,
+            they may be what breaks.
+        search: The search after its last step.
+    """
+    left: dict[int, list[Remaining]] = {column: [] for column in search.cuts}
+    for item in search.remaining():
+        left[item.column].append(item)
+    found = _breaks(table, requirements, search, left)
+    return tuple(_cut(table, column, items, found[column]) for column, items in left.items())
+
+
+def _cut(table: Table, column: int, items: Sequence[Remaining], breaks: Sequence[Sequence[Break]]) -> Cut:
+    in_turn = iter(breaks)
+    stops: list[Stop] = []
+    for item in items:
+        if not len(item.block.codes):
+            continue
+        if item.beneficial and item.parts:
+            stops += [_stop(item, "invalid", way.labels, tuple(next(in_turn))) for way in ways_of(item)]
+        elif not item.records:
+            stops.append(_stop(item, "unheld"))
+        else:
+            stops.append(_stop(item, "pure" if item.parts else "unveiled"))
+    attribute = table.attributes[column]
+    return Cut(
+        attribute=attribute.name,
+        masking=attribute.masking,
+        blocks=sum(1 for item in items if len(item.block.codes)),
+        stops=tuple(stops),
+        hidden=tuple(part.label for item in items if item.discloses for part in item.parts),
+    )
+
+
+def _stop(item: Remaining, why: Why, into: tuple[str, ...] = (), breaks: tuple[Break, ...] = ()) -> Stop:
+    return Stop(item.block.label, into, why, item.records, breaks)
+
+
+def _breaks(
+    table: Table, requirements: Sequence[Requirement], search: Search, left: dict[int, list[Remaining]]
+) -> dict[int, list[list[Break]]]:
+    """For each attribute, and each of its beneficial refinements in order, the requirements that would break."""
+    ways = {
+        column: [way for item in items if item.beneficial for way in ways_of(item)] for column, items in left.items()
+    }
+    found: dict[int, list[list[Break]]] = {column: [[] for _ in held] for column, held in ways.items()}
+    numbers: dict[Atom, int] = {}
+    for number, requirement in enumerate(requirements, start=1):
+        for atom in requirement.atoms():
+            numbers.setdefault(atom, number)
+    for (columns, sensitive), atoms in shared_groups(table, numbers).items():
+        groups = Groups(table, search.cuts, columns, sensitive)
+        values = () if sensitive is None else sensitive_values(table, sensitive)
+        levels = [level_of(atom, values, groups.total()) for atom in atoms]
+        for column in columns:
+            if not ways[column]:
+                continue
+            for atom, worst in zip(atoms, _worst(levels, groups, column, ways[column]), strict=True):
+                for place, piece in worst.broken():
+                    way = ways[column][place]
+                    told = _labels(table, search, groups, columns, column, way, piece)
+                    found[column][place].append(break_of(numbers[atom], atom, piece, *told))
+    return found
+
+
+def _worst(levels: Sequence[Level], groups: Groups, column: int, ways: Sequence[Way]) -> list[_Worst]:
+    worst = [_Worst(level, len(ways)) for level in levels]
+    for pieces in groups.pieces(column, ways):
+        for item in worst:
+            item.take(pieces)
+    return worst
+
+
+def _labels(
+    table: Table,
+    search: Search,
+    groups: Groups,
+    columns: Sequence[int],
+    refined: int,
+    way: Way,
+    piece: Piece,
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The masked values of a piece, and those of its attributes that tell anything: fully masked ones do not."""
+    labels = {
+        table.attributes[column].name: (
+            way.labels[piece.child] if column == refined else groups.block(column, piece.group).label
+        )
+        for column in columns
+    }
+    telling = tuple(
+        table.attributes[column].name for column in columns if column == refined or len(search.cuts[column]) > 1
+    )
+    return labels, telling
+
+
+class _Worst:
+    """Of the pieces of each refinement the least private one; of several the largest."""
+
+    def __init__(self, level: Level, ways: int) -> None:
+        self._level = level
+        self._lowest: FloatArray = np.full(ways, np.inf)
+        self._size: IntArray = np.zeros(ways, dtype=np.int64)
+        self._group: IntArray = np.zeros(ways, dtype=np.int64)
+        self._child: IntArray = np.zeros(ways, dtype=np.int64)
+        self._pieces: IntArray = np.zeros(ways, dtype=np.int64)
+        self._broken: IntArray = np.zeros(ways, dtype=np.int64)
+
+    def take(self, pieces: Pieces) -> None:
+        """Counts in some more pieces."""
+        levels = self._level.of(pieces.counts)
+        sizes = pieces.counts.sum(axis=1)
+        self._pieces += np.bincount(pieces.way, minlength=len(self._pieces))
+        self._broken += np.bincount(pieces.way[~self._level.holds(levels)], minlength=len(self._pieces))
+        order = np.lexsort((pieces.child, pieces.group, -sizes, levels, pieces.way))
+        first = order[np.flatnonzero(np.append(True, np.diff(pieces.way[order]) != 0))]
+        way = pieces.way[first]
+        worse = (levels[first] < self._lowest[way]) | (
+            (levels[first] == self._lowest[way]) & (sizes[first] > self._size[way])
+        )
+        first, way = first[worse], way[worse]
+        self._lowest[way], self._size[way] = levels[first], sizes[first]
+        self._group[way], self._child[way] = pieces.group[first], pieces.child[first]
+
+    def broken(self) -> list[tuple[int, Piece]]:
+        """The refinements after which the requirement would not hold, each with its worst piece."""
+        return [
+            (
+                int(way),
+                Piece(
+                    group=int(self._group[way]),
+                    child=int(self._child[way]),
+                    level=float(self._lowest[way]),
+                    records=int(self._size[way]),
+                    broken=int(self._broken[way]),
+                    pieces=int(self._pieces[way]),
+                ),
+            )
+            for way in np.flatnonzero(self._broken)
+        ]

@@ -1,0 +1,172 @@
+"""Explain: why a release is as coarse as it is, and what asking for a little less would buy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from unveil.errors import ReleaseError, RequirementError, SpecError, TableError
+from unveil.evaluate import Holdout, information_loss
+from unveil.evaluate.evaluation import Tally
+from unveil.evaluate.protocol import Protocol
+from unveil.publishers import resolved_requirements, start_search
+from unveil.reasons import (
+    Cut,
+    Explanation,
+    Price,
+    Relaxation,
+    Run,
+    Spending,
+    Unrelaxed,
+    cuts_of,
+    drawn_run,
+    ranked_prices,
+    relaxations,
+    run_of,
+    spending_of,
+)
+from unveil.release import DiffGenManifest, Release, open_release
+from unveil.schema import Spec, load_spec
+from unveil.tables import Table, load_table, read_table
+from unveil.workflow.evaluate import DRAWN, OWNERS, rows_of, try_releases
+from unveil.workflow.publish import SpecLike, publish
+
+NAMED = "These reasons are counted on the raw rows and tell of small groups and hidden values. Keep them to yourself."
+FROM_RELEASE = "Where the budget went is read off the release alone, and may be told to whoever has it."
+DRAWS = range(5)
+"""The seeds of the draws that tell where a budget goes where there is no release."""
+
+Progress = Callable[[int, int, str], None]
+"""Told how much is done, of how much, and what comes next."""
+
+
+def explain(
+    table: Any,
+    spec: SpecLike | None = None,
+    *,
+    shadow: bool = True,
+    classifiers: Sequence[str] = ("tree",),
+    protocol: Protocol = Holdout(),  # noqa: B008 - it is never changed
+    seeds: Sequence[int] = (0,),
+    release: str | Path | Release | None = None,
+    progress: Progress = lambda done, total, what: None,
+) -> Explanation:
+    """Says what stands against each further refinement, and what relaxing each requirement would buy.
+
+    Nothing that is published here is handed out. A differentially private release is drawn from seeds, so that it is
+    not charged to the owner's ledger and says that it is not private. The explanation is private to the owner.
+
+    Args:
+        table: The rows: a path, or a pandas, polars or pyarrow table. A spec file may stand in its place; it names its
+            own table.
+        spec: The spec: a path to a TOML file, a mapping of the same shape, or a `Spec`.
+        shadow: Run the search again with each requirement a little relaxed.
+        classifiers: What tries the releases of such runs; names out of `CLASSIFIERS`.
+        protocol: How rows are parted for that: `Holdout`, `Folds` or `Given`.
+        seeds: Seeds of private draws; each split is drawn once per seed.
+        release: For differential privacy: a release at hand, whose own draws are explained.
+        progress: Told of every part of the work that is done.
+    """
+    checked = load_spec(table if spec is None else spec)
+    source = checked.source_path if spec is None else table
+    loaded = load_table(checked, source)
+    raw, _ = read_table(source)
+    spending = _spending(checked, loaded, raw, release)
+    steps, cuts = (None, ()) if spending else _cuts(loaded, checked)
+    prices, unpriced = (
+        _Trial(raw, classifiers, protocol, seeds, progress).prices(checked, loaded) if shadow else ((), ())
+    )
+    return Explanation(
+        spec=checked,
+        steps=steps,
+        requirements=tuple(item.sentence() for item in resolved_requirements(loaded, checked)),
+        cuts=cuts,
+        spending=spending,
+        prices=prices,
+        unpriced=unpriced,
+        protocol=str(protocol) if prices else None,
+        notes=_notes(spending, shadow=shadow),
+    )
+
+
+def _cuts(table: Table, spec: Spec) -> tuple[int, tuple[Cut, ...]]:
+    # The engine compiles its loops on import, which other verbs need not wait for.
+    from unveil.counting.memory import MemoryEngine
+
+    search = start_search(table, spec, MemoryEngine(table))
+    steps = sum(1 for _ in search.steps())
+    return steps, cuts_of(table, resolved_requirements(table, spec), search)
+
+
+def _spending(spec: Spec, table: Table, raw: pa.Table, release: str | Path | Release | None) -> Spending | None:
+    if spec.plan is None:
+        if release is not None:
+            raise SpecError(f"{spec.origin}: a release is explained for the method 'diffgen' only, not for refinement.")
+        return None
+    if release is None:
+        return spending_of([publish(raw, spec, unsafe_seed=seed) for seed in DRAWS], table.records)
+    held = release if isinstance(release, Release) else open_release(release)
+    if not isinstance(held.manifest, DiffGenManifest) or list(held.manifest.columns) != [
+        attribute.name for attribute in spec.released
+    ]:
+        raise ReleaseError(f"{release}: this is not a differentially private release by {spec.origin}.")
+    return spending_of([held])
+
+
+def _notes(spending: Spending | None, *, shadow: bool) -> tuple[str, ...]:
+    if spending is None:
+        return (NAMED,)
+    if spending.seeded:
+        return (OWNERS, DRAWN)
+    return (FROM_RELEASE, OWNERS, DRAWN) if shadow else (FROM_RELEASE,)
+
+
+class _Trial:
+    """Runs of the owner's spec and of relaxed ones on the same rows."""
+
+    def __init__(
+        self, raw: pa.Table, classifiers: Sequence[str], protocol: Protocol, seeds: Sequence[int], progress: Progress
+    ) -> None:
+        self._raw = raw
+        self._classifiers = classifiers
+        self._splits = protocol.splits(raw)
+        self._seeds = seeds
+        self._progress = progress
+
+    def prices(self, spec: Spec, table: Table) -> tuple[tuple[Price, ...], tuple[str, ...]]:
+        """What each relaxation buys, and what was not tried or not measured."""
+        every = list(relaxations(spec, table))
+        tried = [item for item in every if isinstance(item, Relaxation)]
+        left = [item.reason for item in every if isinstance(item, Unrelaxed)]
+        if not tried:
+            return (), tuple(left)
+        total = len(self._splits) * (1 + len(tried))
+        before, failed = self._run(spec, spec.origin, 0, total)
+        prices = []
+        for number, item in enumerate(tried, start=1):
+            after, also = self._run(item.spec, str(item), number * len(self._splits), total)
+            failed = failed or also
+            prices.append(Price(item, before, after))
+        self._progress(total, total, spec.origin)
+        return ranked_prices(prices), (*left, *([f"Accuracy was not measured: {failed}"] if failed else []))
+
+    def _run(self, spec: Spec, what: str, done: int, total: int) -> tuple[Run, str | None]:
+        rows = rows_of(spec, self._raw)
+        tally = Tally(self._classifiers)
+        drawn: list[list[Release]] = []
+        failed = None
+        try:
+            for number, split in enumerate(self._splits):
+                self._progress(done + number, total, what)
+                drawn.append(try_releases(tally, rows, *rows.part(split), number, self._seeds))
+        except (RequirementError, TableError) as error:  # a part of the rows may be too small for what all can have
+            failed = str(error)
+        errors = {} if failed else tally.errors("released")
+        if spec.plan is not None:
+            return drawn_run(list(chain.from_iterable(drawn)), errors), failed
+        release = publish(rows.table, rows.spec)
+        return run_of(release, information_loss(release, spec, table=rows.checked), errors), failed
