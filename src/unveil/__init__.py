@@ -12,7 +12,7 @@ from unveil.release import Release, open_release
 from unveil.schema import Spec, load_spec
 from unveil.verify import Finding
 from unveil.version import __version__
-from unveil.workflow import apply, check, compare, evaluate, publish, verify
+from unveil.workflow import apply, check, compare, evaluate, publish, report, verify
 
 __all__ = [
     "Finding",
@@ -32,5 +32,6 @@ __all__ = [
     "load_spec",
     "open_release",
     "publish",
+    "report",
     "verify",
 ]

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
-from unveil.cli.evaluation import register
+from unveil.cli import evaluation, report
 from unveil.cli.interrupt import stop_on_interrupt
 from unveil.errors import SpecError, UnveilError
 from unveil.version import __version__
@@ -188,7 +188,8 @@ def demo(
     screens.show_demo(console, run(to or fresh_folder(Path("demo-release"))))
 
 
-register(app, console)
+evaluation.register(app, console)
+report.register(app, console)
 
 
 def check_trace(trace: Path, folder: Path) -> None:
