@@ -8,7 +8,7 @@ from unveil.masking import AsIs, Discretization, Generalization, Suppression
 from unveil.release import Release
 from unveil.report.drawings import Bar, Bars
 from unveil.report.figures import Figure, Share
-from unveil.report.labels import label_shares
+from unveil.report.labels import label_count, label_shares
 from unveil.report.lines import NumberLine, number_line
 from unveil.report.trees import Branch, CutTree, cut_tree, manifest_branch, suppression_branch, taxonomy_branch
 from unveil.schema import Spec
@@ -16,11 +16,14 @@ from unveil.schema import Spec
 INTERVALS = 40
 """More intervals than these are not listed one by one."""
 KINDS = {
-    "generalization": "generalized: a value is released as a broader label",
-    "suppression": "suppressed: a value is released as it is, or hidden",
-    "discretization": "discretized: a number is released as an interval",
+    "generalization": "generalized to broader labels",
+    "suppression": "suppressed: shown as it is, or hidden",
+    "discretization": "discretized into intervals",
     "released": "released as it is: no requirement names it",
 }
+SENSITIVE = "released as it is: sensitive, protected by masking others"
+EVERY = "every record"
+"""What is told of a label that is the only one."""
 
 
 @dataclass(frozen=True)
@@ -30,13 +33,11 @@ class Panel:
     name: str
     kind: str
     domain: str
-    type: str
-    count: str
-    """How many different values can stand in the column."""
+    holds: str
+    """What stands in the column."""
     tree: CutTree | None = None
     line: NumberLine | None = None
     bars: Bars | None = None
-    sensitive: bool = False
     left_out: int = 0
     """How many intervals are not listed."""
 
@@ -57,25 +58,27 @@ def _panel(release: Release, name: str, figure: Figure, spec: Spec | None) -> Pa
     domain = "declared by the owner" if entry.domain == "declared" else "read off the data"
     if isinstance(entry, AsIs):
         sensitive = name in {item.get("sensitive") for item in release.manifest.requirements}
-        kind = (
-            "released as it is: the requirements protect it by masking the others" if sensitive else KINDS[entry.kind]
-        )
-        return Panel(name, kind, domain, entry.type, "", sensitive=sensitive)
-    shares = {label: figure(share) for label, share in label_shares(release, name).items()}
+        holds = "numbers" if entry.type == "number" else "text"
+        return Panel(name, SENSITIVE if sensitive else KINDS[entry.kind], domain, holds)
+    shares = _shares(release, name, figure)
     if isinstance(entry, Discretization):
         return _number_panel(name, entry, domain, shares, figure)
     if isinstance(entry, Suppression):
-        hides = entry.marker in shares
-        tree = cut_tree(_title(name), suppression_branch(name, entry, hides=hides), shares)
-        count = str(len(entry.disclosed) + hides)
+        root, labels = suppression_branch(name, entry, hides=entry.marker in shares), len(shares)
     else:
-        tree = cut_tree(_title(name), _generalized(name, entry, spec), shares)
-        count = str(len(entry.blocks))
-    return Panel(name, KINDS[entry.kind], domain, "text", count, tree=tree)
+        root, labels = _generalized(name, entry, spec), len(entry.blocks)
+    tree = cut_tree(f"The values of {name} and the cut through them", root, shares)
+    return Panel(name, KINDS[entry.kind], domain, _one_of(labels, "label"), tree=tree)
 
 
-def _title(name: str) -> str:
-    return f"The values of {name} and the cut through them"
+def _shares(release: Release, name: str, figure: Figure) -> dict[str, Share]:
+    if label_count(release.masking[name]) == 1:
+        return {str(label): Share(1.0, EVERY) for label in release.table[name].unique().to_pylist()}
+    return {label: figure(share) for label, share in label_shares(release, name).items()}
+
+
+def _one_of(count: int, what: str) -> str:
+    return f"the same {what} in every row" if count == 1 else f"one of {count:,} {what}s"
 
 
 def _generalized(name: str, entry: Generalization, spec: Spec | None) -> Branch:
@@ -90,8 +93,7 @@ def _number_panel(name: str, entry: Discretization, domain: str, shares: dict[st
         name,
         KINDS[entry.kind],
         domain,
-        "text, an interval [from, to) with from inside and to outside",
-        str(len(entry.blocks)),
+        _one_of(len(entry.blocks), "interval"),
         line=number_line(name, entry),
         bars=Bars.of(f"Share of the records in each interval of {name}", bars),
         left_out=len(entry.blocks) - len(told),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from unveil.report.figures import named
@@ -25,8 +25,18 @@ class Promise:
 
 
 def promise(entry: Entry) -> Promise:
-    """A requirement in plain words."""
-    return PROMISES[entry["kind"]](entry)
+    """A requirement in plain words; one whose bound bounds nothing says so."""
+    told = PROMISES[entry["kind"]](entry)
+    if _bounds_nothing(entry):
+        nothing = f"The bound is so wide that every table keeps to it. On {_known(entry)} nothing is promised."
+        return replace(told, headline="Nothing is promised", promise=nothing, cannot="", can=())
+    return told
+
+
+def _bounds_nothing(entry: Entry) -> bool:
+    least = [entry[key] for key in ("k", "l") if key in entry]
+    most = [entry[key] for key in ("limit", "alpha", "t") if key in entry]
+    return all(bound <= 1 for bound in least) and all(bound >= 1 for bound in most)
 
 
 def _k_anonymity(entry: Entry) -> Promise:
@@ -50,12 +60,12 @@ def _confidence(entry: Entry) -> Promise:
     known, share, values = _known(entry), _percent(entry["limit"]), _values(entry)
     return Promise(
         kind="privacy template",
-        headline=f"{entry['sensitive']}: nobody can be more than {share} sure of {values}",
+        headline=f"{entry['sensitive']}: {values} for at most {share} of a group",
         promise=(
             f"Take all records that fit what somebody knows of a person's {known}. At most {share} of them hold "
             f"{values} as {entry['sensitive']}{_each(entry)}."
         ),
-        cannot=f"conclude {values} from these columns with more than {share} confidence{_each(entry)}.",
+        cannot=f"conclude {values} from these columns alone with more than {share} confidence{_each(entry)}.",
         can=(
             "rule a value out: a group in which nobody holds it says so.",
             "learn values that are not named here, and that a person holds some one of several named values.",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from unveil.evaluate.information import block_penalties
-from unveil.masking import AsIs, Suppression
+from unveil.masking import AsIs, ColumnMasking, Suppression
 from unveil.release import DiffGenManifest, Release
 from unveil.report.drawings import Bar, Bars
 from unveil.report.figures import Figure
@@ -25,8 +25,15 @@ def label_shares(release: Release, name: str) -> dict[str, float]:
     return {str(label): float(held / total) for label, held in zip(labels.dictionary.to_pylist(), sums, strict=True)}
 
 
-def kept(release: Release, name: str) -> float | None:
-    """How much of an attribute is kept: 0 fully masked, 1 as it was; None where the release alone cannot say.
+def label_count(entry: ColumnMasking) -> int | None:
+    """How many labels a masked column can hold, by its manifest alone; None for one that is released as it is."""
+    if isinstance(entry, AsIs):
+        return None
+    return len(entry.disclosed) + 1 if isinstance(entry, Suppression) else len(entry.blocks)
+
+
+def kept(release: Release, name: str) -> float:
+    """How much of an attribute is kept: 0 fully masked, 1 as it was.
 
     Taxonomy labels and intervals: 1 − NCP. Suppression: the share of the records whose value is disclosed, since how
     many values are hidden is not told.
@@ -48,7 +55,10 @@ def kept_chart(release: Release, figure: Figure) -> Bars:
 
 def _kept_bars(release: Release, figure: Figure) -> Iterator[Bar]:
     for name in release.masking:
-        if isinstance(release.masking[name], AsIs):
+        labels = label_count(release.masking[name])
+        if labels is None:
             yield Bar(name, 1.0, "as it is")
+        elif labels == 1:
+            yield Bar(name, 0.0, "nothing")
         else:
-            yield Bar(name, *figure(max(0.0, min(1.0, kept(release, name) or 0.0))))
+            yield Bar(name, *figure(max(0.0, min(1.0, kept(release, name)))))

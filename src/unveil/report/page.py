@@ -40,7 +40,7 @@ def _facts(release: Release, figure: Figure, spec: Spec | None) -> dict[str, Any
     private = isinstance(manifest, DiffGenManifest)
     return {
         "manifest": manifest,
-        "title": "Noisy counts" if private else "Masked rows",
+        "title": "Noisy counts" if private else "A masked table",
         "private": private_facts(manifest) if isinstance(manifest, DiffGenManifest) else None,
         "records": about(manifest.records) if isinstance(manifest, RefinementManifest) else None,
         "promises": [] if private else [promise(entry) for entry in manifest.requirements],
@@ -48,7 +48,7 @@ def _facts(release: Release, figure: Figure, spec: Spec | None) -> dict[str, Any
         "panels": panels(release, figure, spec),
         "groups": [] if private else groups(release, figure),
         "kept": kept_chart(release, figure),
-        "least": min((item["k"] for item in manifest.requirements if "k" in item), default=None),
+        "sized": [(item["quasi-identifier"], item["k"]) for item in manifest.requirements if item.get("k", 1) > 1],
         "as_is": _as_is(release),
         "numbers": [name for name, entry in manifest.columns.items() if isinstance(entry, Discretization)],
         "count": COUNT,
