@@ -5,9 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from browser import browser
 from commands import Outcome, Run
 from project import Project
 from unveil.cli import main
+
+__all__ = ["browser", "project", "run"]
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from unveil.evaluate import quasi_identifiers
 from unveil.masking import AsIs, Discretization
 from unveil.release import DiffGenManifest, RefinementManifest, Release
 from unveil.report.attributes import panels
-from unveil.report.figures import Figure, about, coarse, exact, named
+from unveil.report.figures import Figure, about, coarse, exact, named, number
 from unveil.report.guarantee import LIMITS, promise
 from unveil.report.labels import kept_chart
 from unveil.report.noise import private_facts
@@ -38,6 +38,7 @@ def _facts(release: Release, figure: Figure, spec: Spec | None) -> dict[str, Any
     """What both pages tell."""
     manifest = release.manifest
     private = isinstance(manifest, DiffGenManifest)
+    numbers = {name: entry for name, entry in manifest.columns.items() if isinstance(entry, Discretization)}
     return {
         "manifest": manifest,
         "title": "Noisy counts" if private else "A masked table",
@@ -50,7 +51,8 @@ def _facts(release: Release, figure: Figure, spec: Spec | None) -> dict[str, Any
         "kept": kept_chart(release, figure),
         "sized": [(item["quasi-identifier"], item["k"]) for item in manifest.requirements if item.get("k", 1) > 1],
         "as_is": _as_is(release),
-        "numbers": [name for name, entry in manifest.columns.items() if isinstance(entry, Discretization)],
+        "numbers": list(numbers),
+        "interval": next((entry.blocks[0] for entry in numbers.values()), None),
         "count": COUNT,
         "sha256": manifest.files[DATA].sha256 if DATA in manifest.files else None,
     }
@@ -78,6 +80,7 @@ def _render(facts: dict[str, Any]) -> str:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
-    environment.filters["named"] = named
+    environment.filters |= {"named": named, "number": number}
     return environment.get_template("page.html").render(facts)
