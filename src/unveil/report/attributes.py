@@ -13,7 +13,7 @@ from unveil.report.lines import NumberLine, number_line
 from unveil.report.trees import Branch, CutTree, cut_tree, manifest_branch, suppression_branch, taxonomy_branch
 from unveil.schema import Spec
 
-INTERVALS = 40
+INTERVALS = 16
 """More intervals than these are not listed one by one."""
 KINDS = {
     "generalization": "generalized to broader labels",
