@@ -1,6 +1,7 @@
 """A real browser for tests of pages: headless Chromium that talks to nothing but the page."""
 
 import base64
+import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -52,8 +53,6 @@ class Browser:
 
     def requests(self) -> list[str]:
         """Every address that was asked for since the page was opened."""
-        import json
-
         events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
         return [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
 

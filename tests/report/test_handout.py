@@ -18,7 +18,7 @@ import pytest
 import unveil
 from report.reading import manifest_of, noise_oracle, read, strange_numbers
 from report.secrets import DROPPED, HIDDEN, HIGHEST, LOWEST, ROWS, secret_project
-from unveil.report import page as make_page
+from unveil.report import handout_page
 from unveil.report.figures import Share
 from unveil.report.noise import Noise
 
@@ -145,7 +145,7 @@ def nearly_the_same(folder: Path) -> tuple[str, str]:
     more = pa.concat_tables([release.table, release.table.slice(100, 1).take(pa.array([0] * 7))])
     manifest: Any = release.manifest
     other = manifest.model_copy(update={"records": manifest.records + 7})
-    return make_page(release), make_page(unveil.Release(more, other))
+    return handout_page(release), handout_page(unveil.Release(more, other))
 
 
 def test_counts_reach_the_drawings_in_coarse_steps_only(owned: Release) -> None:
@@ -187,16 +187,51 @@ def test_the_noise_is_that_of_its_probabilities(epsilon: Fraction) -> None:
     assert noise.lift == pytest.approx(lift)
 
 
-def test_a_release_from_a_seed_is_not_called_private(tmp_path: Path) -> None:
-    spec = secret_project(tmp_path)
+@pytest.mark.parametrize("epsilon", ["1/1000000", "800"])
+def test_noise_of_extreme_budgets(epsilon: str) -> None:
+    noise = Noise(Fraction(epsilon))
+    assert noise.reach == (0 if epsilon == "800" else 2_995_732)  # 20 = exp(ε (reach + 1)), about
+    assert noise.deviation == pytest.approx(0 if epsilon == "800" else 2**0.5 * 10**6, abs=1e-6, rel=1e-6)
+
+
+def private_project(folder: Path, plan: str) -> Path:
+    """The table with secrets, published under differential privacy."""
+    spec = secret_project(folder)
     text = spec.read_text().replace('kind = "category"\n', 'kind = "category"\nvalues = ["Aarhus", "Bergen", "Cork"]\n')
     text = text[: text.index("[attributes.score]")]
     text += '[attributes.score]\nrole = "identifier"\n[attributes.ill]\nkind = "category"\nvalues = ["yes", "no"]\n'
-    text += '[[require]]\nkind = "differential-privacy"\nepsilon = 0.5\n'
-    text += '[publish]\nmethod = "diffgen"\nspecializations = 3\n'
+    text += f'[[require]]\nkind = "differential-privacy"\n{plan}\n'
     spec.write_text(text)
-    rows = [line for line in (tmp_path / "people.csv").read_text().splitlines() if not any(t in line for t in HIDDEN)]
-    (tmp_path / "people.csv").write_text("\n".join(rows) + "\n")
+    rows = [line for line in (folder / "people.csv").read_text().splitlines() if not any(t in line for t in HIDDEN)]
+    (folder / "people.csv").write_text("\n".join(rows) + "\n")
+    return spec
+
+
+PLAN = 'epsilon = 0.5\n[publish]\nmethod = "diffgen"\nspecializations = 3'
+
+
+def test_a_private_release_of_no_cells(tmp_path: Path) -> None:
+    """Where no count reaches the threshold there is nothing to draw, and the page says what follows from the rest."""
+    unveil.publish(private_project(tmp_path, PLAN + "\nthreshold = 1000000")).write(tmp_path / "release")
+    assert unveil.open_release(tmp_path / "release").table.num_rows == 0
+    assert "only those whose noisy count reaches 1000000 are listed" in read(unveil.report(tmp_path / "release")).text
+
+
+def test_the_owners_page_of_a_private_release(tmp_path: Path) -> None:
+    """It has accuracy, from other draws, and neither steps nor groups; the ledger is not charged for it."""
+    spec = private_project(tmp_path, PLAN)
+    unveil.publish(spec).write(tmp_path / "release")
+    ledger = (tmp_path / "unveil-ledger.json").read_text()
+    seen = read(unveil.report(tmp_path / "release", owner=spec))
+    assert (tmp_path / "unveil-ledger.json").read_text() == ledger
+    assert "Private. This page holds" in seen.text
+    assert "accuracy" in seen.ids()
+    assert not {"steps", "groups"} & set(seen.ids())
+    assert f"Rows left out {DROPPED}" in seen.text
+
+
+def test_a_release_from_a_seed_is_not_called_private(tmp_path: Path) -> None:
+    spec = private_project(tmp_path, PLAN)
     unveil.publish(spec, unsafe_seed=7).write(tmp_path / "seeded")
     seen = read(unveil.report(tmp_path / "seeded")).text
     assert "Not private. This release was drawn from a seed" in seen

@@ -247,3 +247,10 @@ def test_text_stands_out_from_its_ground(project: Project) -> None:
     for ink in inks:
         ground = "1d5fa8" if ink == "fff" else "fff"
         assert contrast(ink, ground) >= 4.5, ink
+
+
+def test_the_pictures_of_the_docs_are_there_and_small() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    pictures = re.findall(r"\]\((images/report-[\w-]+\.png)\)", (docs / "report.md").read_text(encoding="utf-8"))
+    assert len(pictures) == len(list((docs / "images").glob("report-*.png")))
+    assert all((docs / picture).stat().st_size < 300_000 for picture in pictures)

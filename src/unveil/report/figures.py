@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+MANY = 1_000_000
+"""Larger numbers are not told one by one."""
 STEP = 0.05
 """Shares on a page that is handed out are told to the nearest of these."""
 
@@ -46,10 +48,11 @@ def about(count: int) -> str:
 
 def number(value: float) -> str:
     """A number in a sentence, in three leading digits where it is a fraction."""
+    if value > MANY:
+        return "more than a million"
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def named(names: object) -> str:
+def named(names: Sequence[str]) -> str:
     """Names in a sentence: a, b and c."""
-    words = [str(name) for name in names] if isinstance(names, list | tuple) else [str(names)]
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from unveil.evaluate.information import block_penalties
-from unveil.masking import AsIs, ColumnMasking, Suppression
+from unveil.masking import AsIs, ColumnMasking, Suppression, dictionary_of
 from unveil.release import DiffGenManifest, Release
 from unveil.report.drawings import Bar, Bars
 from unveil.report.figures import Figure
@@ -18,7 +18,7 @@ def label_shares(release: Release, name: str) -> dict[str, float]:
     """The share of the records that hold each label of a masked column; noisy counts count as they stand."""
     manifest = release.manifest
     weight = COUNT if isinstance(manifest, DiffGenManifest) else manifest.weight
-    labels = release.table[name].combine_chunks().dictionary_encode()
+    labels = dictionary_of(release.table[name])
     counts = np.ones(len(labels)) if weight is None else release.table[weight].to_numpy()
     sums = np.bincount(labels.indices.to_numpy(), weights=counts, minlength=len(labels.dictionary))
     total = sums.sum() or 1

@@ -34,7 +34,7 @@ class Noise:
     @property
     def reach(self) -> int:
         """The smallest m with P(|Z| > m) = 2aᵐ⁺¹ / (1 + a) of at most one in twenty."""
-        return max(0, ceil(log(COVERED * (1 + self.ratio) / 2) / log(self.ratio) - 1))
+        return max(0, ceil(-log(COVERED * (1 + self.ratio) / 2) / float(self.epsilon) - 1))
 
     @property
     def lift(self) -> float:

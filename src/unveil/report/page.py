@@ -19,7 +19,7 @@ from unveil.schema import COUNT, Spec
 DATA = "data.parquet"
 
 
-def page(release: Release) -> str:
+def handout_page(release: Release) -> str:
     """The page to hand out. It tells what follows from the release folder, in coarse shares and no exact count."""
     return _render({**_facts(release, coarse, None), "owner": None})
 

@@ -10,7 +10,7 @@ from unveil.evaluate import Holdout
 from unveil.evaluate.evaluation import measures
 from unveil.masking import AsIs, Suppression
 from unveil.release import Release, check_absent, open_release, write_text
-from unveil.report import Owner, owner_page, page
+from unveil.report import Owner, handout_page, owner_page
 from unveil.schema import Spec, load_spec
 from unveil.tables import load_table
 from unveil.workflow.check import check
@@ -37,7 +37,7 @@ def report(release: str | Path, owner: SpecLike | None = None) -> str:
     if findings := verify(folder, spec):
         raise UnverifiedError(f"{folder}: {findings[0]}")
     opened = open_release(folder)
-    return page(opened) if spec is None else owner_page(opened, _owner(opened, spec))
+    return handout_page(opened) if spec is None else owner_page(opened, _owner(opened, spec))
 
 
 def report_to_file(release: Path, target: Path, owner: SpecLike | None = None) -> None:
