@@ -138,4 +138,4 @@ def test_a_weighted_release(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     unveil.publish(spec).write(tmp_path / "release")
-    assert "as many people as its column n says" in read(unveil.report(tmp_path / "release")).text
+    assert "as many records as its column n says" in read(unveil.report(tmp_path / "release")).text
