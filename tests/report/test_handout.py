@@ -116,14 +116,16 @@ def test_a_planted_leak_is_found(
     assert leaks(unveil.report(folder), folder, spec) != []
 
 
-def test_the_page_is_a_function_of_the_folder(owned: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["k-anonymity", "templates", "differential privacy"])
+def test_the_page_is_a_function_of_the_folder(
+    name: str, bundled: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The same files elsewhere, with no raw table and no spec in reach, give the same page."""
-    _, folder = owned
-    shutil.copytree(folder, tmp_path / "other name")
-    here = unveil.report(folder)
+    shutil.copytree(bundled[name], tmp_path / "other name")
+    here = unveil.report(bundled[name])
     monkeypatch.chdir(tmp_path)
-    for name in ("load_table", "load_spec", "evaluate", "publish", "check"):
-        monkeypatch.setattr(import_module("unveil.workflow.report"), name, None)
+    for verb in ("load_table", "load_spec", "evaluate", "publish", "check"):
+        monkeypatch.setattr(import_module("unveil.workflow.report"), verb, None)
     assert unveil.report(Path("other name")) == here
 
 
