@@ -8,9 +8,12 @@ import pytest
 from hypothesis import settings
 
 import engines
+from browser import browser
 from commands import Outcome, Run
 from project import Project
 from unveil.cli import main
+
+__all__ = ["browser", "project", "run"]
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from unveil.release import Release, open_release
 from unveil.schema import Spec, Taxonomy, load_spec
 from unveil.verify import Finding
 from unveil.version import __version__
-from unveil.workflow import apply, check, compare, draft_taxonomy, evaluate, explain, publish, verify
+from unveil.workflow import apply, check, compare, draft_taxonomy, evaluate, explain, publish, report, verify
 
 __all__ = [
     "Explanation",
@@ -37,5 +37,6 @@ __all__ = [
     "load_spec",
     "open_release",
     "publish",
+    "report",
     "verify",
 ]

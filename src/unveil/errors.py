@@ -10,6 +10,7 @@ The tree of exceptions::
     ├── BudgetError        a privacy budget that is used up
     ├── EngineError        an engine that cannot run here, or not on this table
     └── ReleaseError       a release folder, or another output that cannot be written
+        └── UnverifiedError    a release of which a claim does not hold
 
 Each carries one sentence that names the file, the attribute, the rule and the value. The command line prints it and
 exits with 2; nothing has been written by then.
@@ -51,6 +52,10 @@ class EngineError(UnveilError):
 
 class ReleaseError(UnveilError):
     """A release cannot be read, or an output cannot be written."""
+
+
+class UnverifiedError(ReleaseError):
+    """A claim of a release does not hold, so nothing is said about it."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

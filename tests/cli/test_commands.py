@@ -109,6 +109,8 @@ def test_the_demo_shows_a_verified_release(tmp_path: Path, run: Run, monkeypatch
     for name in ("k-anonymity", "templates", "differential-privacy"):
         assert unveil.verify(f"demo-release/{name}") == []
         assert name.replace("l-p", "l p") in outcome.out
+        assert f"demo-release/{name}.html" in outcome.out
+        assert Path(f"demo-release/{name}.html").read_text().endswith("</html>\n")
     assert run("demo").code == 0
     assert (tmp_path / "demo-release-2").is_dir()
 

@@ -14,10 +14,8 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
-from unveil.cli import explanation
-from unveil.cli.evaluation import register
+from unveil.cli import evaluation, explanation, report, taxonomy
 from unveil.cli.interrupt import stop_on_interrupt
-from unveil.cli.taxonomy import register as register_taxonomy
 from unveil.errors import SpecError, UnveilError
 from unveil.version import __version__
 
@@ -209,9 +207,8 @@ def demo(
     screens.show_demo(console, run(to or fresh_folder(Path("demo-release"))))
 
 
-register(app, console)
-register_taxonomy(app, console)
-explanation.register(app, console)
+for part in (evaluation, report, taxonomy, explanation):
+    part.register(app, console)
 
 
 def check_trace(trace: Path, folder: Path) -> None:

@@ -113,7 +113,11 @@ def show_demo(console: Console, demo: Demo) -> None:
             console.print(f"{published.name}: broken: {finding}", style="red")
         if not published.findings:
             console.print(f"{published.name}: every claim recounted from the released files: all hold.", style="green")
-    console.print(f"\nThe releases are in {demo.folder}/. Next: write a spec for your own table (see the README).")
+    console.print(f"\nThe releases are in {demo.folder}/, and beside each a page about it, to open in a browser:")
+    for published in demo.published:
+        if published.report is not None:
+            console.print(f"  {published.report}")
+    console.print("Next: write a spec for your own table (see the README).")
 
 
 def _show_groups(console: Console, release: Release) -> None:

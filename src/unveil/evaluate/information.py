@@ -97,13 +97,29 @@ def certainty_penalty(release: Release, name: str, spec: Spec, table: Table | No
         return 0.0
     records = _records(release, name)
     if isinstance(entry, Generalization):
-        costs = _taxonomy_penalties(entry)
+        costs = block_penalties(entry)
     elif isinstance(entry, Discretization):
-        costs = _interval_penalties(entry, _attribute(spec, name))
+        costs = block_penalties(entry, _attribute(spec, name).step)
     else:
         domain = _domain(entry, records, _attribute(spec, name), spec, table)
         costs = _hidden_costs(entry, domain - len(entry.disclosed), domain)
     return _mean(records, costs, name)
+
+
+def block_penalties(entry: Generalization | Discretization, step: float | None = None) -> dict[str, float]:
+    """NCP of each block of a taxonomy or a range.
+
+    Args:
+        entry: The cut.
+        step: The resolution of a number, where it is declared and the number is not whole.
+    """
+    if isinstance(entry, Generalization):
+        leaves = sum(len(block.values) for block in entry.blocks)
+        return {block.label: len(block.values) / leaves if len(block.values) > 1 else 0.0 for block in entry.blocks}
+    # The largest value below an open end lies one step below it, or next to it where numbers have no step.
+    step = 1.0 if entry.whole else step or 0.0
+    width = entry.blocks[-1].hi - entry.blocks[0].lo - step
+    return {block.label: max(block.hi - block.lo - step, 0.0) / width if width > 0 else 0.0 for block in entry.blocks}
 
 
 def precision(release: Release, name: str, spec: Spec, table: Table | None = None) -> float | None:
@@ -156,18 +172,6 @@ def promised_k(manifest: RefinementManifest, names: Sequence[str]) -> int:
     """The largest k that holds for groups on these attributes because it holds on all of them or more."""
     promises = [item for item in manifest.requirements if "k" in item]
     return max([1, *(int(item["k"]) for item in promises if set(names) <= set(item["quasi-identifier"]))])
-
-
-def _taxonomy_penalties(entry: Generalization) -> dict[str, float]:
-    leaves = sum(len(block.values) for block in entry.blocks)
-    return {block.label: len(block.values) / leaves if len(block.values) > 1 else 0.0 for block in entry.blocks}
-
-
-def _interval_penalties(entry: Discretization, attribute: Attribute) -> dict[str, float]:
-    """The largest value below an open end lies one step below it, or next to it where numbers have no step."""
-    step = 1.0 if entry.whole else attribute.step or 0.0
-    width = entry.blocks[-1].hi - entry.blocks[0].lo - step
-    return {block.label: max(block.hi - block.lo - step, 0.0) / width if width > 0 else 0.0 for block in entry.blocks}
 
 
 def _hidden_costs(entry: Suppression, hidden: int, domain: int | None) -> dict[str, float]:

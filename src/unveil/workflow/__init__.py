@@ -5,6 +5,7 @@ from unveil.workflow.check import Fit, check
 from unveil.workflow.evaluate import compare, evaluate
 from unveil.workflow.explain import explain
 from unveil.workflow.publish import publish
+from unveil.workflow.report import report, report_to_file
 from unveil.workflow.taxonomy import draft_taxonomy
 from unveil.workflow.verify import verify
 
@@ -18,5 +19,7 @@ __all__ = [
     "evaluate",
     "explain",
     "publish",
+    "report",
+    "report_to_file",
     "verify",
 ]

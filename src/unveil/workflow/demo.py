@@ -1,4 +1,4 @@
-"""Demo: the bundled Adult data under each guarantee, verified and tried on a classifier."""
+"""Demo: the bundled Adult data under each guarantee, verified, reported and tried on a classifier."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from unveil.release import Release, open_release
 from unveil.schema import Spec, load_spec
 from unveil.verify import Finding
 from unveil.workflow.publish import publish
+from unveil.workflow.report import report_to_file
 from unveil.workflow.verify import verify
 
 DATA = Path(str(files("unveil") / "data"))
@@ -30,6 +31,8 @@ class Published:
     release: Release
     accuracy: float
     findings: list[Finding]
+    report: Path | None
+    """The page about it; None for a release that does not verify."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +76,11 @@ def learned(release: Release, test: pa.Table) -> float:
 
 def _published(name: str, spec: Spec, train: pa.Table, test: pa.Table, folder: Path) -> Published:
     publish(train, spec).write(folder)
-    release = open_release(folder)
-    return Published(name, spec, release, learned(release, test), verify(folder))
+    release, findings = open_release(folder), verify(folder)
+    page = None if findings else folder.with_name(f"{folder.name}.html")
+    if page is not None:
+        report_to_file(folder, page)
+    return Published(name, spec, release, learned(release, test), findings, page)
 
 
 def _spec(file: str) -> Spec:

@@ -1,0 +1,50 @@
+"""The command `report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from unveil.errors import UnverifiedError
+
+
+def register(app: typer.Typer, console: Console) -> None:
+    """Adds the command to the command line."""
+
+    @app.command()
+    def report(
+        release: Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")],
+        to: Annotated[
+            Path | None,
+            typer.Option("--to", metavar="FILE", help="Where the page goes; beside the folder if not given."),
+        ] = None,
+        owner: Annotated[
+            Path | None,
+            typer.Option("--owner", metavar="SPEC", help="Make the private page: exact figures, steps and accuracy."),
+        ] = None,
+    ) -> None:
+        """Write one HTML page about a release: to hand out, or private with --owner."""
+        from unveil.workflow import report_to_file
+
+        target = to or default_target(release, owner)
+        if target.suffix not in (".html", ".htm"):
+            raise typer.BadParameter(f"{str(target)!r} ends in neither .html nor .htm.", param_hint="--to")
+        try:
+            report_to_file(release, target, owner)
+        except UnverifiedError as error:
+            console.print(str(error))
+            raise typer.Exit(1) from error
+        console.print(f"The report is in {target}.")
+        if owner is None:
+            console.print("It tells what the release tells and can be handed out with it.")
+        else:
+            console.print("It is private: it holds exact figures of the raw table. Keep it.", style="yellow")
+
+
+def default_target(release: Path, owner: Path | None) -> Path:
+    """Beside the release folder, named after it."""
+    folder = release.resolve()
+    return folder.with_name(f"{folder.name}-report{'' if owner is None else '-private'}.html")

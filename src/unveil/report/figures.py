@@ -1,0 +1,58 @@
+"""Numbers as a page tells them: coarse where it is handed out, exact for the owner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+MANY = 1_000_000
+"""Larger numbers are not told one by one."""
+STEP = 0.05
+"""Shares on a page that is handed out are told to the nearest of these."""
+
+
+class Share(NamedTuple):
+    """A share as it is drawn and as it is written."""
+
+    drawn: float
+    """From 0 to 1: as coarse as the text, so that a drawing tells no more."""
+    text: str
+
+
+Figure = Callable[[float], Share]
+"""How shares are told."""
+
+
+def coarse(share: float) -> Share:
+    """A share to the nearest 5%, and never exactly none or all."""
+    if share < STEP:
+        return Share(STEP / 2, "under 5%")
+    if share > 1 - STEP:
+        return Share(1 - STEP / 2, "over 95%")
+    steps = round(share / STEP)
+    return Share(steps * STEP, f"about {round(steps * STEP * 100)}%")
+
+
+def exact(share: float) -> Share:
+    """A share as it is."""
+    return Share(share, f"{share:.1%}")
+
+
+def about(count: int) -> str:
+    """A number of records that does not tell how many there are: two leading digits, one below 1,000."""
+    if count < 100:
+        return "fewer than 100"
+    unit = 10 ** (len(str(count)) - (1 if count < 1000 else 2))
+    return f"about {round(count / unit) * unit:,}"
+
+
+def number(value: float) -> str:
+    """A number in a sentence, in three leading digits where it is a fraction."""
+    if value > MANY:
+        return "more than a million"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def named(names: Sequence[str]) -> str:
+    """Names in a sentence: a, b and c."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,88 @@
+"""Report: one page about a release, to hand out or for its owner."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from unveil.errors import ReleaseError, UnverifiedError
+from unveil.evaluate import Holdout
+from unveil.evaluate.evaluation import measures
+from unveil.masking import AsIs, Suppression
+from unveil.release import Release, check_absent, open_release, write_text
+from unveil.report import Owner, handout_page, owner_page
+from unveil.schema import Spec, load_spec
+from unveil.tables import load_table
+from unveil.workflow.check import check
+from unveil.workflow.evaluate import evaluate
+from unveil.workflow.publish import SpecLike, publish
+from unveil.workflow.verify import verify
+
+HOLDOUTS = 5
+
+
+def report(release: str | Path, owner: SpecLike | None = None) -> str:
+    """One self-contained HTML page about a release.
+
+    The release is verified first: a page must not repeat a claim that does not hold.
+
+    Args:
+        release: The release folder.
+        owner: The owner's spec. With it the page is private: it adds exact figures, the steps of the search, risks and
+            what classifiers keep. Without it the page is made from the folder alone and is safe to hand out
+            with it.
+    """
+    folder = Path(release)
+    spec = None if owner is None else load_spec(owner)
+    if findings := verify(folder, spec):
+        raise UnverifiedError(f"{folder}: {findings[0]}")
+    opened = open_release(folder)
+    return handout_page(opened) if spec is None else owner_page(opened, _owner(opened, spec))
+
+
+def report_to_file(release: Path, target: Path, owner: SpecLike | None = None) -> None:
+    """Writes the page, whole or not at all, and never into the release folder."""
+    if release.absolute() in target.absolute().parents:
+        raise ReleaseError(f"{target}: a report cannot be written into the release {release}, which it is no part of.")
+    check_absent(target, "report")
+    write_text(target, report(release, owner), "report")
+
+
+def _owner(release: Release, spec: Spec) -> Owner:
+    table = load_table(spec)
+    private = spec.plan is not None
+    fit = None if private else check(spec)
+    return Owner(
+        spec=spec,
+        read=table.read,
+        dropped=table.dropped,
+        records=table.records,
+        evaluation=evaluate(spec, protocol=Holdout(1 / 3, range(HOLDOUTS))),
+        measures=measures(release, spec, table),
+        trace=None if private else _steps(release, publish(spec)),
+        groups=() if fit is None else fit.groups,
+        inferences=() if fit is None else fit.inferences,
+    )
+
+
+def _steps(release: Release, whole: Release) -> list[dict[str, Any]] | None:
+    """The steps that led to a release: those of the whole search, or the first of them where it was stopped early."""
+    aim, cuts = _cuts(release), _cuts(whole)
+    for count in range(len(whole.trace), -1, -1):
+        if cuts == aim:
+            return whole.trace[:count]
+        if count:
+            step = whole.trace[count - 1]
+            cuts[step["attribute"]] = cuts[step["attribute"]] - set(step["into"]) | {step["refined"]}
+    return None
+
+
+def _cuts(release: Release) -> dict[str, set[str]]:
+    """The labels of every masked attribute."""
+    cuts = {}
+    for name, entry in release.masking.columns.items():
+        if isinstance(entry, Suppression):
+            cuts[name] = {*entry.disclosed, entry.marker}
+        elif not isinstance(entry, AsIs):
+            cuts[name] = {block.label for block in entry.blocks}
+    return cuts
