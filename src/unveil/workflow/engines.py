@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from unveil.counting import Engine
@@ -62,6 +63,8 @@ def _engine_name(engine: str | None, source: Any) -> str:
         return name
     if type(source).__module__.startswith("pyspark."):
         return "spark"
+    if not isinstance(source, str | Path):
+        return "memory"  # where a frame is already
     return "stream" if open_source(source).rows() > HELD else "memory"
 
 
