@@ -13,6 +13,7 @@ from unveil.release.labels import ClassType, class_type, typed_labels
 from unveil.release.manifest import DiffGenManifest, LedgerEntry, Manifest, RefinementManifest, Rows
 from unveil.release.release import Release, open_release
 from unveil.release.rows import CountedRows, ReleasedRows, write_rows
+from unveil.release.stored import StoredRows
 
 __all__ = [
     "FORMATS",
@@ -25,6 +26,7 @@ __all__ = [
     "Release",
     "ReleasedRows",
     "Rows",
+    "StoredRows",
     "check_absent",
     "class_type",
     "open_release",
