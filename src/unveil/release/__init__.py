@@ -5,7 +5,6 @@ from unveil.release.folder import (
     check_absent,
     read_manifest,
     replace_text,
-    write_data,
     write_text,
     write_whole,
 )
@@ -33,7 +32,6 @@ __all__ = [
     "read_manifest",
     "replace_text",
     "typed_labels",
-    "write_data",
     "write_rows",
     "write_text",
     "write_whole",
