@@ -162,7 +162,7 @@ def verify(
 @app.command()
 def apply(
     release: ReleaseArgument,
-    table: Annotated[Path, typer.Argument(metavar="TABLE", help="New rows: csv or parquet.")],
+    table: Annotated[Path, typer.Argument(metavar="TABLE", help="New rows: csv or parquet, a file or a folder.")],
     to: Annotated[Path, typer.Option("--to", metavar="FILE", help="Where the masked rows go: .csv or .parquet.")],
     unseen: Annotated[
         str, typer.Option(metavar="RULE", help="A value without a block: refuse it, or suppress it.")

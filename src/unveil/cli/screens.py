@@ -59,10 +59,10 @@ def show_release(console: Console, release: Release) -> None:
     """The result of `publish`. Of a private release only what is released is told: no row was counted here."""
     manifest = release.manifest
     if isinstance(manifest, RefinementManifest):
-        console.print(f"{manifest.records:,} records in {release.table.num_rows:,} rows are ready.")
+        console.print(f"{manifest.records:,} records in {release.rows.num_rows:,} rows are ready.")
         _say_dropped(console, manifest.rows.dropped)
     else:
-        console.print(f"Noisy counts of {manifest.cells:,} cells are ready, in {release.table.num_rows:,} rows.")
+        console.print(f"Noisy counts of {manifest.cells:,} cells are ready, in {release.rows.num_rows:,} rows.")
     console.print(masking_table(release))
     if isinstance(manifest, RefinementManifest):
         for names in quasi_identifiers(release):
@@ -80,7 +80,7 @@ def masking_table(release: Release) -> Table:
     """What each attribute was masked to."""
     table = Table("attribute", "masked by", "blocks", "released as", box=None, header_style="bold", pad_edge=False)
     for name, entry in release.masking.columns.items():
-        labels = _labels(entry, release.table[name])
+        labels = _labels(entry, release, name)
         shown = "every value as it is" if isinstance(entry, AsIs) else shortened(labels)
         table.add_row(name, entry.kind, "" if isinstance(entry, AsIs) else str(len(labels)), shown)
     return table
@@ -122,7 +122,7 @@ def show_demo(console: Console, demo: Demo) -> None:
 
 def _show_groups(console: Console, release: Release) -> None:
     if isinstance(release.manifest, DiffGenManifest):
-        console.print(f"Noisy counts of {release.manifest.cells:,} cells, in {release.table.num_rows:,} rows.")
+        console.print(f"Noisy counts of {release.manifest.cells:,} cells, in {release.rows.num_rows:,} rows.")
         return
     for names in quasi_identifiers(release):
         sizes = group_sizes(release, names)
@@ -164,9 +164,9 @@ def _change(raw: object, released: object) -> Text:
     return Text(str(raw)) if str(raw) == str(released) else Text(f"{raw} → ").append(str(released), "cyan")
 
 
-def _labels(entry: Generalization | Suppression | Discretization | AsIs, column: pa.ChunkedArray) -> list[str]:
+def _labels(entry: Generalization | Suppression | Discretization | AsIs, release: Release, name: str) -> list[str]:
     labels = list(entry.shown)
-    if isinstance(entry, Suppression) and entry.marker not in column.unique().to_pylist():
+    if isinstance(entry, Suppression) and entry.marker not in release.counted[0][name].unique().to_pylist():
         labels.remove(entry.marker)
     return labels
 

@@ -9,11 +9,9 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import pyarrow as pa
-
 from unveil.errors import ReleaseError
 from unveil.release.manifest import File, Manifest, read_manifest_text
-from unveil.release.rows import ReleasedRows, write_rows
+from unveil.release.rows import ReleasedRows
 
 MANIFEST = "manifest.json"
 FORMATS = ("parquet", "csv")
@@ -53,11 +51,6 @@ def write_release(folder: Path, rows: ReleasedRows, manifest: Manifest, formats:
             raise ReleaseError(f"{folder}: the release cannot be written: {error.strerror or error}.") from error
         raise
     return complete
-
-
-def write_data(path: Path, table: pa.Table) -> None:
-    """Writes rows as csv or parquet, by the ending of the file."""
-    write_rows(path, table.schema, [table])
 
 
 def write_whole(path: Path, write: Callable[[Path], None], what: str) -> None:

@@ -39,7 +39,7 @@ class ReleasedRows(Protocol):
         ...
 
     def counted(self) -> tuple[pa.Table, IntArray]:
-        """The distinct rows, and how many rows each stands for."""
+        """The distinct rows, in any order, and how many rows each stands for."""
         ...
 
     def write(self, path: Path) -> None:
