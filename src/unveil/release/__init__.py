@@ -6,6 +6,7 @@ from unveil.release.folder import (
     read_manifest,
     replace_text,
     write_data,
+    write_folder,
     write_text,
     write_whole,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "replace_text",
     "typed_labels",
     "write_data",
+    "write_folder",
     "write_rows",
     "write_text",
     "write_whole",

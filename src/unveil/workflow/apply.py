@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from unveil.errors import TableError
 from unveil.masking import Intervals, Unseen, View
+from unveil.progress import Watcher, unwatched
 from unveil.release import check_absent, read_manifest, typed_labels, write_data, write_whole
 from unveil.schema import SUPPRESSED
 from unveil.tables import read_table
@@ -49,11 +50,14 @@ def apply_to_file(
     unseen: Unseen = "refuse",
     intervals: Intervals = "text",
     suppressed: str | None = SUPPRESSED,
+    progress: Watcher = unwatched,
 ) -> int:
     """Masks rows into a csv or parquet file, whole or not at all; gives the number of rows. Options as for `apply`."""
     check_absent(target, "output file")
     if intervals == "bounds" and target.suffix == ".csv":
         raise TableError(f"{target}: a csv file has no pairs of bounds; ask for 'midpoint' or 'text', or for parquet.")
+    progress(f"masking {table.name}", 0, None)
     masked = apply(release, table, unseen=unseen, intervals=intervals, suppressed=suppressed)
+    progress(f"writing {target.name}", 0, None)
     write_whole(target, lambda draft: write_data(draft, masked), "output file")
     return int(masked.num_rows)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unveil.evaluate import GroupRisk, InferenceRisk, group_risk, inference_risk
+from unveil.progress import Watcher, unwatched
 from unveil.publishers import make_guards, redundant_atoms, resolved_requirements
 from unveil.schema import AlphaKAnonymity, Atom, Confidence, KAnonymity, Requirement, Spec, load_spec
 from unveil.tables import Table, load_table
@@ -41,15 +42,23 @@ class Fit:
         return tuple(item.name for item in self.spec.released if not item.declared)
 
 
-def check(table: Any, spec: SpecLike | None = None) -> Fit:
-    """Reads spec and table; raises the error that `publish` would raise."""
+def check(table: Any, spec: SpecLike | None = None, *, progress: Watcher = unwatched) -> Fit:
+    """Reads spec and table; raises the error that `publish` would raise.
+
+    Args:
+        table: The rows: a path, or a pandas, polars or pyarrow table. A spec file may stand in its place; it names its
+            own table.
+        spec: The spec: a path to a TOML file, a mapping of the same shape, or a `Spec`.
+        progress: Told of the work as it is done.
+    """
     # The engine compiles its loops on import, which other verbs need not wait for.
     from unveil.counting.memory import MemoryEngine
 
     checked = load_spec(table if spec is None else spec)
-    loaded = load_table(checked, None if spec is None else table)
+    loaded = load_table(checked, None if spec is None else table, progress)
     requirements = resolved_requirements(loaded, checked)
-    make_guards(loaded, checked, requirements, MemoryEngine(loaded))
+    make_guards(loaded, checked, requirements, MemoryEngine(loaded), progress)
+    progress("counting risks", 0, None)
     return Fit(checked, loaded, requirements, _groups(loaded, requirements), _inferences(loaded, requirements))
 
 
