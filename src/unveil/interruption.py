@@ -9,6 +9,7 @@ This module imports nothing but the standard library, because it is the first th
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import signal
@@ -53,6 +54,13 @@ def settle(draft: Path, place: Path) -> None:
         _settling = False
     if _asked:
         leave(signal.SIGINT, None)
+
+
+def temporary(path: Path) -> Path:
+    """A file or folder that goes when the process ends, however it ends."""
+    _drafts.add(path)
+    atexit.register(remove, path)
+    return path
 
 
 @contextmanager

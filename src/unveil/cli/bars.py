@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TaskID, TextColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
 from rich.text import Text
 
 from unveil.interruption import closing
@@ -18,8 +17,6 @@ from unveil.progress import Watcher, unwatched
 
 PATIENCE = 2.0
 """How many seconds work may take without a bar."""
-OFTEN = 0.1
-"""How many seconds lie between two looks at the work."""
 
 
 @contextmanager
@@ -46,34 +43,28 @@ class Bar:
     def __init__(self, console: Console) -> None:
         columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(30), Amount(), Time())
         self._line = Progress(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False)
-        self._tasks: dict[str, TaskID] = {}
+        self._tasks: dict[str, Task] = {}
         self._now: Task | None = None
-        self._looked = 0.0
         self._lock = threading.RLock()
         self._closed = False
 
     def __call__(self, what: str, done: int, total: int | None) -> None:
-        """Is told of the work."""
-        now = time.monotonic()
-        if self._now is not None and what == self._now.description and done > 0 and now - self._looked < OFTEN:
-            return
-        self._looked = now
-        task = self._task(what)
+        """Takes a note, quickly: it may be told of every step of a search. A thread of the line draws what is noted."""
+        task = self._now
+        if task is None or task.description != what:
+            task = self._turn_to(what)
         if done < task.completed:
             self._line.reset(task.id)
-        self._line.update(task.id, completed=done)
-        # `update` takes None for no change, but here it is news: nobody can know any more.
-        task.total = total
+        task.completed, task.total = done, total
 
-    def _task(self, what: str) -> Task:
-        """The work of that name; what else was being done is out of sight as long as this is."""
+    def _turn_to(self, what: str) -> Task:
+        """Shows the work of that name and nothing else; work that was begun before goes on."""
         if what not in self._tasks:
-            self._tasks[what] = self._line.add_task(what, total=None)
-        number = self._tasks[what]
-        if self._now is None or self._now.id != number:
-            for other in self._tasks.values():
-                self._line.update(other, visible=other == number)
-            self._now = next(task for task in self._line.tasks if task.id == number)
+            number = self._line.add_task(what, total=None)
+            self._tasks[what] = next(task for task in self._line.tasks if task.id == number)
+        for name, task in self._tasks.items():
+            task.visible = name == what
+        self._now = self._tasks[what]
         return self._now
 
     def show(self) -> None:
@@ -101,10 +92,16 @@ class Amount(ProgressColumn):
 
 
 class Time(ProgressColumn):
-    """How long it has taken, and about how long it will take where its end is known."""
+    """How long it has taken, and about how long it will take still where its end is known.
+
+    The estimate is that what is left takes as long as what is done did.
+    """
 
     def render(self, task: Task) -> Text:
         """For example `0:00:12, about 0:00:30 left`."""
-        passed = str(timedelta(seconds=int(task.elapsed or 0)))
-        left = task.time_remaining
-        return Text(passed if left is None else f"{passed}, about {timedelta(seconds=int(left))} left", "dim")
+        passed = task.elapsed or 0.0
+        text = str(timedelta(seconds=int(passed)))
+        if task.total and task.completed:
+            left = passed * (task.total - task.completed) / task.completed
+            text += f", about {timedelta(seconds=round(left))} left"
+        return Text(text, "dim")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from unveil import html
+from unveil.errors import rows_text
 from unveil.evaluate import GroupRisk, InferenceRisk, group_risk, inference_risk
 from unveil.progress import Watcher, unwatched
 from unveil.publishers import make_guards, redundant_atoms, resolved_requirements
@@ -13,7 +15,7 @@ from unveil.tables import Table, load_table
 from unveil.workflow.publish import SpecLike
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Fit:
     """What a check found. That there is one says that the spec fits and that a release exists."""
 
@@ -40,6 +42,34 @@ class Fit:
     def observed(self) -> tuple[str, ...]:
         """Attributes whose domain nobody declared."""
         return tuple(item.name for item in self.spec.released if not item.declared)
+
+    @property
+    def summary(self) -> str:
+        """That the spec fits, and what of the table can be released."""
+        dropped = f", {rows_text(self.table.dropped)} left out" if self.table.dropped else ""
+        return f"{self.spec.origin} fits {self.table.origin}: {self.table.records:,} records can be released{dropped}"
+
+    def __repr__(self) -> str:
+        can = " ".join(requirement.sentence() for requirement in self.requirements)
+        return f"Fit({self.summary}; can hold: {can})"
+
+    def _repr_html_(self) -> str:
+        """What can hold and what the raw table would give away, for notebooks; private as the table is."""
+        risks = [
+            (f"{{{', '.join(group.quasi_identifier)}}}", f"groups below {group.k:,}", group.small, group.people)
+            for group in self.groups
+        ]
+        risks += [
+            (f"{{{', '.join(risk.channel)}}} → {risk.sensitive}", f"above {risk.limit:.0%}", count, risk.people)
+            for risk in self.inferences
+            for count in (risk.above[risk.limit],)
+        ]
+        return html.page_part(
+            html.paragraph(f"{self.summary}.", stripe=html.GOOD),
+            *(html.paragraph(f"Can hold: {requirement.sentence()}") for requirement in self.requirements),
+            html.heading("What the raw table would give away"),
+            html.table(("on", "what", "how many", "people"), risks),
+        )
 
 
 def check(table: Any, spec: SpecLike | None = None, *, progress: Watcher = unwatched) -> Fit:

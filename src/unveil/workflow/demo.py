@@ -85,10 +85,12 @@ def _demo(folder: Path, progress: Watcher) -> Demo:
     some = train.select(known).take(pa.array(range(0, train.num_rows, train.num_rows // 2)))
     raw = accuracy(train.select(known), test.select(known), first.table.class_)
     parts.finish()
+    masked = learned(publish(train, first, steps=0), test)
+    parts.finish()
     return Demo(
         published=published,
         raw=raw,
-        masked=learned(publish(train, first, steps=0), test),
+        masked=masked,
         people=(some, published[0].release.masking.labels(some)),
         folder=folder,
     )

@@ -143,8 +143,7 @@ def _evaluations(
     progress("reading the table", 0, None)
     raw, _ = read_table(source)
     splits = protocol.splits(raw)
-    settings = sum(len(reference_columns(spec, ())) + 1 for spec in specs)
-    trials = Tasks(progress, "learning and testing", len(splits) * settings)
+    trials = Tasks(progress, "learning and testing", sum(1 + len(splits) * _settings(spec) for spec in specs))
     return [_evaluate(spec, raw, classifiers, protocol, splits, together, seeds, trials) for spec in specs]
 
 
@@ -161,6 +160,7 @@ def _evaluate(
     tally = Tally(classifiers)
     rows = rows_of(spec, raw)
     whole = publish(rows.table, rows.spec) if spec.plan is None else None
+    trials.finish()
     for number, split in enumerate(splits):
         train, test = rows.part(split)
         for setting, names in reference_columns(spec, rows.names).items():
@@ -178,6 +178,11 @@ def _evaluate(
         measures=None if whole is None else measures(whole, spec, rows.checked),
         notes=_notes(spec, together),
     )
+
+
+def _settings(spec: Spec) -> int:
+    """How many settings are tried on each split."""
+    return len(reference_columns(spec, ())) + 1
 
 
 def rows_of(spec: Spec, raw: pa.Table) -> Rows:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from unveil.errors import ReleaseError, RequirementError, SpecError, TableError
 from unveil.evaluate import Holdout, information_loss
 from unveil.evaluate.evaluation import Tally
-from unveil.evaluate.protocol import Protocol
+from unveil.evaluate.protocol import Given, Protocol, Split
 from unveil.progress import Watcher, unwatched
 from unveil.publishers import resolved_requirements, start_search
 from unveil.reasons import (
@@ -77,9 +77,7 @@ def explain(
     raw, _ = read_table(source)
     spending = _spending(checked, loaded, raw, release)
     steps, cuts = (None, ()) if spending else _cuts(loaded, checked, progress)
-    prices, unpriced = (
-        _Trial(raw, classifiers, protocol, seeds, progress).prices(checked, loaded) if shadow else ((), ())
-    )
+    prices, unpriced = _prices(checked, loaded, raw, classifiers, protocol, seeds, progress) if shadow else ((), ())
     return Explanation(
         spec=checked,
         steps=steps,
@@ -128,15 +126,39 @@ def _notes(spending: Spending | None, *, shadow: bool) -> tuple[str, ...]:
     return (FROM_RELEASE, OWNERS, DRAWN) if shadow else (FROM_RELEASE,)
 
 
+def _prices(
+    spec: Spec,
+    table: Table,
+    raw: pa.Table,
+    classifiers: Sequence[str],
+    protocol: Protocol,
+    seeds: Sequence[int],
+    progress: Watcher,
+) -> tuple[tuple[Price, ...], tuple[str, ...]]:
+    """What relaxing would buy, and what was not priced. A table too small to be parted still has its reasons."""
+    try:
+        splits = protocol.splits(raw)
+    except TableError as error:
+        if isinstance(protocol, Given):
+            raise
+        return (), (f"no price could be computed: {error}",)
+    return _Trial(raw, classifiers, splits, seeds, progress).prices(spec, table)
+
+
 class _Trial:
     """Runs of the owner's spec and of relaxed ones on the same rows."""
 
     def __init__(
-        self, raw: pa.Table, classifiers: Sequence[str], protocol: Protocol, seeds: Sequence[int], progress: Watcher
+        self,
+        raw: pa.Table,
+        classifiers: Sequence[str],
+        splits: Sequence[Split],
+        seeds: Sequence[int],
+        progress: Watcher,
     ) -> None:
         self._raw = raw
         self._classifiers = classifiers
-        self._splits = protocol.splits(raw)
+        self._splits = splits
         self._seeds = seeds
         self._progress = progress
 

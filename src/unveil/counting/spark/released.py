@@ -16,6 +16,7 @@ from unveil.arrays import IntArray
 from unveil.counting.released import DescribedColumn, RankedValues, released_columns
 from unveil.counting.spark.source import SparkSource
 from unveil.errors import EngineError
+from unveil.interruption import unfinished
 from unveil.masking import Masking
 from unveil.progress import Watcher, unwatched
 from unveil.release import CountedRows
@@ -100,7 +101,7 @@ class SparkReleasedRows:
 
     def batches(self) -> Iterator[pa.Table]:
         """All rows, a part at a time."""
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder, unfinished(Path(folder)):
             written = Path(folder) / "data.parquet"
             self.write(written)
             for part in sorted(written.iterdir()):
