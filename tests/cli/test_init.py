@@ -1,6 +1,10 @@
 """A first spec from a table that nobody prepared."""
 
+import json
 import tomllib
+from pathlib import Path
+
+import pytest
 
 import unveil
 from commands import Run
@@ -49,6 +53,30 @@ def test_columns_with_any_name_and_all_different_values(project: Project, run: R
     assert draft["attributes"]['größe "x"'] == {"kind": "category"}
     assert draft["table"]["class"] == "target"
     assert run("check", spec).code == 0
+
+
+def test_a_mark_that_is_a_label_of_the_class_is_no_missing_value(run: Run) -> None:
+    crx = Path(unveil.__file__).parent / "data" / "crx.parquet"
+    draft = tomllib.loads(run("init", crx).out)
+    assert draft["table"]["class"] == "class"
+    assert draft["table"]["missing"]["values"] == ["?"]
+
+
+@pytest.mark.parametrize(("share", "marks"), [(3, ["-"]), (30, [""])])
+def test_a_doubtful_mark_is_one_where_it_is_rare(share: int, marks: list[str], project: Project, run: Run) -> None:
+    rows = [f"{'-' if i < share else 'ab'[i % 2]},{'xy'[i % 2]}" for i in range(100)]
+    project.table.write_text("\n".join(["kind,target", *rows]) + "\n", encoding="utf-8")
+    draft = tomllib.loads(run("init", project.table).out)
+    assert draft["table"]["missing"]["values"] == marks
+
+
+def test_the_facts_of_a_guess(project: Project, run: Run) -> None:
+    spec = project.folder / "draft.toml"
+    facts = json.loads(run("init", project.table, "--to", spec, "--json").out)
+    assert (facts["spec"], facts["class"], facts["missing"], facts["rows"]) == (str(spec), "ill", ["?"], 49)
+    assert facts["columns"][0] == {"name": "name", "role": "identifier", "reason": "by its name"}
+    assert tomllib.loads(spec.read_text(encoding="utf-8"))["table"]["class"] == "ill"
+    assert json.loads(run("init", project.table, "--json").out) == {**facts, "spec": None}
 
 
 def test_a_spec_that_exists_is_not_overwritten(project: Project, run: Run) -> None:

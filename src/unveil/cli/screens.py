@@ -16,6 +16,7 @@ from unveil.evaluate import InferenceRisk, group_sizes, quasi_identifiers
 from unveil.masking import AsIs, Discretization, Generalization, Suppression
 from unveil.release import DiffGenManifest, RefinementManifest, Release
 from unveil.schema import Atom, Spec
+from unveil.verify.findings import records_text
 from unveil.workflow import Fit
 from unveil.workflow.demo import Demo
 
@@ -133,7 +134,7 @@ def _show_groups(console: Console, release: Release) -> None:
 def _group_line(names: Sequence[str], sizes: IntArray) -> str:
     groups = "1 group" if len(sizes) == 1 else f"{len(sizes):,} groups"
     return (
-        f"{{{', '.join(names)}}}: {groups}; the smallest has {sizes[0]:,} records, "
+        f"{{{', '.join(names)}}}: {groups}; the smallest has {records_text(int(sizes[0]))}, "
         f"the middle one {int(np.median(sizes)):,}, the largest {sizes[-1]:,}."
     )
 

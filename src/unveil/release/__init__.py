@@ -5,6 +5,7 @@ from unveil.release.folder import (
     check_absent,
     read_manifest,
     replace_text,
+    write_folder,
     write_text,
     write_whole,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "read_manifest",
     "replace_text",
     "typed_labels",
+    "write_folder",
     "write_rows",
     "write_text",
     "write_whole",

@@ -15,6 +15,7 @@ from unveil import html
 from unveil.arrays import IntArray
 from unveil.errors import ReleaseError, rows_text
 from unveil.masking import Intervals, Masking, View
+from unveil.progress import Watcher, unwatched
 from unveil.release.folder import read_manifest, write_release, write_text
 from unveil.release.manifest import Manifest, RefinementManifest
 from unveil.release.rows import CountedRows, ReleasedRows
@@ -98,9 +99,15 @@ class Release:
         counts = self.table[COUNT].to_numpy()
         return self.table.drop_columns([COUNT]).take(pa.array(np.repeat(np.arange(len(counts)), counts)))
 
-    def write(self, folder: str | Path, formats: Sequence[str] = ("parquet",)) -> None:
-        """Writes the release folder, whole or not at all."""
-        self.manifest = write_release(Path(folder), self.rows, self.manifest, formats)
+    def write(self, folder: str | Path, formats: Sequence[str] = ("parquet",), progress: Watcher = unwatched) -> None:
+        """Writes the release folder, whole or not at all.
+
+        Args:
+            folder: Where it goes; must not exist.
+            formats: Of the data files: `parquet`, `csv` or both.
+            progress: Told of the work as it is done.
+        """
+        self.manifest = write_release(Path(folder), self.rows, self.manifest, formats, progress)
 
     def write_trace(self, file: str | Path) -> None:
         """Writes the owner's private trace of the steps."""

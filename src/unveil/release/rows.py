@@ -12,6 +12,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from unveil.arrays import IntArray
+from unveil.progress import Watcher, unwatched
 
 BATCH = 1 << 20
 """How many rows are laid out at a time."""
@@ -42,8 +43,8 @@ class ReleasedRows(Protocol):
         """The distinct rows, in any order, and how many rows each stands for."""
         ...
 
-    def write(self, path: Path) -> None:
-        """Writes all rows as csv or parquet, by the ending of the file."""
+    def write(self, path: Path, progress: Watcher = unwatched) -> None:
+        """Writes all rows as csv or parquet, by the ending of the file, and tells how many are written."""
         ...
 
 
@@ -97,9 +98,18 @@ class CountedRows:
             return self._distinct, np.ones(self._distinct.num_rows, dtype=np.int64)
         return self._distinct, self._counts
 
-    def write(self, path: Path) -> None:
-        """Writes all rows as csv or parquet, by the ending of the file."""
-        write_rows(path, self.schema, self.batches())
+    def write(self, path: Path, progress: Watcher = unwatched) -> None:
+        """Writes all rows as csv or parquet, by the ending of the file, and tells how many are written."""
+        write_rows(path, self.schema, told(self.batches(), progress, f"writing {path.name}", self.num_rows))
+
+
+def told(batches: Iterable[pa.Table], progress: Watcher, what: str, total: int | None) -> Iterator[pa.Table]:
+    """The same batches, while a watcher is told how many rows have been through."""
+    done = 0
+    for batch in batches:
+        yield batch
+        done += batch.num_rows
+        progress(what, done, total)
 
 
 def write_rows(path: Path, schema: pa.Schema, batches: Iterable[pa.Table]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 import numpy as np
@@ -15,8 +16,13 @@ from unveil.schema import number_of, parse_number
 from unveil.tables.columns import RawColumn, raw_column
 from unveil.tables.sources import read_table
 
-MARKS = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "none", "-", ".", "missing", "unknown")
-"""Texts that often mean that a value is missing."""
+CERTAIN = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL")
+"""Texts that mean that a value is missing."""
+DOUBTFUL = ("None", "none", "-", ".", "missing", "unknown")
+"""Texts that mean it where they are rare, and may be values like any other where they are not."""
+MARKS = (*CERTAIN, *DOUBTFUL)
+FREQUENT = 0.2
+"""A doubtful text that a larger share of the rows of a column holds is a value."""
 IDENTIFIER_NAMES = re.compile(r"(^|[_\W])(id|ids|uuid|name|ssn|e-?mail|phone|address|account|passport)($|[_\W])", re.I)
 CLASS_NAMES = re.compile(r"^(class|target|label|outcome|y|income|diagnosis|result|churn|default)$", re.I)
 FEW = 20
@@ -57,12 +63,21 @@ def guess_table(source: object) -> tuple[TableGuess, str]:
     """Looks at a table; gives the guess and what messages call the table."""
     table, origin = read_table(source)
     table = pa.table({name: days(table[name]) for name in table.column_names})
-    columns = [raw_column(name, table[name], (), origin) for name in table.column_names]
-    marks = tuple(mark for mark in MARKS if any(mark in column.distinct for column in columns))
+    columns = [raw_column(name, table[name], CERTAIN, origin) for name in table.column_names]
+    class_ = _class_of(columns)
+    held = set(chain.from_iterable(raw_column(name, table[name], (), origin).distinct for name in table.column_names))
+    certain = tuple(mark for mark in CERTAIN if mark in held)
+    marks = (*certain, *(mark for mark in DOUBTFUL if mark in held and not _is_value(mark, columns, class_)))
     kept = [raw_column(name, table[name], marks, origin) for name in table.column_names]
-    class_ = _class_of(kept)
-    guesses = tuple(_guess(column, column is class_, table.num_rows) for column in kept)
+    guesses = tuple(_guess(column, column.name == class_.name, table.num_rows) for column in kept)
     return TableGuess(guesses, marks, table.num_rows), origin
+
+
+def _is_value(mark: str, columns: Sequence[RawColumn], class_: RawColumn) -> bool:
+    """Whether a doubtful text is a value: a label of the class, or frequent somewhere."""
+    held = [column for column in columns if mark in column.distinct]
+    shares = [np.mean(column.indices == column.distinct.index(mark)) for column in held]
+    return mark in class_.distinct or max(shares, default=0.0) > FREQUENT
 
 
 def _class_of(columns: Sequence[RawColumn]) -> RawColumn:

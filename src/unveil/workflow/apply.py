@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from unveil.errors import TableError
 from unveil.masking import AsIs, Intervals, Masking, Unseen, View, decoded
+from unveil.progress import Watcher, unwatched
 from unveil.release import Manifest, check_absent, read_manifest, typed_labels, write_rows, write_whole
 from unveil.schema import SUPPRESSED
 from unveil.tables import Source, changed, open_source, plain_type, read_table
@@ -47,6 +48,7 @@ def apply_to_file(
     unseen: Unseen = "refuse",
     intervals: Intervals = "text",
     suppressed: str | None = SUPPRESSED,
+    progress: Watcher = unwatched,
 ) -> int:
     """Masks rows into a csv or parquet file, whole or not at all; gives the number of rows. Options as for `apply`.
 
@@ -56,7 +58,7 @@ def apply_to_file(
     if intervals == "bounds" and target.suffix == ".csv":
         raise TableError(f"{target}: a csv file has no pairs of bounds; ask for 'midpoint' or 'text', or for parquet.")
     application = Application(read_manifest(release), unseen, View(intervals, suppressed))
-    stream = MaskedStream(application, open_source(table))
+    stream = MaskedStream(application, open_source(table), progress)
     write_whole(target, lambda draft: write_rows(draft, stream.schema, stream.batches()), "output file")
     return stream.rows
 
@@ -100,13 +102,15 @@ class Application:
 class MaskedStream:
     """The rows of a source, masked batch by batch. Text that is kept gets the type that fits all batches."""
 
-    def __init__(self, application: Application, source: Source) -> None:
+    def __init__(self, application: Application, source: Source, progress: Watcher = unwatched) -> None:
         """Finds out the types; only columns of text are read for it.
 
         Args:
             application: How rows are masked.
             source: The rows.
+            progress: Told how many rows are masked.
         """
+        self._progress = progress
         self._application = application
         self._source = source
         self._stamp = source.stamp()
@@ -122,9 +126,11 @@ class MaskedStream:
         Raises:
             TableError: A value has no block, or the source is not what it was.
         """
+        total = self._source.rows()
         for batch in self._source.batches(self._names):
             masked = self._with_types(self._application.masked(batch), batch)
             self.rows += masked.num_rows
+            self._progress(f"masking {self._source.origin}", self.rows, total)
             yield masked
         if self._source.stamp() != self._stamp:
             raise changed(self._source.origin)

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from unveil.release import write_text
 from unveil.schema import Unit, bound_text, widened_days
-from unveil.tables import Guess, TableGuess, guess_table, widened
+from unveil.tables import Guess, TableGuess, widened
 
 HEAD = """\
 # A first spec for {origin}. Every line marked `guess` was read off the data: check it.
@@ -21,20 +20,21 @@ WIDENED = "observed and widened: declare it if it is public"
 K = 5
 
 
-def draft_spec(table: Path, target: Path | None = None) -> str:
-    """The text of a first spec for a table; sources are written relative to where the spec will stand."""
-    guess, origin = guess_table(table)
+def spec_text(guess: TableGuess, origin: str, table: Path, target: Path | None = None) -> str:
+    """The text of a first spec for a table; sources are written relative to where the spec will stand.
+
+    Args:
+        guess: What the table seems to be.
+        origin: What messages call it.
+        table: Where it is.
+        target: Where the spec will stand; here if it is not given.
+    """
     folder = (target or Path("spec.toml")).absolute().parent
     source = Path(table).absolute()
     relative = source.relative_to(folder) if source.is_relative_to(folder) else source
     place = (target or Path("spec.toml")).parent
     attributes = _attributes(guess, table, place)
     return "\n".join([HEAD.format(origin=origin), *_table(guess, str(relative)), *attributes, *_require(guess)])
-
-
-def init(table: Path, target: Path) -> None:
-    """Writes a first spec for a table; an existing file is never overwritten."""
-    write_text(target, draft_spec(table, target), "spec")
 
 
 def _text(value: str) -> str:
