@@ -99,7 +99,8 @@ class Recount:
         kept = kept_rows(raw, batch.num_rows)
         numbers = {column.name: self._numbers(column, kept) for column in raw}
         others = other_columns(batch.select(self._others), coder.origin)
-        return coder.coded(numbers, others if kept.all() else others.filter(pa.array(kept)))
+        # A table without columns has no rows that could be left out.
+        return coder.coded(numbers, others.filter(pa.array(kept)) if self._others and not kept.all() else others)
 
     def _numbers(self, raw: RawColumn, kept: BoolArray) -> Codes:
         number_of = self._coder.number_of[raw.name]
