@@ -88,7 +88,7 @@ class SparkEngine:
             raise changed(self.outline.origin)
         distinct = DistinctRows(sizes)
         distinct.add(codes, weight)
-        return cells_of(*distinct.sorted(), len(self.outline.classes))
+        return cells_of(distinct.sorted(), len(self.outline.classes))
 
     def released(self, masking: Masking, weight: str | None) -> SparkReleasedRows:
         """The masked rows, sorted by their values; they stay where they are until they are written."""
@@ -107,10 +107,11 @@ class SparkEngine:
             recount, distinct = Recount(coder, order), DistinctRows(sizes)
             for batch in batches:
                 chunk = recount.chunk(batch)
-                distinct.add(_looked_up(chunk, order, lookups, with_class), chunk.records)
-            codes, weight = distinct.result()
-            columns = {name: pa.array(column.astype(np.int32)) for name, column in zip(names, codes, strict=True)}
-            yield pa.table({**columns, WEIGHT: pa.array(weight)})
+                distinct.add(_looked_up(chunk, order, lookups, with_class), chunk.weight)
+            rows = distinct.sorted()
+            codes = zip(names, rows.columns(), strict=True)
+            columns = {name: pa.array(column.astype(np.int32)) for name, column in codes}
+            yield pa.table({**columns, WEIGHT: pa.array(rows.weight)})
 
         schema = ", ".join([*(f"{name} int" for name in names), f"{WEIGHT} bigint"])
         found = self._source.partitions(collapse, Recount(coder, order).names, schema)
