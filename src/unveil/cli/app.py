@@ -111,19 +111,20 @@ def publish(
 
 @app.command()
 def init(
-    table: Annotated[Path, typer.Argument(metavar="TABLE", help="A table: csv or parquet.")],
+    table: Annotated[Path, typer.Argument(metavar="TABLE", help="A table: csv or parquet, or a DuckDB database.")],
     to: Annotated[
         Path | None, typer.Option("--to", metavar="SPEC", help="Write the spec here instead of printing it.")
     ] = None,
+    query: Annotated[str | None, typer.Option(metavar="SQL", help="The rows of a database: one SELECT.")] = None,
 ) -> None:
     """Draft a spec from a table, with every guess marked."""
     from unveil.workflow.init import draft_spec
     from unveil.workflow.init import init as write
 
     if to is None:
-        print(draft_spec(table), end="")
+        print(draft_spec(table, query=query), end="")
         return
-    write(table, to)
+    write(table, to, query)
     console.print(f"A first spec is in {to}. Read it, correct the guesses, then: unveil check {to}")
 
 

@@ -99,7 +99,9 @@ class Recount:
         kept = kept_rows(raw, batch.num_rows)
         numbers = {column.name: self._numbers(column, kept) for column in raw}
         others = other_columns(batch.select(self._others), coder.origin)
-        return coder.coded(numbers, others if kept.all() else others.filter(pa.array(kept)))
+        # A table without columns has no rows either, whatever is kept.
+        whole = kept.all() or not self._others
+        return coder.coded(numbers, others if whole else others.filter(pa.array(kept)))
 
     def _numbers(self, raw: RawColumn, kept: BoolArray) -> Codes:
         number_of = self._coder.number_of[raw.name]

@@ -60,7 +60,7 @@ def load_table(spec: Spec, source: Any = None) -> Table:
         spec: What the owner says about the table.
         source: A path or a frame in memory; the spec's own source where it is not given.
     """
-    opened = open_source(spec.source_path if source is None else source)
+    opened = open_source(spec.source if source is None else source)
     survey = Survey(spec, opened.schema, opened.origin)
     others = other_names(spec, opened.schema.names)
     raw = opened.table([*survey.columns, *others])
@@ -88,7 +88,7 @@ class StreamedTable:
             spec: What the owner says about the table.
             source: A path or a frame; the spec's own source where it is not given.
         """
-        self._source: Source = open_source(spec.source_path if source is None else source)
+        self._source: Source = open_source(spec.source if source is None else source)
         self._stamp = self._source.stamp()
         survey = Survey(spec, self._source.schema, self._source.origin)
         for batch in self._source.batches(list(survey.columns)):

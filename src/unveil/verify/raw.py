@@ -24,6 +24,8 @@ from unveil.verify.columns import Column, Counts, encode, missing
 from unveil.verify.data import LARGEST_WEIGHT, first_line
 
 ENDINGS = frozenset({".csv", ".parquet"})
+APART = (("enable_external_access", "false"), ("python_enable_replacements", "false"))
+"""A query sees its database alone."""
 COARSER = {pa.time64("ns"): pa.time64("us"), pa.duration("ns"): pa.duration("us")}
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
@@ -52,7 +54,7 @@ def read_raw(spec: Spec) -> Raw:
         TableError: The table cannot be read, or lacks a column that the spec describes.
     """
     path = spec.source_path
-    table = _read_path(path)
+    table = _read_path(path) if spec.table.query is None else _read_query(path, spec.table.query)
     weight = spec.table.weight
     described = [name for name, attribute in spec.attributes.items() if attribute.role != "identifier"]
     needed = [*described, spec.table.class_, *([] if weight is None else [weight])]
@@ -148,6 +150,25 @@ def _read_path(path: Path) -> pa.Table:
         return pa.concat_tables(tables, promote_options="permissive")
     except (pa.ArrowException, OSError, ValueError, csv.Error) as error:
         raise TableError(f"{path}: the table cannot be read: {first_line(error)}.") from error
+
+
+def _read_query(path: Path, query: str) -> pa.Table:
+    """What a database gives for a query. It is opened to be read, and only a single SELECT is put to it."""
+    try:
+        import duckdb
+    except ImportError as error:
+        raise TableError(f"{path}: a query can only be put to a database where DuckDB is installed.") from error
+    if not path.is_file():
+        raise TableError(f"{path}: there is no such database file.")
+    try:
+        if [statement.type.name for statement in duckdb.extract_statements(query)] != ["SELECT"]:
+            raise TableError(f"{path}: the query is not a single SELECT.")
+        with duckdb.connect(str(path), read_only=True, config=dict(APART)) as database:
+            database.execute("set TimeZone = 'UTC'")
+            table = database.sql(query).to_arrow_table()
+    except (duckdb.Error, pa.ArrowException, OSError) as error:
+        raise TableError(f"{path}: the query cannot be answered: {first_line(error)}.") from error
+    return table.replace_schema_metadata(None)
 
 
 def _read_file(path: Path) -> pa.Table:

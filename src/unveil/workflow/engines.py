@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from unveil.counting import Engine
-from unveil.errors import SpecError, did_you_mean
-from unveil.schema import Spec
+from unveil.errors import EngineError, SpecError, did_you_mean
+from unveil.schema import Query, Spec
 from unveil.tables import Outline, StreamedTable, load_table, open_source
 
 ENGINES = ("auto", "memory", "stream", "spark")
@@ -38,7 +38,7 @@ def open_engine(
         index: For Spark, where the distinct rows of a projection are searched: `driver`, `cluster` or `auto`.
         settings: For Spark, settings of the session that is started.
     """
-    where = spec.source_path if source is None else source
+    where = spec.source if source is None else source
     name = _engine_name(engine, where)
     if name == "spark":
         return _spark(spec, where, index, settings)
@@ -66,6 +66,8 @@ def _engine_name(engine: str | None, source: Any) -> str:
 
 
 def _spark(spec: Spec, source: Any, index: str | None, settings: Mapping[str, str] | None) -> tuple[Outline, Engine]:
+    if isinstance(source, Query):
+        raise EngineError(f"{source.path}: Spark cannot read a DuckDB database; use the engine 'memory' or 'stream'.")
     from unveil.counting.spark.engine import SparkEngine
 
     place = index or os.environ.get(INDEX_VARIABLE) or "auto"

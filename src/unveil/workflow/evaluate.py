@@ -57,7 +57,7 @@ def evaluate(
         seeds: Seeds of private draws; each split is drawn once per seed.
     """
     checked = load_spec(table if spec is None else spec)
-    raw, _ = read_table(checked.source_path if spec is None else table)
+    raw, _ = read_table(checked.source if spec is None else table)
     return _evaluate(checked, raw, classifiers, protocol, together, seeds)
 
 
@@ -85,7 +85,7 @@ def compare(
         raise SpecError("there is no spec to compare.")
     if table is None:
         _same_source(checked)
-    raw, _ = read_table(checked[0].source_path if table is None else table)
+    raw, _ = read_table(checked[0].source if table is None else table)
     return Comparison(tuple(_evaluate(spec, raw, classifiers, protocol, together, seeds) for spec in checked))
 
 
@@ -200,6 +200,8 @@ def _notes(spec: Spec, together: bool) -> tuple[str, ...]:
 
 def _same_source(specs: Sequence[Spec]) -> None:
     for spec in specs[1:]:
+        if spec.table.query != specs[0].table.query:
+            raise SpecError(f"{spec.origin}: its query is not that of {specs[0].origin}; both must be about one table.")
         if spec.source_path.resolve() != specs[0].source_path.resolve():
             raise SpecError(
                 f"{spec.origin}: its table is {spec.source_path}, but that of {specs[0].origin} is "
