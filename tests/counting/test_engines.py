@@ -94,6 +94,12 @@ def test_undescribed_columns_of_every_type_and_missing_values(rows: int, seed: i
         same(unveil.publish(table, SPEC), in_memory(table, SPEC))
 
 
+def test_dropped_rows_where_no_other_column_is_released() -> None:
+    table, spec = people(90), SPEC | {"table": SPEC["table"] | {"others": "drop"}}
+    assert in_memory(table, spec).manifest.rows.dropped > 0
+    same(unveil.publish(table, spec), in_memory(table, spec))
+
+
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_files_and_folders_of_files(ending: str, tmp_path: Path) -> None:
     table = people(200).drop_columns(["note", "at", "score"])

@@ -73,15 +73,17 @@ publication.register(app, console)
 
 @app.command()
 def init(
-    table: Annotated[Path, typer.Argument(metavar="TABLE", help="A table: csv or parquet.")],
+    table: Annotated[Path, typer.Argument(metavar="TABLE", help="A table: csv or parquet, or a DuckDB database.")],
     to: Annotated[
         Path | None, typer.Option("--to", metavar="SPEC", help="Write the spec here instead of printing it.")
     ] = None,
+    query: Annotated[str | None, typer.Option(metavar="SQL", help="The rows of a database: one SELECT.")] = None,
     as_json: Json = False,
 ) -> None:
     """Draft a spec from a table, with every guess marked."""
     from unveil.cli import facts
     from unveil.release import check_absent, write_text
+    from unveil.schema import source_of
     from unveil.tables import guess_table
     from unveil.workflow.init import spec_text
 
@@ -89,8 +91,8 @@ def init(
         check_absent(to, "spec")
     with watched() as progress:
         progress(f"reading {table.name}", 0, None)
-        guess, origin = guess_table(table)
-    text = spec_text(guess, origin, table, to)
+        guess, origin = guess_table(source_of(table, query))
+    text = spec_text(guess, origin, table, to, query)
     if to is not None:
         write_text(to, text, "spec")
     if as_json:

@@ -57,7 +57,7 @@ def register(app: typer.Typer, console: Console) -> None:
             raise SpecError(
                 f"{checked.origin}: {option} is for refinement; a private release is drawn once and keeps no trace."
             )
-        check_formats(engine, checked.source_path, formats)
+        check_formats(engine, checked.source, formats)
         settings = spark_settings(spark or ())
         with watched() as progress:
             with stop_on_interrupt(keep and checked.plan is None) as stop:

@@ -4,6 +4,7 @@ from unveil.schema.attributes import Attribute, Kind, MaskingKind, Unit, number_
 from unveil.schema.grid import Grid, fraction, grid_of
 from unveil.schema.hchy import Hierarchies, read_hchy
 from unveil.schema.privacy import COUNT, PrivatePlan, decimal_text, most_specializations
+from unveil.schema.queries import DATABASES, Query, source_of
 from unveil.schema.requirements import (
     AlphaKAnonymity,
     Atom,
@@ -23,6 +24,7 @@ from unveil.schema.units import LAST_DAY, bound_text, day_of, interval_label, nu
 
 __all__ = [
     "COUNT",
+    "DATABASES",
     "LAST_DAY",
     "SUPPRESSED",
     "AlphaKAnonymity",
@@ -40,6 +42,7 @@ __all__ = [
     "Missing",
     "Node",
     "PrivatePlan",
+    "Query",
     "Requirement",
     "Spec",
     "TCloseness",
@@ -62,6 +65,7 @@ __all__ = [
     "printable",
     "read_hchy",
     "read_taxonomy",
+    "source_of",
     "taxonomy_text",
     "value_text",
     "widened_days",

@@ -55,6 +55,7 @@ class TableSection(Section):
 
     class_: str
     source: str | None = None
+    query: str | None = None
     missing: MissingSection = MissingSection()
     others: Literal["refuse", "drop", "release"] = "refuse"
     budget: Number | None = None

@@ -16,6 +16,7 @@ from unveil.schema.attributes import Attribute, Range, number_text
 from unveil.schema.files import read_text
 from unveil.schema.grid import fraction
 from unveil.schema.privacy import PrivatePlan, check_public, read_plan
+from unveil.schema.queries import Query, check_query, source_of
 from unveil.schema.requirement_checks import check_requirements, read_requirement
 from unveil.schema.requirements import Requirement
 from unveil.schema.sections import AttributeSection, SpecSections
@@ -47,6 +48,7 @@ class TableSpec:
 
     class_: str
     source: str | None = None
+    query: str | None = None
     class_values: tuple[str, ...] | None = None
     missing: Missing = Missing()
     others: Literal["refuse", "drop", "release"] = "refuse"
@@ -71,10 +73,15 @@ class Spec:
 
     @property
     def source_path(self) -> Path:
-        """The table's file or folder."""
+        """The table's file or folder, or the database that a query is put to."""
         if self.table.source is None:
             raise SpecError(f"{self.origin}: [table] names no source, and no table was given.")
         return self.folder / self.table.source
+
+    @property
+    def source(self) -> Path | Query:
+        """Where the rows come from."""
+        return source_of(self.source_path, self.table.query)
 
     @property
     def released(self) -> tuple[Attribute, ...]:
@@ -149,6 +156,7 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
     """Reads taxonomies and checks what sections mean together."""
     folder = parent or Path()
     table = sections.table
+    check_query(table.source, table.query, origin)
     described = dict(sections.attributes)
     labels = _class_labels(described.pop(table.class_, None), table.class_, origin)
     attributes = {name: _attribute(name, section, origin, folder) for name, section in described.items()}
@@ -175,6 +183,7 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
         table=TableSpec(
             class_=table.class_,
             source=table.source,
+            query=table.query,
             class_values=labels,
             missing=Missing(tuple(table.missing.values), table.missing.rows),
             others=table.others,

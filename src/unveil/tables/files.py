@@ -15,6 +15,7 @@ import pyarrow.parquet
 
 from unveil.errors import TableError
 from unveil.frames import check_names, first_line
+from unveil.schema import DATABASES
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 BATCH = 1 << 20
@@ -45,6 +46,8 @@ class File(Protocol):
 def open_file(path: Path) -> File:
     """A csv or parquet file, by its ending."""
     suffixes = path.suffixes
+    if path.suffix in DATABASES:
+        raise TableError(f"{path}: a database is read through a query, and none was given.")
     if ".parquet" not in suffixes and ".csv" not in suffixes:
         raise TableError(f"{path}: a table ends in .csv or .parquet, but this is {path.suffix or 'bare'!r}.")
     try:

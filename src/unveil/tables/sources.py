@@ -1,4 +1,4 @@
-"""Where rows come from: files, folders of files, and the frames people hold in memory.
+"""Where rows come from: files, folders of files, queries to a database, and the frames people hold in memory.
 
 A source can be read as often as asked, whole or batch by batch, because a search over more rows than memory holds
 passes over them more than once. That it has not changed in between is checked by its `stamp` and by its counts.
@@ -15,8 +15,10 @@ import pyarrow as pa
 
 from unveil.errors import TableError
 from unveil.frames import arrow_table, first_line
+from unveil.schema import Query
 from unveil.tables import files
 from unveil.tables.files import CsvFile, File, open_file, unreadable
+from unveil.tables.queries import QuerySource
 
 
 class Source(Protocol):
@@ -44,7 +46,9 @@ class Source(Protocol):
 
 
 def open_source(source: Any) -> Source:
-    """Rows from a path to a csv or parquet file or to a folder of them, or from a pandas, polars or pyarrow table."""
+    """Rows from a path to a csv or parquet file or a folder of them, a query, or a pandas, polars or pyarrow table."""
+    if isinstance(source, Query):
+        return QuerySource(source)
     if isinstance(source, str | Path):
         return FileSource(Path(source))
     return FrameSource(arrow_table(source))

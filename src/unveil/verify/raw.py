@@ -19,6 +19,7 @@ from unveil.errors import TableError, listed
 from unveil.schema import Spec
 from unveil.verify.columns import Column, Counts, encode, missing
 from unveil.verify.data import LARGEST_WEIGHT
+from unveil.verify.queries import open_query
 from unveil.verify.sources import open_table
 
 COARSER = {pa.time64("ns"): pa.time64("us"), pa.duration("ns"): pa.duration("us")}
@@ -52,7 +53,7 @@ def read_raw(spec: Spec) -> Iterator[Raw]:
     weight = spec.table.weight
     described = [name for name, attribute in spec.attributes.items() if attribute.role != "identifier"]
     needed = [*described, spec.table.class_, *([] if weight is None else [weight])]
-    table = open_table(path)
+    table = open_table(path) if spec.table.query is None else open_query(path, spec.table.query)
     if absent := [name for name in needed if name not in table.schema.names]:
         raise TableError(f"{path}: the table has no column {listed(absent)}.")
     names = needed

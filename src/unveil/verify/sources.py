@@ -124,7 +124,7 @@ def _open_csv(path: Path) -> pa_csv.CSVStreamingReader:
     with pa.input_stream(path, compression="detect") as stream:
         head = stream.read(1 << 16).decode("utf-8-sig", "replace")
     header = io.StringIO(head).readline().rstrip("\r\n")
-    delimiter = next((mark for mark in ",;\t" if mark in header), ",")
+    delimiter = max(",;\t", key=header.count)
     names = [name.strip() for name in next(csv.reader([header], delimiter=delimiter), [])]
     return pa_csv.open_csv(
         path,

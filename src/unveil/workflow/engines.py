@@ -10,7 +10,7 @@ from typing import Any
 from unveil.counting import Engine
 from unveil.errors import EngineError, SpecError, did_you_mean
 from unveil.progress import Watcher, unwatched
-from unveil.schema import Spec
+from unveil.schema import Query, Spec
 from unveil.tables import Outline, StreamedTable, load_table, open_source
 
 ENGINES = ("auto", "memory", "stream", "spark")
@@ -42,7 +42,7 @@ def open_engine(
         settings: For Spark, settings of the session that is started.
         progress: Told of the work as it is done.
     """
-    where = spec.source_path if source is None else source
+    where = spec.source if source is None else source
     name = engine_name(engine, where)
     if name == "spark":
         progress("counting values on Spark", 0, None)
@@ -69,7 +69,7 @@ def engine_name(engine: str | None, source: Any) -> str:
         return name
     if type(source).__module__.startswith("pyspark."):
         return "spark"
-    if not isinstance(source, str | Path):
+    if not isinstance(source, str | Path | Query):
         return "memory"  # where a frame is already
     return "stream" if open_source(source).rows() > HELD else "memory"
 
@@ -81,6 +81,8 @@ def check_formats(engine: str | None, source: Any, formats: Sequence[str]) -> No
 
 
 def _spark(spec: Spec, source: Any, index: str | None, settings: Mapping[str, str] | None) -> tuple[Outline, Engine]:
+    if isinstance(source, Query):
+        raise EngineError(f"{source.path}: Spark cannot read a DuckDB database; use the engine 'memory' or 'stream'.")
     from unveil.counting.spark.engine import SparkEngine
 
     place = index or os.environ.get(INDEX_VARIABLE) or "auto"

@@ -60,7 +60,7 @@ def evaluate(
         progress: Told of every setting that is tried.
     """
     checked = load_spec(table if spec is None else spec)
-    source = checked.source_path if spec is None else table
+    source = checked.source if spec is None else table
     return _evaluations([checked], source, classifiers, protocol, together, seeds, progress)[0]
 
 
@@ -90,7 +90,7 @@ def compare(
         raise SpecError("there is no spec to compare.")
     if table is None:
         _same_source(checked)
-    source = checked[0].source_path if table is None else table
+    source = checked[0].source if table is None else table
     return Comparison(tuple(_evaluations(checked, source, classifiers, protocol, together, seeds, progress)))
 
 
@@ -237,6 +237,8 @@ def _notes(spec: Spec, together: bool) -> tuple[str, ...]:
 
 def _same_source(specs: Sequence[Spec]) -> None:
     for spec in specs[1:]:
+        if spec.table.query != specs[0].table.query:
+            raise SpecError(f"{spec.origin}: its query is not that of {specs[0].origin}; both must be about one table.")
         if spec.source_path.resolve() != specs[0].source_path.resolve():
             raise SpecError(
                 f"{spec.origin}: its table is {spec.source_path}, but that of {specs[0].origin} is "

@@ -72,7 +72,7 @@ def explain(
         progress: Told of every part of the work that is done.
     """
     checked = load_spec(table if spec is None else spec)
-    source = checked.source_path if spec is None else table
+    source = checked.source if spec is None else table
     loaded = load_table(checked, source, progress)
     raw, _ = read_table(source)
     spending = _spending(checked, loaded, raw, release)

@@ -20,21 +20,22 @@ WIDENED = "observed and widened: declare it if it is public"
 K = 5
 
 
-def spec_text(guess: TableGuess, origin: str, table: Path, target: Path | None = None) -> str:
+def spec_text(guess: TableGuess, origin: str, table: Path, target: Path | None = None, query: str | None = None) -> str:
     """The text of a first spec for a table; sources are written relative to where the spec will stand.
 
     Args:
         guess: What the table seems to be.
         origin: What messages call it.
-        table: Where it is.
+        table: A file or folder, or the database that a query is put to.
         target: Where the spec will stand; here if it is not given.
+        query: The query, for a database.
     """
     folder = (target or Path("spec.toml")).absolute().parent
     source = Path(table).absolute()
     relative = source.relative_to(folder) if source.is_relative_to(folder) else source
     place = (target or Path("spec.toml")).parent
-    attributes = _attributes(guess, table, place)
-    return "\n".join([HEAD.format(origin=origin), *_table(guess, str(relative)), *attributes, *_require(guess)])
+    attributes = _attributes(guess, table if query is None else None, place)
+    return "\n".join([HEAD.format(origin=origin), *_table(guess, str(relative), query), *attributes, *_require(guess)])
 
 
 def _text(value: str) -> str:
@@ -47,10 +48,12 @@ def _key(name: str) -> str:
     return name if bare else _text(name)
 
 
-def _table(guess: TableGuess, source: str) -> Iterator[str]:
+def _table(guess: TableGuess, source: str, query: str | None) -> Iterator[str]:
     marks = ", ".join(_text(mark) for mark in guess.marks or ("",))
     yield "[table]"
     yield f"source  = {_text(source)}"
+    if query is not None:
+        yield f"query   = {_text(query)}"
     yield f"class   = {_text(guess.class_)}    # guess: {_reason(guess)}"
     yield f'missing = {{ values = [{marks}], rows = "drop" }}    # guess: marks found in the table'
     yield ""
@@ -60,7 +63,7 @@ def _reason(guess: TableGuess) -> str:
     return next(column.reason for column in guess.columns if column.role == "class")
 
 
-def _attributes(guess: TableGuess, table: Path, place: Path) -> Iterator[str]:
+def _attributes(guess: TableGuess, table: Path | None, place: Path) -> Iterator[str]:
     for column in guess.columns:
         if column.role != "class":
             yield f"[attributes.{_key(column.name)}]    # guess: {column.reason}"
@@ -68,7 +71,7 @@ def _attributes(guess: TableGuess, table: Path, place: Path) -> Iterator[str]:
             yield ""
 
 
-def _described(column: Guess, table: Path, place: Path) -> Iterator[str]:
+def _described(column: Guess, table: Path | None, place: Path) -> Iterator[str]:
     if column.role == "identifier":
         yield 'role = "identifier"'
         return
@@ -90,11 +93,13 @@ def _range(bounds: tuple[float, float], unit: Unit) -> str:
     return f"[{lo}, {hi}]"
 
 
-def _taxonomy_hint(name: str, table: Path, place: Path) -> Iterator[str]:
-    """The key that a taxonomy would have, and the command that drafts its file beside the spec."""
+def _taxonomy_hint(name: str, table: Path | None, place: Path) -> Iterator[str]:
+    """The key that a taxonomy would have, and for the column of a file the command that drafts it beside the spec."""
     file = "".join(character if character.isalnum() or character in "-_." else "_" for character in name) + ".tree"
-    words = ["unveil", "taxonomy", "draft", "--to", str(place / file), "--", str(table), name]
     yield f"# taxonomy = {_text(file)}"
+    if table is None:
+        return
+    words = ["unveil", "taxonomy", "draft", "--to", str(place / file), "--", str(table), name]
     if (command := shlex.join(words)).isprintable():
         yield f"# drafted by: {command}"
 

@@ -1,0 +1,40 @@
+"""A query to a database in the place of a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from unveil.errors import SpecError
+
+DATABASES = frozenset({".duckdb", ".ddb"})
+"""Endings of a database file."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """Rows that a database file gives for a query."""
+
+    path: Path
+    text: str
+
+
+def source_of(path: Path, query: str | None) -> Path | Query:
+    """The file or folder itself, or a query to it."""
+    return path if query is None else Query(path, query)
+
+
+def check_query(source: str | None, query: str | None, origin: str) -> None:
+    """A query needs a database, and a database needs a query.
+
+    Raises:
+        SpecError: One stands without the other.
+    """
+    if query is not None and source is None:
+        raise SpecError(f"{origin}: [table] has a query but no source, the database file that it is put to.")
+    if query is None and source is not None and Path(source).suffix in DATABASES:
+        raise SpecError(
+            f"{origin}: [table] source is the database {source!r}, so a query must say which rows are meant."
+        )
+    if query is not None and not query.strip():
+        raise SpecError(f"{origin}: [table] query is empty.")

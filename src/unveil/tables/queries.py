@@ -1,0 +1,143 @@
+"""Rows that a database gives for a query: opened to be read alone, so that nothing can change while it is open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from unveil.errors import TableError
+from unveil.frames import check_names
+from unveil.schema import Query
+from unveil.tables import files
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+ISOLATED: dict[str, str | bool | int | float | list[str]] = {
+    "enable_external_access": "false",
+    "python_enable_replacements": "false",
+}
+"""A query reads the database and nothing else: no other file, and no variable of this program."""
+ZONED_TIME = "TIME WITH TIME ZONE"
+"""Arrow has no such type: the zone would be lost, and different values be taken for one."""
+
+
+class QuerySource:
+    """The rows of a query.
+
+    DuckDB locks a database that is open, so no other process can write to it between two passes; and in this process
+    it is open to be read alone. So every pass sees the same rows, though perhaps in another order.
+    """
+
+    def __init__(self, query: Query) -> None:
+        self.origin = query.path.name
+        self._path = query.path
+        self._connection = _opened(query.path)
+        self._text = query.text
+        with self._told():
+            self._check_statement()
+            rows = self._rows()
+            self._names = list(rows.columns)
+            self._types = [str(type_) for type_ in rows.types]
+            schema = rows.to_arrow_reader(1).schema
+        check_names(self._names, f"{self.origin}: query")
+        self.schema = pa.schema([field.with_name(name) for field, name in zip(schema, self._names, strict=True)])
+
+    def rows(self) -> int:
+        """How many rows there are."""
+        with self._told():
+            count: int = self._rows().aggregate("count(*)").fetchall()[0][0]
+        return count
+
+    def stamp(self) -> object:
+        """Size and time of the database file."""
+        try:
+            status = self._path.stat()
+        except OSError:
+            return None
+        return status.st_size, status.st_mtime_ns
+
+    def table(self, columns: Sequence[str]) -> pa.Table:
+        """These columns of all rows."""
+        with self._told():
+            return self._chosen(columns).to_arrow_table().rename_columns(list(columns)).replace_schema_metadata(None)
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """These columns, some rows at a time."""
+        with self._told():
+            for batch in self._chosen(columns).to_arrow_reader(files.BATCH):
+                table = pa.Table.from_batches([batch])
+                yield table.rename_columns(list(columns)).replace_schema_metadata(None)
+
+    def _chosen(self, columns: Sequence[str]) -> Any:
+        """Only these columns, which DuckDB then reads alone; by their places, since it takes `a` and `A` for one."""
+        places = [self._names.index(name) for name in columns]
+        for place in places:
+            if self._types[place] == ZONED_TIME:
+                raise TableError(
+                    f"{self.origin}: column {self._names[place]!r}: values of type {ZONED_TIME} cannot be used."
+                )
+        return self._rows().project(", ".join(f"#{place + 1}" for place in places))
+
+    def _rows(self) -> Any:
+        """The query, not run yet, on a connection of its own; what an instant shows hangs on no machine's zone."""
+        cursor = self._connection.cursor()
+        cursor.execute("set TimeZone = 'UTC'")
+        return cursor.sql(self._text)
+
+    def _check_statement(self) -> None:
+        """A query is one SELECT, and nothing that changes or sets anything."""
+        import duckdb
+
+        found = [str(statement.type.name) for statement in duckdb.extract_statements(self._text)]
+        if len(found) != 1:
+            raise TableError(f"{self.origin}: the query holds {len(found)} statements, but it must be one SELECT.")
+        if found != ["SELECT"]:
+            raise TableError(f"{self.origin}: the query is of the kind {found[0]}, but only a SELECT is run.")
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """What DuckDB says of a query, in one sentence."""
+        import duckdb
+
+        try:
+            yield
+        except (duckdb.Error, pa.ArrowException, OSError) as error:
+            raise TableError(f"{self.origin}: the query cannot be run: {_said(error)}.") from error
+
+
+def _opened(path: Path) -> DuckDBPyConnection:
+    try:
+        import duckdb
+    except ImportError as error:
+        raise TableError(
+            f"{path}: a query to a database needs DuckDB, which is not installed: install unveil[duckdb]."
+        ) from error
+    if not path.is_file():
+        raise TableError(f"{path}: there is no such database file.")
+    try:
+        return duckdb.connect(str(path), read_only=True, config=ISOLATED)
+    except duckdb.Error as error:
+        raise TableError(f"{path}: {_refusal(_said(error))}.") from error
+
+
+def _refusal(said: str) -> str:
+    """Why a database cannot be opened."""
+    if "lock" in said:
+        return "the database is being written by another process, so it cannot be read now"
+    if "different configuration" in said:
+        return "the database is open in this process already, in another way; close that connection first"
+    # A file that DuckDB takes for data, such as csv, it would open beside a database in memory.
+    if "not a valid" in said or "in-memory" in said:
+        return "the file is not a DuckDB database"
+    return f"the database cannot be opened: {said}"
+
+
+def _said(error: BaseException) -> str:
+    """What DuckDB says, without the excerpt of the query, as a clause of a sentence."""
+    head = " ".join(str(error).strip().partition("\n\n")[0].split())
+    return head.rstrip(".!") or type(error).__name__
