@@ -123,8 +123,10 @@ def init(
     if to is None:
         print(draft_spec(table), end="")
         return
-    write(table, to)
+    doubt = write(table, to)
     console.print(f"A first spec is in {to}. Read it, correct the guesses, then: unveil check {to}")
+    if doubt:
+        console.print(f"But {doubt}.", style="yellow")
 
 
 @app.command()

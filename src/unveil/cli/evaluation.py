@@ -10,6 +10,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from unveil.errors import braced
+
 if TYPE_CHECKING:
     from unveil.evaluate import Comparison, Evaluation, Folds, Given, Holdout, Line
     from unveil.evaluate.evaluation import Measures
@@ -169,7 +171,7 @@ def _show_measures(console: Console, measures: Measures) -> None:
     )
     for risk in measures.risks:
         console.print(
-            f"Re-identification on {{{', '.join(risk.quasi_identifier)}}}: at most {risk.prosecutor.highest:.1%} for "
+            f"Re-identification on {braced(risk.quasi_identifier, 8)}: at most {risk.prosecutor.highest:.1%} for "
             f"anyone, {risk.marketer:.2%} on average; {risk.uniques:,} people stand alone in their group."
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -13,11 +13,13 @@ import pyarrow as pa
 from unveil.masking import days
 from unveil.schema import number_of, parse_number
 from unveil.tables.columns import RawColumn, raw_column
-from unveil.tables.sources import read_table
+from unveil.tables.header import header_doubt
+from unveil.tables.sources import FileSource, open_source
 
 MARKS = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "none", "-", ".", "missing", "unknown")
 """Texts that often mean that a value is missing."""
 IDENTIFIER_NAMES = re.compile(r"(^|[_\W])(id|ids|uuid|name|ssn|e-?mail|phone|address|account|passport)($|[_\W])", re.I)
+CODE_NAMES = re.compile(r"(^|[_\W])(codes?|recode)($|[_\W])", re.I)
 CLASS_NAMES = re.compile(r"^(class|target|label|outcome|y|income|diagnosis|result|churn|default)$", re.I)
 FEW = 20
 """A number with at most so many different values may as well be a category."""
@@ -37,6 +39,8 @@ class Guess:
     whole: bool = False
     distinct: int = 0
     bounds: tuple[float, float] | None = None
+    missing: int = 0
+    """How many rows have no value."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,10 @@ class TableGuess:
     columns: tuple[Guess, ...]
     marks: tuple[str, ...]
     rows: int
+    incomplete: int = 0
+    """How many rows lack a value in a column that is released."""
+    doubt: str = ""
+    """Why the names of the columns may be none; a clause."""
 
     @property
     def class_(self) -> str:
@@ -55,14 +63,25 @@ class TableGuess:
 
 def guess_table(source: object) -> tuple[TableGuess, str]:
     """Looks at a table; gives the guess and what messages call the table."""
-    table, origin = read_table(source)
+    opened = open_source(source)
+    origin, table = opened.origin, opened.table(opened.schema.names)
     table = pa.table({name: days(table[name]) for name in table.column_names})
     columns = [raw_column(name, table[name], (), origin) for name in table.column_names]
     marks = tuple(mark for mark in MARKS if any(mark in column.distinct for column in columns))
     kept = [raw_column(name, table[name], marks, origin) for name in table.column_names]
     class_ = _class_of(kept)
-    guesses = tuple(_guess(column, column is class_, table.num_rows) for column in kept)
-    return TableGuess(guesses, marks, table.num_rows), origin
+    guesses = tuple(
+        replace(_guess(column, column is class_, table.num_rows), missing=int(column.missing.sum())) for column in kept
+    )
+    has_lines = isinstance(opened, FileSource) and opened.delimiter is not None
+    doubt = header_doubt(table.column_names) if has_lines else ""
+    return TableGuess(guesses, marks, table.num_rows, _incomplete(kept, guesses), doubt), origin
+
+
+def _incomplete(columns: Sequence[RawColumn], guesses: Sequence[Guess]) -> int:
+    """How many rows a spec that drops rows with missing values would drop; identifiers are not looked at."""
+    missing = [column.missing for column, guess in zip(columns, guesses, strict=True) if guess.role != "identifier"]
+    return int(np.logical_or.reduce(missing).sum())
 
 
 def _class_of(columns: Sequence[RawColumn]) -> RawColumn:
@@ -103,4 +122,7 @@ def _number(column: RawColumn, numbers: np.ndarray[tuple[int], np.dtype[np.float
     if distinct <= 2:
         return Guess(column.name, "category", f"{distinct} different values", distinct=distinct)
     bounds = float(numbers.min()), float(numbers.max())
-    return Guess(column.name, "number", f"{distinct:,} different numbers", whole, distinct, bounds)
+    reason = f"{distinct:,} different numbers"
+    if whole and (distinct <= FEW or CODE_NAMES.search(column.name)):
+        reason += "; if they are codes, it is a category"
+    return Guess(column.name, "number", reason, whole, distinct, bounds)

@@ -32,8 +32,11 @@ def apply(
         suppressed: The text for a suppressed value; None for null.
     """
     manifest = read_manifest(Path(release))
-    rows, _ = read_table(table)
-    labels = manifest.masking.labels(rows, unseen=unseen)
+    rows, origin = read_table(table)
+    try:
+        labels = manifest.masking.labels(rows, unseen=unseen)
+    except TableError as error:
+        raise TableError(f"{origin}: {error}") from error
     masked = View(intervals, suppressed).of(labels, manifest.columns)
     if manifest.class_ in rows.column_names:
         masked = masked.append_column(manifest.class_, typed_labels(rows[manifest.class_], manifest.class_type))

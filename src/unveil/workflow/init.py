@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from unveil.errors import listed, rows_text
 from unveil.release import write_text
 from unveil.schema import Unit, bound_text, widened_days
 from unveil.tables import Guess, TableGuess, guess_table, widened
@@ -23,18 +24,28 @@ K = 5
 
 def draft_spec(table: Path, target: Path | None = None) -> str:
     """The text of a first spec for a table; sources are written relative to where the spec will stand."""
+    return _draft(*guess_table(table), table, target)
+
+
+def init(table: Path, target: Path) -> str:
+    """Writes a first spec for a table; an existing file is never overwritten.
+
+    Returns:
+        Why the names of the columns may be none, as a clause; mostly nothing.
+    """
     guess, origin = guess_table(table)
+    write_text(target, _draft(guess, origin, table, target), "spec")
+    return guess.doubt
+
+
+def _draft(guess: TableGuess, origin: str, table: Path, target: Path | None) -> str:
     folder = (target or Path("spec.toml")).absolute().parent
     source = Path(table).absolute()
     relative = source.relative_to(folder) if source.is_relative_to(folder) else source
     place = (target or Path("spec.toml")).parent
     attributes = _attributes(guess, table, place)
-    return "\n".join([HEAD.format(origin=origin), *_table(guess, str(relative)), *attributes, *_require(guess)])
-
-
-def init(table: Path, target: Path) -> None:
-    """Writes a first spec for a table; an existing file is never overwritten."""
-    write_text(target, draft_spec(table, target), "spec")
+    head = HEAD.format(origin=origin) + (f"# But {guess.doubt}.\n" if guess.doubt else "")
+    return "\n".join([head, *_table(guess, str(relative)), *attributes, *_require(guess)])
 
 
 def _text(value: str) -> str:
@@ -52,8 +63,16 @@ def _table(guess: TableGuess, source: str) -> Iterator[str]:
     yield "[table]"
     yield f"source  = {_text(source)}"
     yield f"class   = {_text(guess.class_)}    # guess: {_reason(guess)}"
-    yield f'missing = {{ values = [{marks}], rows = "drop" }}    # guess: marks found in the table'
+    yield f'missing = {{ values = [{marks}], rows = "drop" }}    # guess: {_missing(guess)}'
     yield ""
+
+
+def _missing(guess: TableGuess) -> str:
+    """What dropping would cost: a mark in a column that nobody needs can take half of the table along."""
+    if not guess.incomplete:
+        return "no row lacks a value"
+    columns = listed(column.name for column in guess.columns if column.missing and column.role != "identifier")
+    return f"{guess.incomplete:,} of {guess.rows:,} rows would be dropped, for {columns}"
 
 
 def _reason(guess: TableGuess) -> str:
@@ -63,7 +82,8 @@ def _reason(guess: TableGuess) -> str:
 def _attributes(guess: TableGuess, table: Path, place: Path) -> Iterator[str]:
     for column in guess.columns:
         if column.role != "class":
-            yield f"[attributes.{_key(column.name)}]    # guess: {column.reason}"
+            gone = f"; missing in {rows_text(column.missing)}" if column.missing else ""
+            yield f"[attributes.{_key(column.name)}]    # guess: {column.reason}{gone}"
             yield from _described(column, table, place)
             yield ""
 
