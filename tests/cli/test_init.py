@@ -63,7 +63,7 @@ def test_a_spec_that_exists_is_not_overwritten(project: Project, run: Run) -> No
 
 
 def test_a_table_without_names_is_told(project: Project, run: Run) -> None:
-    """Values of a row are seldom all different, so most such tables stop right here; the others are drafted in doubt."""
+    """Values of a row are seldom all different, so most such tables stop here; the others are drafted in doubt."""
     draft = project.folder / "draft.toml"
     project.table.write_text("39,0,clerk,0,yes\n50,1,baker,0,no\n")
     outcome = run("init", project.table, "--to", draft)
