@@ -102,6 +102,8 @@ def init(
         print(text, end="")
         return
     console.print(f"A first spec is in {to}. Read it, correct the guesses, then: unveil check {to}")
+    if guess.doubt:
+        console.print(f"But {guess.doubt}.", style="yellow")
 
 
 @app.command()

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from unveil.cli.bars import watched
+from unveil.errors import braced
 
 if TYPE_CHECKING:
     from unveil.evaluate import Comparison, Evaluation, Folds, Given, Holdout, Line
@@ -175,7 +176,7 @@ def _show_measures(console: Console, measures: Measures) -> None:
     )
     for risk in measures.risks:
         console.print(
-            f"Re-identification on {{{', '.join(risk.quasi_identifier)}}}: at most {risk.prosecutor.highest:.1%} for "
+            f"Re-identification on {braced(risk.quasi_identifier, 8)}: at most {risk.prosecutor.highest:.1%} for "
             f"anyone, {risk.marketer:.2%} on average; {risk.uniques:,} people stand alone in their group."
         )
 

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from unveil.arrays import IntArray
-from unveil.errors import listed, rows_text, shortened
+from unveil.errors import braced, listed, rows_text, shortened
 from unveil.evaluate import InferenceRisk, group_sizes, quasi_identifiers
 from unveil.masking import AsIs, Discretization, Generalization, Suppression
 from unveil.release import DiffGenManifest, RefinementManifest, Release
@@ -21,6 +21,8 @@ from unveil.workflow import Fit
 from unveil.workflow.demo import Demo
 
 BAR = 40
+MOST = 8
+"""So many attributes of a set are named beside its figures. A promise names all of them."""
 
 
 def show_fit(console: Console, fit: Fit) -> None:
@@ -30,7 +32,7 @@ def show_fit(console: Console, fit: Fit) -> None:
     _say_dropped(console, table.dropped)
     for group in fit.groups:
         console.print(
-            f"Raw, {group.small:,} of {group.groups:,} groups on {{{', '.join(group.quasi_identifier)}}} are smaller "
+            f"Raw, {group.small:,} of {group.groups:,} groups on {braced(group.quasi_identifier, MOST)} are smaller "
             f"than {group.k:,}; {group.people:,} people stand in them, {group.unique:,} alone."
         )
     for risk in fit.inferences:
@@ -46,7 +48,7 @@ def show_fit(console: Console, fit: Fit) -> None:
 def _show_inferences(console: Console, risk: InferenceRisk) -> None:
     counts = ", ".join(f"{count:,} above {share:.0%}" for share, count in risk.above.items())
     console.print(
-        f"Raw, inferences from {{{', '.join(risk.channel)}}} to {risk.sensitive}: {counts}. "
+        f"Raw, inferences from {braced(risk.channel, MOST)} to {risk.sensitive}: {counts}. "
         f"{risk.people:,} people could be exposed above the limit of {risk.limit:.0%}."
     )
     for inference in risk.worst:
@@ -134,7 +136,7 @@ def _show_groups(console: Console, release: Release) -> None:
 def _group_line(names: Sequence[str], sizes: IntArray) -> str:
     groups = "1 group" if len(sizes) == 1 else f"{len(sizes):,} groups"
     return (
-        f"{{{', '.join(names)}}}: {groups}; the smallest has {records_text(int(sizes[0]))}, "
+        f"{braced(names, MOST)}: {groups}; the smallest has {records_text(int(sizes[0]))}, "
         f"the middle one {int(np.median(sizes)):,}, the largest {sizes[-1]:,}."
     )
 

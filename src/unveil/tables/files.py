@@ -16,6 +16,7 @@ import pyarrow.parquet
 from unveil.errors import TableError
 from unveil.frames import check_names, first_line
 from unveil.schema import DATABASES
+from unveil.tables.header import header_doubt
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 BATCH = 1 << 20
@@ -102,7 +103,7 @@ class CsvFile:
             raise TableError(f"{path}: the file is empty.")
         self.delimiter = max(",;\t", key=header.count)
         names = [name.strip() for name in next(csv.reader([header], delimiter=self.delimiter))]
-        check_names(names, path.name)
+        _check_header(names, path.name)
         self.schema = pa.schema([(name, TEXT) for name in names])
         self._bytes_a_row: float = len(head) / max(head.count(b"\n"), 1)
 
@@ -132,6 +133,16 @@ class CsvFile:
                 null_values=[],
             ),
         }
+
+
+def _check_header(names: list[str], origin: str) -> None:
+    """Column names must be distinct. Values often are not, so a missing header shows itself here first."""
+    try:
+        check_names(names, origin)
+    except TableError as error:
+        if doubt := header_doubt(names):
+            raise TableError(f"{str(error).removesuffix('.')}; {doubt}.") from error
+        raise
 
 
 def _trimmed(table: pa.Table) -> pa.Table:

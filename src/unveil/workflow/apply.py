@@ -36,8 +36,8 @@ def apply(
         intervals: `text` for the labels that the data files of the release hold, `bounds` or `midpoint`.
         suppressed: The text for a suppressed value; None for null.
     """
-    rows, _ = read_table(table)
-    return Application(read_manifest(Path(release)), unseen, View(intervals, suppressed)).masked(rows)
+    rows, origin = read_table(table)
+    return Application(read_manifest(Path(release)), origin, unseen, View(intervals, suppressed)).masked(rows)
 
 
 def apply_to_file(
@@ -57,8 +57,9 @@ def apply_to_file(
     check_absent(target, "output file")
     if intervals == "bounds" and target.suffix == ".csv":
         raise TableError(f"{target}: a csv file has no pairs of bounds; ask for 'midpoint' or 'text', or for parquet.")
-    application = Application(read_manifest(release), unseen, View(intervals, suppressed))
-    stream = MaskedStream(application, open_source(table), progress)
+    source = open_source(table)
+    application = Application(read_manifest(release), source.origin, unseen, View(intervals, suppressed))
+    stream = MaskedStream(application, source, progress)
     write_whole(target, lambda draft: write_rows(draft, stream.schema, stream.batches()), "output file")
     return stream.rows
 
@@ -68,13 +69,19 @@ class Application:
     """How rows are masked."""
 
     manifest: Manifest
+    origin: str
+    """What messages call the rows."""
     unseen: Unseen
     view: View
 
     def masked(self, rows: pa.Table) -> pa.Table:
         """Rows as they are written: the masked columns, and class and weight where the rows have them."""
         manifest = self.manifest
-        masked = self.view.of(manifest.masking.labels(rows, unseen=self.unseen), manifest.columns)
+        try:
+            labels = manifest.masking.labels(rows, unseen=self.unseen)
+        except TableError as error:
+            raise TableError(f"{self.origin}: {error}") from error
+        masked = self.view.of(labels, manifest.columns)
         if manifest.class_ in rows.column_names:
             masked = masked.append_column(manifest.class_, typed_labels(rows[manifest.class_], manifest.class_type))
         weight = getattr(manifest, "weight", None)
