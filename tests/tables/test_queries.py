@@ -108,7 +108,7 @@ def test_the_order_of_the_rows_does_not_matter(engine: str, project: Project, mo
 def test_the_zone_of_the_machine_does_not_matter(tmp_path: Path) -> None:
     instants = "timestamptz '2024-01-01 18:00+00' + interval 1 hour * (i % 12) as at"
     path = database(tmp_path / "p.duckdb", f"create table people as select {FIGURES}, {instants} from range(60) r(i)")  # noqa: S608
-    asked = spec(source=str(path), query="select *, \"at\"::date::varchar as day from people")
+    asked = spec(source=str(path), query='select *, "at"::date::varchar as day from people')
     asked["attributes"] |= {"at": {"kind": "date"}, "day": {"kind": "category"}}
     code = f"import unveil; print(unveil.publish({asked!r}).table.to_pylist())"
     found = {
