@@ -14,7 +14,7 @@ NAMES = ("memory", "stream", "spark", "spark-cluster")
 SPARK_EXAMPLES = 3
 """A job on Spark takes about a second, so hypothesis tries fewer examples there unless all are asked for."""
 SPARK = {
-    "spark.master": "local[2]",
+    "spark.master": "local[2,3]",
     "spark.sql.shuffle.partitions": "2",
     "spark.driver.memory": "1g",
     "spark.sql.session.timeZone": "Asia/Kolkata",  # that of the session must not matter

@@ -100,6 +100,12 @@ def test_dropped_rows_where_no_other_column_is_released() -> None:
     same(unveil.publish(table, spec), in_memory(table, spec))
 
 
+def test_a_column_without_values_in_several_pieces(tmp_path: Path) -> None:
+    table = people(60).drop_columns(["at"]).append_column("nothing", pa.nulls(60))
+    pa.parquet.write_table(table, tmp_path / "people.parquet", row_group_size=20)
+    same(unveil.publish(tmp_path / "people.parquet", SPEC), in_memory(table, SPEC))
+
+
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_files_and_folders_of_files(ending: str, tmp_path: Path) -> None:
     table = people(200).drop_columns(["note", "at", "score"])

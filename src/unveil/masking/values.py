@@ -13,6 +13,8 @@ from unveil.schema import number_of
 
 def dictionary_of(column: pa.ChunkedArray) -> pa.DictionaryArray:
     """The column as codes into its distinct values, in one piece."""
+    if pa.types.is_null(column.type):
+        column = pa.chunked_array([pa.nulls(len(column))])  # Arrow cannot unify the dictionaries of several pieces
     try:
         encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     except (pa.ArrowException, AttributeError) as error:

@@ -39,8 +39,12 @@ class File(Protocol):
         """These columns of all rows."""
         ...
 
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
-        """These columns, some rows at a time."""
+    def batches(self, columns: Sequence[str], groups: Sequence[int] | None = None) -> Iterator[pa.Table]:
+        """These columns, some rows at a time; of some groups of rows only, where the file has such."""
+        ...
+
+    def groups(self) -> list[int]:
+        """How many rows each group of rows has that can be read by itself."""
         ...
 
 
@@ -82,10 +86,15 @@ class ParquetFile:
         """These columns of all rows."""
         return self._open().read(columns=list(columns)).select(columns).replace_schema_metadata(None)
 
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
-        """These columns, some rows at a time."""
-        for batch in self._open().iter_batches(BATCH, columns=list(columns)):
+    def batches(self, columns: Sequence[str], groups: Sequence[int] | None = None) -> Iterator[pa.Table]:
+        """These columns, some rows at a time; of some row groups only, if given."""
+        for batch in self._open().iter_batches(BATCH, columns=list(columns), row_groups=groups):
             yield pa.Table.from_batches([batch]).select(columns).replace_schema_metadata(None)
+
+    def groups(self) -> list[int]:
+        """How many rows each row group has."""
+        metadata = self._open().metadata
+        return [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
 
     def _open(self) -> pa.parquet.ParquetFile:
         return pa.parquet.ParquetFile(self.path, read_dictionary=self._texts)
@@ -115,7 +124,11 @@ class CsvFile:
         """These columns of all rows."""
         return _trimmed(pa.csv.read_csv(self.path, **self._options(columns)))
 
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+    def groups(self) -> list[int]:
+        """A csv file is read from its beginning to its end."""
+        return [self.rows()]
+
+    def batches(self, columns: Sequence[str], groups: Sequence[int] | None = None) -> Iterator[pa.Table]:
         """These columns, some rows at a time."""
         with pa.csv.open_csv(self.path, **self._options(columns)) as reader:
             for batch in reader:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
@@ -17,7 +17,7 @@ from unveil.errors import TableError
 from unveil.frames import arrow_table, first_line
 from unveil.schema import Query
 from unveil.tables import files
-from unveil.tables.files import CsvFile, File, open_file, unreadable
+from unveil.tables.files import File, open_file, unreadable
 from unveil.tables.queries import QuerySource
 
 
@@ -91,6 +91,13 @@ class FrameSource:
             yield pa.Table.from_batches([batch])
 
 
+class Part(NamedTuple):
+    """A part of the rows: the number of a file, and which of its groups of rows; all if not said."""
+
+    file: int
+    groups: tuple[int, ...] | None = None
+
+
 class FileSource:
     """A file, or a folder of parquet or csv files in the order of their names.
 
@@ -104,17 +111,6 @@ class FileSource:
         self._path = path
         self._files = [open_file(file) for file in (_files_in(path) if path.is_dir() else [path])]
         self.schema = self._files[0].schema if len(self._files) == 1 else _common_schema(self._files, path)
-
-    @property
-    def paths(self) -> list[Path]:
-        """The files."""
-        return [file.path for file in self._files]
-
-    @property
-    def delimiter(self) -> str | None:
-        """What stands between the columns, if all files are csv and agree on it."""
-        found = {file.delimiter for file in self._files if isinstance(file, CsvFile)}
-        return found.pop() if len(found) == 1 and all(isinstance(file, CsvFile) for file in self._files) else None
 
     def rows(self) -> int:
         """How many rows the files have, or about how many."""
@@ -141,13 +137,37 @@ class FileSource:
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """These columns, file by file."""
+        for number in range(len(self._files)):
+            yield from self.part(Part(number), columns)
+
+    def parts(self) -> list[Part]:
+        """Parts of about as many rows as are read at a time, for workers to read each by itself."""
+        parts = [part for number, file in enumerate(self._files) for part in _parts(number, file.groups())]
+        return parts or [Part(0)]
+
+    def part(self, part: Part, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """These columns of a part, some rows at a time."""
+        file = self._files[part.file]
         wanted = pa.schema([self.schema.field(name) for name in columns])
-        for file in self._files:
-            try:
-                for batch in file.batches(columns):
-                    yield batch if len(self._files) == 1 else batch.cast(wanted)
-            except (pa.ArrowException, OSError, UnicodeDecodeError, csv.Error) as error:
-                raise unreadable(file.path, error) from error
+        try:
+            for batch in file.batches(columns, part.groups):
+                yield batch if len(self._files) == 1 else batch.cast(wanted)
+        except (pa.ArrowException, OSError, UnicodeDecodeError, csv.Error) as error:
+            raise unreadable(file.path, error) from error
+
+
+def _parts(number: int, groups: Sequence[int]) -> Iterator[Part]:
+    """The groups of rows of a file, as few parts as their sizes allow."""
+    held: list[int] = []
+    rows = 0
+    for group, size in enumerate(groups):
+        if held and rows + size > files.BATCH:
+            yield Part(number, tuple(held))
+            held, rows = [], 0
+        held.append(group)
+        rows += size
+    if held:
+        yield Part(number, tuple(held))
 
 
 def _files_in(folder: Path) -> list[Path]:

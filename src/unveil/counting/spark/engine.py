@@ -19,7 +19,6 @@ from unveil.counting.engine import Cells, Index
 from unveil.counting.memory import Array, MemoryIndex, block_numbers, cells_of
 from unveil.counting.spark.index import SparkIndex
 from unveil.counting.spark.released import SparkReleasedRows
-from unveil.counting.spark.session import spark_session
 from unveil.counting.spark.source import Function, open_spark_source
 from unveil.masking import Block, Masking
 from unveil.schema import Spec
@@ -46,7 +45,7 @@ class SparkEngine:
                 they fit.
             settings: Spark settings, for a session that is started here.
         """
-        self._source = open_spark_source(spark_session(settings), source)
+        self._source = open_spark_source(source, settings)
         self._where = index
         survey = Survey(spec, self._source.schema, self._source.origin)
         found = self._source.partitions(_surveyor(survey), list(survey.columns), "survey binary")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from unveil.interruption import unfinished
 from unveil.masking import Masking
 from unveil.progress import Watcher, unwatched
 from unveil.release import CountedRows
-from unveil.tables import Coder, Outline, Recount, changed
+from unveil.tables import Coder, Outline, Recount, changed, plain_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -76,7 +77,8 @@ class SparkReleasedRows:
         self._coder = coder
         self._rows = outline.rows
         *attributes, class_ = released_columns(outline, masking)
-        self._layout = Layout(tuple(attributes), outline.others, class_, weight)
+        others = pa.schema([(field.name, plain_type(field.type)) for field in outline.others])
+        self._layout = Layout(tuple(attributes), others, class_, weight)
         self._distinct = self._grouped()
 
     @property
@@ -125,16 +127,20 @@ class SparkReleasedRows:
         if path.suffix != ".parquet":
             raise EngineError(f"{path.name}: the Spark engine writes parquet; csv is for the other engines.")
         path.mkdir()
-        layout, target = self._layout, str(path.absolute())
+        # What a worker leaves that died is not among the parts, and must not stay in the release either.
+        drafts = path.absolute().with_name(".drafts")
+        drafts.mkdir()
+        layout, target = self._layout, path.absolute()
 
         def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            yield pa.RecordBatch.from_pydict({"rows": [_write_part(batches, layout, Path(target))]})
+            yield pa.RecordBatch.from_pydict({"rows": [write_part(batches, layout, drafts, target)]})
 
         rows = 0
         with self._source.watched():
             for row in self._ordered().mapInArrow(run, "rows bigint").toLocalIterator():
                 rows += row.rows
                 progress(f"writing {path.name}", rows, self._rows if layout.weight is None else None)
+        shutil.rmtree(drafts, ignore_errors=True)
         if sum(pa.parquet.read_metadata(part).num_rows for part in path.iterdir()) != rows:
             raise EngineError(f"{path}: the workers of Spark do not share this folder with the driver.")
         if layout.weight is None and rows != self._rows:
@@ -159,7 +165,7 @@ class SparkReleasedRows:
                 chunk = recount.chunk(batch)
                 held = {f"r{place}": pa.array(column.of(chunk)) for place, column in enumerate(columns)}
                 held |= {
-                    name: chunk.others[place].cast(kind.by_spark)
+                    name: chunk.others[place].cast(kind.of_arrow)
                     for place, (name, kind) in enumerate(zip(others, kinds, strict=True))
                 }
                 yield pa.table({**held, CLASS: pa.array(class_.of(chunk)), COUNT: pa.array(chunk.records)})
@@ -180,13 +186,21 @@ class SparkReleasedRows:
         return self._distinct.orderBy(*(self._distinct[name].asc_nulls_last() for name in keys))
 
 
-def _write_part(batches: Iterator[pa.RecordBatch], layout: Layout, folder: Path) -> int:
-    """Writes the rows of one partition, beside their place first; gives how many they are."""
+def write_part(batches: Iterator[pa.RecordBatch], layout: Layout, drafts: Path, folder: Path) -> int:
+    """Writes the rows of one partition, beside their place first, so that no half part can lie there.
+
+    A task that is tried again, or run twice at once, writes a draft of its own; its rows are the same.
+
+    Returns:
+        How many rows they are.
+    """
     from pyspark import TaskContext
 
+    if not drafts.is_dir():
+        raise EngineError(f"{folder.name}: the workers of Spark do not share the release folder with the driver.")
     context = TaskContext.get()
     number, attempt = (context.partitionId(), context.taskAttemptId()) if context else (0, 0)
-    draft = folder.parent / f".part-{number}-{attempt}"
+    draft = drafts / f"part-{number}-{attempt}.parquet"
     writer, rows = None, 0
     for batch in batches:
         for table in layout.decoded(pa.Table.from_batches([batch])).batches():

@@ -15,12 +15,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unveil import errors
 from unveil.errors import EngineError, TableError
 from unveil.frames import first_line
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+PYSPARK = 4
 JAVA = 17
 """The oldest Java that Spark 4 runs on."""
 LOCAL = {
@@ -43,18 +45,36 @@ def spark_session(settings: Mapping[str, str] | None = None) -> SparkSession:
     """
     asked = dict(settings or {})
     with quiet():
-        try:
-            from pyspark.sql import SparkSession
-        except ImportError as error:
-            raise EngineError(
-                "the Spark engine needs PySpark 4, which is not installed: install unveil[spark]."
-            ) from error
-        running = SparkSession.getActiveSession()
+        _check_pyspark()
+        running = _running()
         if running is not None:
-            _check_settings(running, asked)
+            check_settings(running, asked)
             return running
         check_java()
         return _started({**LOCAL, **asked})
+
+
+def _check_pyspark() -> None:
+    try:
+        import pyspark
+    except ImportError as error:
+        raise EngineError(
+            f"the Spark engine needs PySpark {PYSPARK}, which is not installed: install unveil[spark]."
+        ) from error
+    if int(pyspark.__version__.partition(".")[0]) < PYSPARK:
+        raise EngineError(f"the Spark engine needs PySpark {PYSPARK}, but {pyspark.__version__} is installed.")
+
+
+def _running() -> SparkSession | None:
+    """The session of this thread, or the one that was started in another."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    active: SparkSession | None = SparkSession.getActiveSession()
+    if active is None and SparkContext._active_spark_context is not None:
+        # Without settings of ours, which would change the session of somebody else.
+        return SparkSession.builder.getOrCreate()
+    return active
 
 
 def _started(settings: Mapping[str, str]) -> SparkSession:
@@ -106,14 +126,24 @@ def check_java() -> None:
     if java is None or not Path(java).exists():
         where = f"JAVA_HOME is {home!r}, which has none" if home else "there is no java command"
         raise EngineError(f"the Spark engine needs Java {JAVA} or later, but {where}.")
-    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr  # noqa: S603
+    try:
+        said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr  # noqa: S603
+    except OSError as error:
+        raise EngineError(
+            f"the Spark engine needs Java {JAVA} or later, but {java} cannot be run: {error.strerror}."
+        ) from error
     found = re.search(r'version "(?:1\.)?(\d+)', said)
     if found is None or int(found[1]) < JAVA:
         version = f"version {found[1]}" if found else "of an unknown version"
         raise EngineError(f"the Spark engine needs Java {JAVA} or later, but {java} is {version}.")
 
 
-def _check_settings(running: SparkSession, asked: Mapping[str, str]) -> None:
+def check_settings(running: SparkSession, asked: Mapping[str, str]) -> None:
+    """What is asked for must be what the session that runs is set up like.
+
+    Raises:
+        EngineError: It is set up in another way.
+    """
     for key, value in asked.items():
         now = running.conf.get(key, None)
         if now != value:
@@ -137,14 +167,16 @@ def told_plainly(origin: str) -> Iterator[None]:
             yield
     except (PySparkException, Py4JError) as error:
         text = str(error)
-        said = re.search(r"unveil\.errors\.\w*Error: (.+)", text)
+        said = re.search(r"^unveil\.errors\.(\w*Error): (.+)$", text, flags=re.MULTILINE)
         if said:
-            raise TableError(said[1].strip()) from error
+            raise getattr(errors, said[1], TableError)(said[2].strip()) from error
         raise EngineError(f"{origin}: Spark cannot count the table: {_cause(text)}.") from error
 
 
 def _cause(text: str) -> str:
     """The line of a Spark error that says most: what Python raised, the root cause in Java, or the first line."""
+    if "Python worker exited unexpectedly" in text:
+        return "a Python worker died again and again, perhaps for want of memory"
     raised = re.findall(r"^[\w.]+(?:Error|Exception|Invalid|Exit): .+$", text, flags=re.MULTILINE)
     causes = re.findall(r"^Caused by: (.+)$", text, flags=re.MULTILINE)
     line: str = (raised or causes or [text.strip().partition("\n")[0]])[-1]

@@ -1,55 +1,78 @@
-"""Rows that Spark reads, seen the way Arrow sees them: the same values, whatever engine counts them."""
+"""Rows for Spark, seen the way Arrow sees them: the same values, whatever engine counts them.
+
+Files and frames in memory are read by the workers with the code of the other engines, part by part. A Spark frame is
+whatever Spark makes of it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from unveil.counting.spark.session import told_plainly
+from unveil.counting.spark.session import check_settings, spark_session, told_plainly
 from unveil.errors import EngineError
-from unveil.frames import arrow_table, check_names
-from unveil.tables import FileSource, changed, plain_type
+from unveil.frames import Mixed, arrow_table, check_names
+from unveil.tables import FileSource, changed, plain_type, raw_column
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import DataType, StructType
 
 Function = Callable[[Iterator[pa.Table]], Iterable[pa.Table]]
+Read = Callable[[pa.RecordBatch, Sequence[str]], Iterable[pa.Table]]
+"""From a batch that Spark gave to rows with the columns' own names and types."""
+PART_ROWS = 1 << 18
+"""A frame in memory is handed to Spark in parts of so many rows."""
+
+
+UNSIGNED = {
+    pa.uint8(): pa.int16(),
+    pa.uint16(): pa.int32(),
+    pa.uint32(): pa.int64(),
+    pa.uint64(): pa.decimal128(20, 0),
+}
+"""What holds whole numbers without a sign, which Spark does not know."""
 
 
 class Types(NamedTuple):
-    """What Spark calls a type, and the Arrow type that its values come as."""
+    """What Spark calls a type, and what Arrow does."""
 
     of_spark: DataType
-    by_spark: pa.DataType
+    of_arrow: pa.DataType
 
 
 class SparkSource:
-    """A Spark frame with its columns numbered, so that no name means anything to Spark."""
+    """A Spark frame, and how its batches become rows."""
 
     def __init__(
-        self, frame: DataFrame, schema: pa.Schema, origin: str, files: FileSource | None = None, text: bool = False
+        self,
+        frame: DataFrame,
+        schema: pa.Schema,
+        origin: str,
+        read: Read | None = None,
+        files: FileSource | None = None,
     ) -> None:
         """Keeps what is given.
 
         Args:
-            frame: The rows.
+            frame: The rows themselves, or parts to be read.
             schema: Names and types as Arrow has them.
             origin: What messages call it.
+            read: What a worker makes of a batch of parts; without it the frame holds the rows themselves.
             files: Where the rows lie, if in files.
-            text: Whether they are csv: text without nulls, and spaces around it mean nothing.
         """
         self.origin = origin
         self.schema = schema
-        self._frame = frame.toDF(*(f"c{place}" for place in range(len(schema))))
+        # Columns are numbered, so that no name means anything to Spark.
+        self._frame = frame if read else frame.toDF(*(f"c{place}" for place in range(len(schema))))
+        self._read = read
         self._files = files
         self._stamp = None if files is None else files.stamp()
-        self._text = text
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -68,12 +91,26 @@ class SparkSource:
         return self._files is not None and self._files.stamp() != self._stamp
 
     def types(self, names: Sequence[str]) -> list[Types]:
-        """The types of some columns, as Spark has them and as it hands them to Arrow."""
-        from pyspark.sql.pandas.types import to_arrow_type
+        """The types that the values of some columns have while Spark sorts them.
 
-        zone = self._frame.sparkSession.conf.get("spark.sql.session.timeZone")
-        fields = [self._frame.schema[self.schema.get_field_index(name)] for name in names]
-        return [Types(field.dataType, to_arrow_type(field.dataType, timezone=zone)) for field in fields]
+        Raises:
+            EngineError: Spark has no type for the values of a column.
+        """
+        return [self._type(name) for name in names]
+
+    def _type(self, name: str) -> Types:
+        from pyspark.errors import PySparkException
+        from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
+
+        plain = plain_type(self.schema.field(name).type)
+        try:
+            of_spark = from_arrow_type(carrier(plain))
+            return Types(of_spark, to_arrow_type(of_spark))
+        except (PySparkException, ValueError) as error:
+            raise EngineError(
+                f"{self.origin}: the column {name!r} holds {plain}, which Spark has no type for; describe it, convert "
+                "it, or use another engine."
+            ) from error
 
     def partitions(self, function: Function, names: Sequence[str], columns: str | StructType) -> DataFrame:
         """What a function makes of each partition of some columns.
@@ -83,99 +120,115 @@ class SparkSource:
             names: The columns it needs.
             columns: Names and types of the result, as Spark writes them.
         """
-        schema, text = pa.schema([self.schema.field(name) for name in names]), self._text
+        wanted = pa.schema([self.schema.field(name) for name in names])
+        for field in wanted:
+            # Types are refused here, with what messages call the table; workers see values alone.
+            raw_column(field.name, pa.chunked_array([], field.type), (), self.origin)
+        read = self._read or _Seen(wanted)
 
         def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for table in function(seen_as(batch, schema, text) for batch in batches):
+            for table in function(rows for batch in batches for rows in read(batch, names)):
                 yield from table.to_batches()
 
-        places = [f"c{self.schema.get_field_index(name)}" for name in names]
+        frame = self._frame
+        if self._read is None:
+            frame = frame.select(*(f"c{self.schema.get_field_index(name)}" for name in names))
         with self.watched():
-            return self._frame.select(*places).mapInArrow(run, columns)
+            return frame.mapInArrow(run, columns)
 
 
-def seen_as(batch: pa.RecordBatch, schema: pa.Schema, text: bool) -> pa.Table:
-    """A batch that Spark gave, with the names and types that Arrow has for it."""
-    columns = []
-    for column, field in zip(batch.columns, schema, strict=True):
-        if text:
-            column = pc.utf8_trim_whitespace(column.fill_null(""))
-        columns.append(column.cast(plain_type(field.type)))
-    return pa.Table.from_arrays(columns, names=schema.names)
+class _Seen:
+    """Rows of a Spark frame, with the names and types that Arrow has for them."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self._schema = schema
+
+    def __call__(self, batch: pa.RecordBatch, names: Sequence[str]) -> Iterator[pa.Table]:
+        columns = [
+            column.cast(plain_type(field.type)) for column, field in zip(batch.columns, self._schema, strict=True)
+        ]
+        yield pa.Table.from_arrays(columns, names=list(names))
 
 
-def open_spark_source(spark: SparkSession, source: Any) -> SparkSource:
-    """Rows for Spark: a path to csv or parquet, a Spark frame, or a frame in memory."""
+def open_spark_source(source: Any, settings: Mapping[str, str] | None = None) -> SparkSource:
+    """Rows for Spark: a path to csv or parquet, a Spark frame, or a frame in memory.
+
+    Args:
+        source: The rows.
+        settings: What a session must be set up like; one is started with them if none runs.
+    """
+    if type(source).__module__.startswith("pyspark."):
+        return _from_spark(source, dict(settings or {}))
+    if isinstance(source, str | Path):
+        files = FileSource(Path(source))
+        return _from_files(spark_session(settings), files)
+    return _from_memory(arrow_table(source), settings)
+
+
+def _from_spark(frame: DataFrame, asked: Mapping[str, str]) -> SparkSource:
     from pyspark.sql import DataFrame
 
-    if isinstance(source, str | Path):
-        return _from_files(spark, FileSource(Path(source)))
-    if isinstance(source, DataFrame):
-        check_names(source.columns, "table")
-        return SparkSource(source, _arrow_schema(source), "table")
-    table = arrow_table(source)
-    decoded = table.cast(pa.schema([pa.field(field.name, plain_type(field.type)) for field in table.schema]))
-    numbered = decoded.rename_columns([f"c{place}" for place in range(decoded.num_columns)])
+    if not isinstance(frame, DataFrame):
+        raise EngineError(f"table: {type(frame).__name__} is no Spark frame; give a pyspark.sql.DataFrame.")
     with told_plainly("table"):
-        frame = spark.createDataFrame(numbered)
-    _check_types(frame, decoded.schema, "table")
-    return SparkSource(frame, decoded.schema, "table")
+        check_settings(frame.sparkSession, asked)
+        check_names(frame.columns, "table")
+        schema = pa.schema([(field.name, _seen_type(field.dataType)) for field in frame.schema])
+        return SparkSource(frame, schema, "table")
+
+
+def _seen_type(type_: DataType) -> pa.DataType:
+    """What Arrow makes of a Spark type; instants are told in UTC, whatever zone the session is in."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql.pandas.types import to_arrow_type
+
+    try:
+        return to_arrow_type(type_, error_on_duplicated_field_names_in_struct=False, timezone="UTC")
+    except PySparkException:
+        return Mixed()
 
 
 def _from_files(spark: SparkSession, files: FileSource) -> SparkSource:
-    paths = [str(path.absolute()) for path in files.paths]
-    text = {path.suffix == ".parquet" for path in files.paths} != {True}
+    parts = files.parts()
+
+    def read(batch: pa.RecordBatch, names: Sequence[str]) -> Iterator[pa.Table]:
+        for number in batch.column(0).to_pylist():
+            yield from files.part(parts[number], names)
+
     with told_plainly(files.origin):
-        if not text:
-            frame = spark.read.parquet(*paths)
-            _check_types(frame, files.schema, files.origin)
-            return SparkSource(frame, files.schema, files.origin, files)
-        frame = spark.read.csv(
-            paths,
-            schema=", ".join(f"c{place} string" for place in range(len(files.schema))),
-            header=True,
-            sep=files.delimiter,
-            escape='"',
-            multiLine=True,
-            mode="FAILFAST",
-        )
-        return SparkSource(frame, files.schema, files.origin, files, text=True)
+        frame = spark.range(0, len(parts), 1, len(parts))
+    return SparkSource(frame, files.schema, files.origin, read, files)
 
 
-def _arrow_schema(frame: DataFrame) -> pa.Schema:
-    """What Arrow makes of a Spark frame; instants are told in UTC, whatever zone the session is in."""
-    from pyspark.sql.pandas.types import to_arrow_schema
+def _from_memory(table: pa.Table, settings: Mapping[str, str] | None) -> SparkSource:
+    spark = spark_session(settings)
+    known = [place for place, field in enumerate(table.schema) if not isinstance(field.type, Mixed)]
+    parts = [(_packed(batch),) for batch in table.select(known).to_batches(max_chunksize=PART_ROWS)]
 
-    schema = to_arrow_schema(frame.schema, error_on_duplicated_field_names_in_struct=True, timezone="UTC")
-    return schema.remove_metadata()
+    def read(batch: pa.RecordBatch, names: Sequence[str]) -> Iterator[pa.Table]:
+        for part in batch.column(0):
+            with pa.ipc.open_stream(part.as_buffer()) as reader:
+                yield reader.read_all().select(names)
 
-
-def _check_types(frame: DataFrame, schema: pa.Schema, origin: str) -> None:
-    """Refuses a column whose values would not be the same to Spark and to Arrow."""
-    by_spark = _arrow_schema(frame)
-    for place, field in enumerate(schema):
-        seen = by_spark.field(place).type
-        if not _same_values(plain_type(field.type), seen):
-            raise EngineError(
-                f"{origin}: the column {field.name!r} is {field.type} to Arrow but {seen} to Spark, so that engines "
-                "would release different values; convert it first, or use another engine."
-            )
+    with told_plainly("table"):
+        frame = spark.createDataFrame(parts, "part binary")
+    return SparkSource(frame, table.schema, "table", read)
 
 
-def _same_values(by_arrow: pa.DataType, by_spark: pa.DataType) -> bool:
-    kinds = (pa.types.is_boolean, pa.types.is_date32, _is_text, _is_small_integer, _is_instant)
-    if any(kind(by_arrow) and kind(by_spark) for kind in kinds):
-        return True
-    return bool(by_arrow == by_spark)
+def _packed(batch: pa.RecordBatch) -> bytes:
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return sink.getvalue()
 
 
-def _is_text(type_: pa.DataType) -> bool:
-    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
+def carrier(type_: pa.DataType) -> pa.DataType:
+    """A type that Spark and Arrow see alike, with room for the values of another in the same order.
 
-
-def _is_small_integer(type_: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(type_) and type_ != pa.uint64())
-
-
-def _is_instant(type_: pa.DataType) -> bool:
-    return bool(pa.types.is_timestamp(type_) and type_.unit != "ns" and type_.tz is not None)
+    Times are carried as the numbers that they are, so that no zone and no calendar of Spark's has a say.
+    """
+    if pa.types.is_timestamp(type_) or pa.types.is_time64(type_):
+        return pa.int64()
+    if pa.types.is_date32(type_) or pa.types.is_time32(type_):
+        return pa.int32()
+    return UNSIGNED.get(type_, type_)
