@@ -33,6 +33,12 @@ Seeds = Annotated[
     typer.Option(min=1, help="How many hold-outs; with --folds or --split, how often a private release is drawn."),
 ]
 Together = Annotated[bool, typer.Option("--together", help="Mask training and test rows together, as the papers do.")]
+Sample = Annotated[
+    int | None,
+    typer.Option(
+        "--sample", metavar="N", min=2, help="Work on N rows drawn at random; a million of very large tables."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
 
 
@@ -48,6 +54,7 @@ def register(app: typer.Typer, console: Console) -> None:
         split: SplitOption = None,
         seeds: Seeds = SEEDS,
         together: Together = False,
+        sample: Sample = None,
         as_json: Json = False,
     ) -> None:
         """Say what a classifier learns from a release, beside raw data and full masking."""
@@ -59,6 +66,7 @@ def register(app: typer.Typer, console: Console) -> None:
             protocol=protocol(folds, test, split, seeds),
             together=together,
             seeds=draws(folds, split, seeds),
+            sample=sample,
         )
         if as_json:
             print(json.dumps(found.to_dict(), ensure_ascii=False))
@@ -74,6 +82,7 @@ def register(app: typer.Typer, console: Console) -> None:
         split: SplitOption = None,
         seeds: Seeds = SEEDS,
         together: Together = False,
+        sample: Sample = None,
         plot: Annotated[
             Path | None, typer.Option(metavar="FILE", help="Draw accuracy against k, limit or ε: .png or .svg.")
         ] = None,
@@ -91,6 +100,7 @@ def register(app: typer.Typer, console: Console) -> None:
             protocol=protocol(folds, test, split, seeds),
             together=together,
             seeds=draws(folds, split, seeds),
+            sample=sample,
         )
         if plot is not None:
             evaluation.plot(found, plot)

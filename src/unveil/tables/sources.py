@@ -44,7 +44,12 @@ class Source(Protocol):
 
 
 def open_source(source: Any) -> Source:
-    """Rows from a path to a csv or parquet file or to a folder of them, or from a pandas, polars or pyarrow table."""
+    """Rows from a path to a csv or parquet file or to a folder of them, or from a pandas, polars or pyarrow table.
+
+    A source that is open already is given as it is.
+    """
+    if isinstance(source, FrameSource | FileSource):
+        return source
     if isinstance(source, str | Path):
         return FileSource(Path(source))
     return FrameSource(arrow_table(source))
@@ -63,14 +68,20 @@ def read_table(source: Any) -> tuple[pa.Table, str]:
 class FrameSource:
     """Rows that are in memory already."""
 
-    def __init__(self, table: pa.Table) -> None:
-        self.origin = "table"
-        self.schema = table.schema
-        self._table = table
+    def __init__(self, frame: pa.Table, origin: str = "table") -> None:
+        """Keeps what is given.
+
+        Args:
+            frame: The rows.
+            origin: What messages call them, where they come from a file.
+        """
+        self.origin = origin
+        self.schema = frame.schema
+        self.frame = frame
 
     def rows(self) -> int:
         """How many rows there are."""
-        count: int = self._table.num_rows
+        count: int = self.frame.num_rows
         return count
 
     def stamp(self) -> object:
@@ -79,11 +90,11 @@ class FrameSource:
 
     def table(self, columns: Sequence[str]) -> pa.Table:
         """These columns."""
-        return self._table.select(columns)
+        return self.frame.select(columns)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """These columns, as they lie in memory."""
-        for batch in self._table.select(columns).to_batches(max_chunksize=files.BATCH):
+        for batch in self.frame.select(columns).to_batches(max_chunksize=files.BATCH):
             yield pa.Table.from_batches([batch])
 
 

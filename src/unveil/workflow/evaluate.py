@@ -16,8 +16,9 @@ from unveil.evaluate.examples import Examples
 from unveil.evaluate.protocol import Holdout, Protocol, Split
 from unveil.release import RefinementManifest, Release
 from unveil.schema import COUNT, Spec, load_spec
-from unveil.tables import Column, Table, load_table, read_table
+from unveil.tables import Column, FrameSource, Table, load_table
 from unveil.workflow.publish import SpecLike, publish
+from unveil.workflow.samples import held_rows
 
 OWNERS = "These figures are computed from the raw rows; no guarantee covers them. Keep them as you keep those."
 DRAWN = (
@@ -37,6 +38,7 @@ def evaluate(
     protocol: Protocol = Holdout(),  # noqa: B008 - it is never changed
     together: bool = False,
     seeds: Sequence[int] = (0,),
+    sample: int | None = None,
 ) -> Evaluation:
     """Publishes training rows, masks test rows the same way, and tests on them what classifiers learned.
 
@@ -55,10 +57,12 @@ def evaluate(
         together: Mask all rows together, then part them, as the papers do. A private release always sees the training
             rows alone.
         seeds: Seeds of private draws; each split is drawn once per seed.
+        sample: Work on so many rows, drawn at random, if there are more. Without it, on all rows of a table that is
+            held in memory, and else on a million of them; the notes of the result say so.
     """
     checked = load_spec(table if spec is None else spec)
-    raw, _ = read_table(checked.source_path if spec is None else table)
-    return _evaluate(checked, raw, classifiers, protocol, together, seeds)
+    raw, notes = held_rows(checked.source_path if spec is None else table, sample)
+    return _evaluate(checked, raw, classifiers, protocol, together, seeds, notes)
 
 
 def compare(
@@ -69,6 +73,7 @@ def compare(
     protocol: Protocol = Holdout(),  # noqa: B008 - it is never changed
     together: bool = False,
     seeds: Sequence[int] = (0,),
+    sample: int | None = None,
 ) -> Comparison:
     """Evaluates several specs of one table on the same rows held out.
 
@@ -79,14 +84,15 @@ def compare(
         protocol: How rows are parted.
         together: Mask all rows together, then part them.
         seeds: Seeds of private draws.
+        sample: Work on so many rows, as for `evaluate`; the same ones for every spec.
     """
     checked = [load_spec(spec) for spec in specs]
     if not checked:
         raise SpecError("there is no spec to compare.")
     if table is None:
         _same_source(checked)
-    raw, _ = read_table(checked[0].source_path if table is None else table)
-    return Comparison(tuple(_evaluate(spec, raw, classifiers, protocol, together, seeds) for spec in checked))
+    raw, notes = held_rows(checked[0].source_path if table is None else table, sample)
+    return Comparison(tuple(_evaluate(spec, raw, classifiers, protocol, together, seeds, notes) for spec in checked))
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,12 +132,19 @@ class Rows:
 
 
 def _evaluate(
-    spec: Spec, raw: pa.Table, classifiers: Sequence[str], protocol: Protocol, together: bool, seeds: Sequence[int]
+    spec: Spec,
+    raw: FrameSource,
+    classifiers: Sequence[str],
+    protocol: Protocol,
+    together: bool,
+    seeds: Sequence[int],
+    notes: tuple[str, ...],
 ) -> Evaluation:
     tally = Tally(classifiers)
     rows = rows_of(spec, raw)
-    whole = publish(rows.table, rows.spec) if spec.plan is None else None
-    for number, split in enumerate(protocol.splits(raw)):
+    # Of the raw rows and not of those that are left, so that a refusal can say how many were left out.
+    whole = publish(raw, spec) if spec.plan is None else None
+    for number, split in enumerate(protocol.splits(raw.frame)):
         train, test = rows.part(split)
         for setting, names in reference_columns(spec, rows.names).items():
             tally.try_all(setting, *(rows.examples(part).select(names) for part in (train, test)))
@@ -144,11 +157,11 @@ def _evaluate(
         protocol=str(protocol),
         lines=tally.lines(),
         measures=None if whole is None else measures(whole, spec, rows.checked),
-        notes=_notes(spec, together),
+        notes=(*notes, *_notes(spec, together)),
     )
 
 
-def rows_of(spec: Spec, raw: pa.Table) -> Rows:
+def rows_of(spec: Spec, raw: FrameSource) -> Rows:
     """Checks the table as `publish` does, and keeps which of its rows are left."""
     checked = load_table(spec, raw)
     bare = replace(spec, attributes={item.name: item for item in spec.released}, is_file=False)
@@ -170,19 +183,20 @@ def try_releases(
     tally: Tally, rows: Rows, train: pa.Table, test: pa.Table, split: int, seeds: Sequence[int]
 ) -> list[Release]:
     """Publishes the training rows of a split, and tests what is learned from that; gives what was published."""
-    releases = list(_releases(rows.spec, train, split, seeds))
+    releases = list(_releases(rows, train, split, seeds))
     for release in releases:
         tally.try_all("released", _learned(release), rows.masked(release, test))
     return releases
 
 
-def _releases(spec: Spec, train: pa.Table, split: int, seeds: Sequence[int]) -> Iterator[Release]:
+def _releases(rows: Rows, train: pa.Table, split: int, seeds: Sequence[int]) -> Iterator[Release]:
     """The release of the training rows; of a private one as many draws as there are seeds, other ones in each split."""
-    if spec.plan is None:
-        yield publish(train, spec)
+    source = FrameSource(train, f"{rows.checked.origin} (training rows)")
+    if rows.spec.plan is None:
+        yield publish(source, rows.spec)
         return
     for seed in seeds:
-        yield publish(train, spec, unsafe_seed=int(np.random.SeedSequence([seed, split]).generate_state(1)[0]))
+        yield publish(source, rows.spec, unsafe_seed=int(np.random.SeedSequence([seed, split]).generate_state(1)[0]))
 
 
 def _learned(release: Release) -> Examples:

@@ -7,8 +7,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from unveil.errors import ReleaseError, RequirementError, SpecError, TableError
 from unveil.evaluate import Holdout, information_loss
 from unveil.evaluate.evaluation import Tally
@@ -31,7 +29,7 @@ from unveil.reasons import (
 )
 from unveil.release import DiffGenManifest, Release, open_release
 from unveil.schema import Spec, load_spec
-from unveil.tables import Table, load_table, read_table
+from unveil.tables import FrameSource, Table, load_table, read_table
 from unveil.workflow.evaluate import DRAWN, OWNERS, rows_of, try_releases
 from unveil.workflow.publish import SpecLike, publish
 
@@ -74,7 +72,7 @@ def explain(
     checked = load_spec(table if spec is None else spec)
     source = checked.source_path if spec is None else table
     loaded = load_table(checked, source)
-    raw, _ = read_table(source)
+    raw = FrameSource(*read_table(source))
     spending = _spending(checked, loaded, raw, release)
     steps, cuts = (None, ()) if spending else _cuts(loaded, checked)
     prices, unpriced = (
@@ -102,7 +100,7 @@ def _cuts(table: Table, spec: Spec) -> tuple[int, tuple[Cut, ...]]:
     return steps, cuts_of(table, resolved_requirements(table, spec), search)
 
 
-def _spending(spec: Spec, table: Table, raw: pa.Table, release: str | Path | Release | None) -> Spending | None:
+def _spending(spec: Spec, table: Table, raw: FrameSource, release: str | Path | Release | None) -> Spending | None:
     if spec.plan is None:
         if release is not None:
             raise SpecError(f"{spec.origin}: a release is explained for the method 'diffgen' only, not for refinement.")
@@ -129,11 +127,11 @@ class _Trial:
     """Runs of the owner's spec and of relaxed ones on the same rows."""
 
     def __init__(
-        self, raw: pa.Table, classifiers: Sequence[str], protocol: Protocol, seeds: Sequence[int], progress: Progress
+        self, raw: FrameSource, classifiers: Sequence[str], protocol: Protocol, seeds: Sequence[int], progress: Progress
     ) -> None:
         self._raw = raw
         self._classifiers = classifiers
-        self._splits = protocol.splits(raw)
+        self._splits = protocol.splits(raw.frame)
         self._seeds = seeds
         self._progress = progress
 

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from unveil.counting.spark.session import told_plainly
 from unveil.errors import EngineError
 from unveil.frames import arrow_table, check_names
-from unveil.tables import FileSource, changed, plain_type
+from unveil.tables import FileSource, FrameSource, changed, plain_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -113,13 +113,13 @@ def open_spark_source(spark: SparkSession, source: Any) -> SparkSource:
     if isinstance(source, DataFrame):
         check_names(source.columns, "table")
         return SparkSource(source, _arrow_schema(source), "table")
-    table = arrow_table(source)
-    decoded = table.cast(pa.schema([pa.field(field.name, plain_type(field.type)) for field in table.schema]))
+    held = source if isinstance(source, FrameSource) else FrameSource(arrow_table(source))
+    decoded = held.frame.cast(pa.schema([pa.field(field.name, plain_type(field.type)) for field in held.schema]))
     numbered = decoded.rename_columns([f"c{place}" for place in range(decoded.num_columns)])
-    with told_plainly("table"):
+    with told_plainly(held.origin):
         frame = spark.createDataFrame(numbered)
-    _check_types(frame, decoded.schema, "table")
-    return SparkSource(frame, decoded.schema, "table")
+    _check_types(frame, decoded.schema, held.origin)
+    return SparkSource(frame, decoded.schema, held.origin)
 
 
 def _from_files(spark: SparkSession, files: FileSource) -> SparkSource:
