@@ -80,7 +80,7 @@ def guess_table(source: object) -> tuple[TableGuess, str]:
     kept = [raw_column(name, table[name], marks, origin) for name in table.column_names]
     guesses = tuple(_guess(column, column.name == class_.name, table.num_rows) for column in kept)
     guesses = tuple(_counted(guess, column) for guess, column in zip(guesses, kept, strict=True))
-    has_lines = isinstance(opened, FileSource) and all(".csv" in path.suffixes for path in opened.paths)
+    has_lines = isinstance(opened, FileSource) and opened.is_text
     doubt = header_doubt(table.column_names) if has_lines else ""
     return TableGuess(guesses, marks, table.num_rows, _incomplete(kept, guesses), doubt), origin
 
