@@ -134,8 +134,9 @@ def _show_groups(console: Console, release: Release) -> None:
 
 def _group_line(names: Sequence[str], sizes: IntArray) -> str:
     groups = "1 group" if len(sizes) == 1 else f"{len(sizes):,} groups"
+    smallest = "1 record" if sizes[0] == 1 else f"{sizes[0]:,} records"
     return (
-        f"{braced(names, MOST)}: {groups}; the smallest has {sizes[0]:,} records, "
+        f"{braced(names, MOST)}: {groups}; the smallest has {smallest}, "
         f"the middle one {int(np.median(sizes)):,}, the largest {sizes[-1]:,}."
     )
 
