@@ -89,9 +89,10 @@ def _list(*sentences: str) -> str:
 SIDE_TEXT = """k = {k} on the 8 attributes of GA, from a csv file to a csv file of released rows, each tool in a process
 of its own, in one run. A tool is stopped after {limit:.0f} s, and its line is empty then. Ratio: seconds as a multiple
 of unveil's. The rows are 30,000 of the original records, and variations of them. k is what pycanon counts in the
-result. NCP: which part of the domain a released value covers, the mean over attributes and rows; a row that was left out costs
-1. Accuracy: a decision tree that learns from the released rows, on the 15,222 other records, masked in the same way;
-anonypy has no way to mask records that it has not released, so it has none. The load of the machine was {load} before.
+result. NCP: which part of the domain a released value covers, the mean over attributes and rows; a row that was left
+out costs 1. Accuracy: a decision tree that learns from the released rows, on the 15,222 other records, masked in the
+same way; anonypy has no way to mask records that it has not released, so it has none. The load of the machine was
+{load} before.
 
 {table}
 
