@@ -94,6 +94,11 @@ def deaths(results: Results) -> Iterator[str]:
         yield f"A signal ended {died} of the commands; they were run again and are not in the figures."
 
 
+def markdown(header: tuple[str, ...], *rows: tuple[str, ...]) -> str:
+    rule = ("---",) + ("---:",) * (len(header) - 1)
+    return "\n".join(f"| {' | '.join(row)} |" for row in (header, rule, *rows))
+
+
 def print_report(console: Console, results: Results) -> None:
     table = Table(title="seconds, refinements (steps), and peak memory in gigabytes")
     for place, title in enumerate(HEADER):

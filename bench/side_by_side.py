@@ -26,6 +26,7 @@ from results import load
 from rich.console import Console
 from rich.table import Table
 from settings import CLASS, GA, K, write_side_spec
+from side_results import HEADER, KEPT, UNVEIL, Outcome, lines
 from worth import accuracy, certainty_penalty, read
 
 from peers import ANJANA, SUPPRESSION, python_with, write_hierarchies
@@ -35,25 +36,7 @@ TRAINING = 30_000
 """So many of the original records are there to learn from, the rest to test."""
 ANONYPY = ("anonypy==0.2.1", "pandas==2.3.3")
 PYCANON = "pycanon==1.3.6"
-KEPT = CACHE / "side-by-side.json"
-HEADER = ("rows", "tool", "seconds", "ratio", "CPU", "GB", "released", "k", "NCP", "accuracy")
-UNVEIL = "unveil"
 LIMIT = 900
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """One tool on one table. Figures that do not exist are None: it was stopped, or cannot mask the test rows."""
-
-    rows: int
-    tool: str
-    seconds: float | None = None
-    cpu: float | None = None
-    peak: int | None = None
-    released: int | None = None
-    k: int | None = None
-    penalty: float | None = None
-    accuracy: float | None = None
 
 
 @dataclass(frozen=True)
@@ -122,23 +105,6 @@ def baseline(rows: int) -> Outcome:
     train = read(_table(rows))
     return Outcome(
         rows, "raw rows", released=rows, k=_k(_table(rows)), penalty=0.0, accuracy=accuracy(train, read(_table(0)))
-    )
-
-
-def lines(outcomes: list[Outcome]) -> list[tuple[str, ...]]:
-    """The outcomes as the cells of a table; seconds also as a multiple of unveil's on the same rows."""
-    own = {one.rows: one.seconds for one in outcomes if one.tool == UNVEIL}
-    return [_cells(one, own.get(one.rows)) for one in outcomes]
-
-
-def _cells(one: Outcome, own: float | None) -> tuple[str, ...]:
-    ratio = one.seconds / own if one.seconds and own else None
-    facts = ((one.seconds, ".1f"), (ratio, ".1f"), (one.cpu, ".1f"), (one.peak and one.peak / 1e9, ".2f"))
-    worth = ((one.released, ",d"), (one.k, ",d"), (one.penalty, ".1%"), (one.accuracy, ".1%"))
-    return (
-        f"{one.rows:,}",
-        one.tool,
-        *("" if figure is None else format(figure, form) for figure, form in (*facts, *worth)),
     )
 
 

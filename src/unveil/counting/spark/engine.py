@@ -27,8 +27,8 @@ from unveil.tables import Chunk, Recount, Survey, changed
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-DRIVER_ROWS = 30_000_000
-"""Up to so many distinct rows of a projection are searched in the driver's memory (docs/scale.md has the bytes)."""
+DRIVER_ROWS = 5_000_000
+"""Up to so many distinct rows of a projection are searched in the driver: one of 1 GB holds them (docs/scale.md)."""
 WEIGHT = "w"
 
 
