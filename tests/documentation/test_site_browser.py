@@ -92,6 +92,18 @@ def test_pages_with_pictures_are_among_them(address: str, browser: Browser) -> N
     assert counts["tutorial-census.html"] >= 1
 
 
+def test_sentences_that_commands_print_wrap_on_a_laptop(address: str, browser: Browser) -> None:
+    wide = """
+    return [...document.querySelectorAll('.language-console code')].map(e => e.scrollWidth > e.clientWidth + 1)
+    """
+    browser.open(f"{address}/tutorial-census.html")
+    shown = browser.run(wide)
+    assert shown
+    assert not any(shown)
+    browser.run("document.querySelectorAll('.language-console code').forEach(e => { e.style.whiteSpace = 'pre' })")
+    assert any(browser.run(wide))
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_site_follows_the_wish_for_light_or_dark(scheme: str, address: str, browser: Browser) -> None:
     browser.open(f"{address}/index.html")
