@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from report import HEADER, beside_others, deaths, linearity, table_rows
 from results import Results
+
+from report import HEADER, beside_others, deaths, linearity, table_rows
 
 PAGE_TEXT = """# Speed and memory
 

@@ -17,12 +17,12 @@ from pathlib import Path
 from measure import REPEATS, Command, publish_command, stages
 from page import page
 from places import PAGE, RESULTS
-from report import print_report
 from results import Case, Measured, Peers, Results, load, this_machine
 from rich.console import Console
 from settings import SETTINGS, Setting, write_spec
 
 from peers import run_anjana, time_read_csv
+from report import print_report
 
 WARM_UP_ROWS = 5_000
 ANJANA_ROWS = 200_000

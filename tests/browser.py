@@ -33,16 +33,21 @@ class Browser:
     def __init__(self, driver: Any) -> None:
         self.driver = driver
 
-    def open(self, page: Path, size: tuple[int, int] = LAPTOP) -> None:
-        """Opens a file in a window whose inside has this size, as a device of that width shows it."""
+    def open(self, page: Path | str, size: tuple[int, int] = LAPTOP) -> None:
+        """Opens a file or an address in a window whose inside has this size, as a device of that width shows it."""
         self.size(size)
         self.driver.get_log("browser")
         self.driver.get_log("performance")
-        self.driver.get(page.resolve().as_uri())
+        self.driver.get(page if isinstance(page, str) else page.resolve().as_uri())
 
     def size(self, size: tuple[int, int]) -> None:
         metrics = {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": size[0] < 600}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+
+    def scheme(self, name: str) -> None:
+        """Makes pages light or dark where they follow the wish of the reader; an empty name wishes nothing."""
+        features = [{"name": "prefers-color-scheme", "value": name}]
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
     def run(self, script: str) -> Any:
         return self.driver.execute_script(script)

@@ -1,6 +1,14 @@
 """Publish person-level tables that are safe to hand out and still train good classifiers."""
 
+from unveil.interruption import is_command, leave_on_interrupt
+
+# First, because the imports below take a second, in which somebody may already press Ctrl-C.
+if is_command():
+    leave_on_interrupt()
+
 from unveil.errors import (
+    BudgetError,
+    EngineError,
     ReleaseError,
     RequirementError,
     SpecError,
@@ -16,6 +24,8 @@ from unveil.version import __version__
 from unveil.workflow import apply, check, compare, draft_taxonomy, evaluate, explain, publish, report, verify
 
 __all__ = [
+    "BudgetError",
+    "EngineError",
     "Explanation",
     "Finding",
     "Release",

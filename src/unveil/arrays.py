@@ -22,16 +22,43 @@ def packed_keys(columns: Sequence[CodeArray], sizes: Sequence[int]) -> list[IntA
     a sort over a dozen columns.
     """
     keys: list[IntArray] = []
-    room = 1
-    for column, size in zip(columns, sizes, strict=True):
-        size = max(size, 1)
-        if keys and room * size < 2**63:
-            keys[-1] = keys[-1] * size + column
-            room *= size
-        else:
-            keys.append(column.astype(np.int64))
-            room = size
+    for word in _words(sizes):
+        key = columns[word[0]].astype(np.int64)
+        for place in word[1:]:
+            key *= max(sizes[place], 1)
+            key += columns[place]
+        keys.append(key)
     return keys
+
+
+def unpacked_columns(keys: Sequence[IntArray], sizes: Sequence[int]) -> list[CodeArray]:
+    """The columns that `packed_keys` made keys of, each in the smallest type that holds its codes."""
+    columns: list[CodeArray] = []
+    for key, word in zip(keys, _words(sizes), strict=True):
+        held: list[CodeArray] = []
+        for place in reversed(word[1:]):
+            size = max(sizes[place], 1)
+            # Divisions by one number are fast in NumPy, remainders are not.
+            above = key // size
+            held.append(_smallest(key - above * size, size))
+            key = above
+        columns += [_smallest(key, sizes[word[0]]), *reversed(held)]
+    return columns
+
+
+def _smallest(codes: CodeArray, size: int) -> CodeArray:
+    return codes.astype(np.min_scalar_type(max(size - 1, 0)))
+
+
+def _words(sizes: Sequence[int]) -> list[range]:
+    """The columns that share a key: as many as 63 bits hold."""
+    words, start, room = [], 0, 1
+    for place, size in enumerate(sizes):
+        if place > start and room * max(size, 1) >= 2**63:
+            words.append(range(start, place))
+            start, room = place, 1
+        room *= max(size, 1)
+    return [*words, range(start, len(sizes))] if sizes else []
 
 
 def sorted_order(keys: Sequence[IntArray]) -> IntArray:
@@ -41,15 +68,12 @@ def sorted_order(keys: Sequence[IntArray]) -> IntArray:
     return np.lexsort(tuple(reversed(keys)))
 
 
-def run_starts(keys: Sequence[IntArray], order: IntArray) -> IntArray:
-    """Where, in sorted order, a run of equal rows begins."""
-    if len(order) == 0:
-        return np.zeros(0, dtype=np.int64)
-    fresh = np.zeros(len(order), dtype=np.bool_)
-    fresh[0] = True
+def run_starts(keys: Sequence[IntArray]) -> IntArray:
+    """Where a run of equal rows begins, from their keys in sorted order."""
+    fresh = np.zeros(len(keys[0]), dtype=np.bool_)
+    fresh[:1] = True
     for key in keys:
-        in_order = key[order]
-        fresh[1:] |= in_order[1:] != in_order[:-1]
+        fresh[1:] |= key[1:] != key[:-1]
     return np.flatnonzero(fresh)
 
 
@@ -67,7 +91,7 @@ class Grouped(NamedTuple):
 def grouped(keys: Sequence[IntArray]) -> Grouped:
     """Groups rows by their keys; groups stand in the order of the keys."""
     order = sorted_order(keys)
-    starts = run_starts(keys, order)
+    starts = run_starts([key[order] for key in keys])
     fresh = np.zeros(len(order), dtype=np.int64)
     fresh[starts[1:]] = 1
     return Grouped(order, starts, np.cumsum(fresh))

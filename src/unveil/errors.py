@@ -72,6 +72,13 @@ def listed(words: Iterable[str], most: int = 8) -> str:
     return f"{shown} and {len(words) - most:,} more" if len(words) > most else shown
 
 
+def braced(names: Sequence[str], most: int | None = None) -> str:
+    """Attributes as a set; with `most`, the tail of a long one is counted instead of printed."""
+    if most is not None and len(names) > most:
+        names = [*names[: most - 1], f"{len(names) - most + 1} more"]
+    return f"{{{', '.join(names)}}}"
+
+
 def shortened(words: Sequence[str], room: int = 76) -> str:
     """The words in one line, as many as there is room for."""
     line = " · ".join(words)

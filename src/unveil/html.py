@@ -33,10 +33,10 @@ def heading(value: object) -> str:
 
 
 def table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
-    """A table with a row of names above it; cells stand at the left, as text does."""
+    """A table with a row of names above it; cells stand at the left, as text does. A wide one scrolls by itself."""
     names = "".join(f'<th style="text-align: left">{text(name)}</th>' for name in head)
     lines = "".join(f"<tr>{_cells(row)}</tr>" for row in rows)
-    return f"<table><thead><tr>{names}</tr></thead><tbody>{lines}</tbody></table>"
+    return _scrolling(f"<table><thead><tr>{names}</tr></thead><tbody>{lines}</tbody></table>")
 
 
 def folded(summary: object, content: str) -> str:
@@ -46,12 +46,16 @@ def folded(summary: object, content: str) -> str:
 
 def preformatted(value: object) -> str:
     """Lines that keep their indentation."""
-    return f"<pre>{text(value)}</pre>"
+    return _scrolling(f"<pre>{text(value)}</pre>")
 
 
 def page_part(*parts: str) -> str:
     """The parts as one piece."""
     return f"<div>{''.join(parts)}</div>"
+
+
+def _scrolling(content: str) -> str:
+    return f'<div style="overflow-x: auto">{content}</div>'
 
 
 def _cells(row: Sequence[object]) -> str:

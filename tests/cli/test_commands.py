@@ -92,9 +92,21 @@ def test_apply_refuses_what_has_no_block(project: Project, run: Run) -> None:
     before = project.files()
     outcome = run("apply", project.release, project.table, "--to", project.folder / "later.parquet")
     assert outcome.code == 2
-    assert "'age'" in outcome.err
-    assert "'?'" in outcome.err
+    assert outcome.err == (
+        "unveil: people.csv: column 'age': '?' has no block in this release (1 row); --unseen suppress "
+        '(in Python unseen="suppress") masks it as ⊥.\n'
+    )
     assert project.files() == before
+
+
+def test_figures_name_some_attributes_and_promises_all(project: Project, run: Run) -> None:
+    names = [f"a{number}" for number in range(9)]
+    rows = [[str(row % 2), *[str(row % 3)] * 9] for row in range(30)]
+    project.table.write_text("\n".join(",".join(line) for line in [["class", *names], *rows]) + "\n")
+    run("init", project.table, "--to", project.folder / "wide.toml")
+    shown = run("check", project.folder / "wide.toml").out
+    assert "groups on {a0, a1, a2, a3, a4, a5, a6, 2 more} are smaller than 5" in shown
+    assert "Can hold: Every combination of released values of {a0, a1, a2, a3, a4, a5, a6, a7, a8} is" in shown
 
 
 def test_version(run: Run) -> None:

@@ -1,6 +1,12 @@
 """A first spec from a table that nobody prepared."""
 
+import json
 import tomllib
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
 
 import unveil
 from commands import Run
@@ -51,9 +57,84 @@ def test_columns_with_any_name_and_all_different_values(project: Project, run: R
     assert run("check", spec).code == 0
 
 
+def test_a_mark_that_is_a_label_of_the_class_is_no_missing_value(run: Run) -> None:
+    crx = Path(unveil.__file__).parent / "data" / "crx.parquet"
+    draft = tomllib.loads(run("init", crx).out)
+    assert draft["table"]["class"] == "class"
+    assert draft["table"]["missing"]["values"] == ["?"]
+
+
+@pytest.mark.parametrize(("share", "marks"), [(3, ["-"]), (30, [""])])
+def test_a_doubtful_mark_is_one_where_it_is_rare(share: int, marks: list[str], project: Project, run: Run) -> None:
+    rows = [f"{'-' if i < share else 'ab'[i % 2]},{'xy'[i % 2]}" for i in range(100)]
+    project.table.write_text("\n".join(["kind,target", *rows]) + "\n", encoding="utf-8")
+    draft = tomllib.loads(run("init", project.table).out)
+    assert draft["table"]["missing"]["values"] == marks
+
+
+def test_the_facts_of_a_guess(project: Project, run: Run) -> None:
+    spec = project.folder / "draft.toml"
+    facts = json.loads(run("init", project.table, "--to", spec, "--json").out)
+    assert (facts["spec"], facts["class"], facts["missing"], facts["rows"]) == (str(spec), "ill", ["?"], 49)
+    assert facts["columns"][0] == {"name": "name", "role": "identifier", "reason": "by its name"}
+    assert tomllib.loads(spec.read_text(encoding="utf-8"))["table"]["class"] == "ill"
+    assert json.loads(run("init", project.table, "--json").out) == {**facts, "spec": None}
+
+
 def test_a_spec_that_exists_is_not_overwritten(project: Project, run: Run) -> None:
     before = project.spec.read_text()
     outcome = run("init", project.table, "--to", project.spec)
     assert outcome.code == 2
     assert "exists already" in outcome.err
     assert project.spec.read_text() == before
+
+
+def test_a_table_without_names_is_told(project: Project, run: Run) -> None:
+    """Values of a row are seldom all different, so most such tables stop here; the others are drafted in doubt."""
+    draft = project.folder / "draft.toml"
+    project.table.write_text("39,0,clerk,0,yes\n50,1,baker,0,no\n")
+    outcome = run("init", project.table, "--to", draft)
+    assert outcome.code == 2
+    assert "people.csv: the column '0' stands twice; the first line looks like values" in outcome.err
+    assert "put a line of names before it." in outcome.err
+    assert not draft.exists()
+    project.table.write_text("39,clerk,7.5,yes\n50,baker,8,no\n38,clerk,7,yes\n")
+    outcome = run("init", project.table, "--to", draft)
+    assert outcome.code == 0
+    sentence = "the first line looks like values and not like names of columns ('39', '7.5')"
+    assert sentence in outcome.out
+    assert sentence in draft.read_text()
+
+
+def test_names_are_not_doubted_without_reason(project: Project, run: Run) -> None:
+    assert "looks like values" not in run("init", project.table).out
+    project.table.write_text("a,b,a\n1,2,3\n")
+    assert run("init", project.table).err == "unveil: people.csv: the column 'a' stands twice.\n"
+    years = project.folder / "years.parquet"
+    pyarrow.parquet.write_table(pa.table({"1990": [1, 2, 3], "1991": [2, 2, 1], "class": ["a", "b", "a"]}), years)
+    assert "looks like values" not in run("init", years).out
+
+
+def test_what_dropping_rows_would_cost_is_told(project: Project, run: Run) -> None:
+    lines = project.table.read_text().splitlines()
+    spoiled = [lines[0], *(line.replace(",Cork,", ",NA,") for line in lines[1:])]
+    project.table.write_text("\n".join(spoiled) + "\n")
+    text = run("init", project.table).out
+    assert 'missing = { values = ["?", "NA"], rows = "drop" }    # guess: 17 of 49 rows would be dropped, for' in text
+    assert "would be dropped, for 'age', 'town'\n" in text
+    assert "[attributes.age]    # guess: 48 different numbers; missing in 1 row\n" in text
+    assert "[attributes.town]    # guess: 2 different values; missing in 17 rows\n" in text
+    spec = project.folder / "draft.toml"
+    run("init", project.table, "--to", spec)
+    assert "17 rows with missing values left out" in run("check", spec).out
+    project.table.write_text("\n".join(lines[:-1]) + "\n")
+    assert "# guess: no row lacks a value\n" in run("init", project.table).out
+
+
+def test_whole_numbers_that_may_be_codes_are_told(project: Project, run: Run) -> None:
+    rows = [f"{i % 3},{i},{i % 40},{'ab'[i % 2]}" for i in range(50)]
+    project.table.write_text("\n".join(["benefits,size,job code,target", *(rows * 2)]) + "\n")
+    text = run("init", project.table).out
+    assert "[attributes.benefits]    # guess: 3 different numbers; if they are codes, it is a category\n" in text
+    assert '[attributes."job code"]    # guess: 40 different numbers; if they are codes, it is a category\n' in text
+    assert "[attributes.size]    # guess: 50 different numbers\n" in text

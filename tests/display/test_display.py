@@ -162,4 +162,4 @@ def test_text_has_the_colours_of_the_page(project: Project) -> None:
     for item in (unveil.publish(project.spec), unveil.load_spec(project.spec), Findings()):
         for style in shown(item).styles:
             names = {part.partition(":")[0].strip() for part in style.split(";")}
-            assert names <= {"text-align", "border-left", "padding-left"}
+            assert names <= {"text-align", "border-left", "padding-left", "overflow-x"}

@@ -3,5 +3,18 @@
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+import pytest
+
+from sites import ROOT, build
+
 sys.path += [str(ROOT / "pages"), str(ROOT / "scripts")]
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built once for all tests of a process."""
+    folder = tmp_path_factory.mktemp("built") / "site"
+    done = build(folder)
+    assert done.returncode == 0, done.stderr
+    assert "WARNING" not in done.stderr
+    return folder

@@ -1,10 +1,7 @@
 """The site: it builds without a warning and without a network, needs nothing from elsewhere, and misses nothing."""
 
-import os
 import re
 import shutil
-import subprocess
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,33 +10,8 @@ import typer
 
 import unveil
 from mirrors import MIRRORS, relinked
+from sites import ROOT, build
 from unveil.cli.app import app
-
-ROOT = Path(__file__).resolve().parents[2]
-NOWHERE = "http://127.0.0.1:9"
-"""A proxy that nobody answers at: whatever asks for something from elsewhere while it builds fails."""
-
-
-def build(target: Path, config: Path = ROOT / "mkdocs.yml") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", str(config), "--site-dir", str(target)]
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(ROOT / "src"),
-        "NO_MKDOCS_2_WARNING": "1",
-        "http_proxy": NOWHERE,
-        "https_proxy": NOWHERE,
-        "no_proxy": "",
-    }
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("built") / "site"
-    done = build(folder)
-    assert done.returncode == 0, done.stderr
-    assert "WARNING" not in done.stderr
-    return folder
 
 
 class Sources(HTMLParser):

@@ -207,10 +207,10 @@ def test_a_ledger_that_cannot_be_read_is_one_sentence(private: PrivateProject, r
 def test_a_folder_that_cannot_be_written_is_one_sentence(
     private: PrivateProject, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(**_: Any) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    monkeypatch.setattr("pathlib.Path.touch", refuse)
     no_draws(monkeypatch)
     outcome = run("publish", private.spec, "--to", private.release)
     assert outcome.code == 2

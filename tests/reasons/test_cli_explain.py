@@ -9,6 +9,7 @@ import unveil
 from commands import Run
 from noise.private import PrivateProject
 from project import Project
+from unveil.evaluate import Given
 
 
 def test_why_no_attribute_is_finer(project: Project, run: Run) -> None:
@@ -44,6 +45,17 @@ def test_what_is_not_priced_is_told(project: Project, run: Run) -> None:
     outcome = run("explain", project.spec, "--seeds", 1)
     assert "Not priced: k = 2 of requirement 1 on {age, job, town}: any less would ask for nothing." in outcome.out
     assert "would buy" not in outcome.out
+
+
+def test_a_table_too_small_to_be_parted_still_has_reasons(project: Project, run: Run) -> None:
+    private = PrivateProject(project)
+    private.table.write_text("name,age,job,town,income,ill\na,30,baker,Cork,9,no\n")
+    outcome = run("explain", private.spec)
+    assert outcome.code == 0, outcome
+    assert "where the budget of ε = 0.5 goes" in outcome.out
+    assert "Not priced: no price could be computed: the table has 1 row, too few to be parted 2 ways." in outcome.out
+    with pytest.raises(unveil.TableError, match="no column 'part'"):
+        unveil.explain(private.spec, protocol=Given("part"))
 
 
 def test_json(project: Project, run: Run) -> None:

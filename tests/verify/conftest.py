@@ -1,11 +1,23 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from unveil.verify import Finding, verify_release
+from unveil.verify import Finding, batches, copies, sources, tallies, verify_release
 from verify.releases import Plant, Verify, draft
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _small_batches() -> Iterator[None]:
+    """Releases in these tests have some ten rows, and still fall into several batches."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batches, "BATCH", 3)
+        patch.setattr(tallies, "MERGED", 3)
+        for module in (copies, sources):
+            patch.setattr(module, "BLOCK", 256)
+        yield
 
 
 @pytest.fixture

@@ -141,16 +141,32 @@ class Draft:
     def table(self) -> pa.Table:
         return pa.table([list(values) for values in zip(*self.rows, strict=True)], names=self.columns)
 
-    def write(self, folder: Path, *, sort: bool = True, with_csv: bool = False, table: pa.Table | None = None) -> Path:
+    def write(
+        self,
+        folder: Path,
+        *,
+        sort: bool = True,
+        with_csv: bool = False,
+        table: pa.Table | None = None,
+        parts: Sequence[int] = (),
+    ) -> Path:
+        """Writes the release: one data file, or parts of so many rows."""
         if sort:
             self.rows.sort(key=_order)
         folder.mkdir()
-        pq.write_table(self.table() if table is None else table, folder / "data.parquet")
+        written = self.table() if table is None else table
+        if parts:
+            (folder / "data.parquet").mkdir()
+        else:
+            pq.write_table(written, folder / "data.parquet")
+        for number, size in enumerate(parts):
+            path = folder / "data.parquet" / f"part-{number:05}.parquet"
+            pq.write_table(written.slice(sum(parts[:number]), size), path)
         if with_csv:
             with (folder / "data.csv").open("w", encoding="utf-8", newline="") as file:
                 csv.writer(file).writerows([self.columns, *self.rows])
-        for path in sorted(folder.iterdir()):
-            self.manifest["files"][path.name] = {"sha256": sha256(path)}
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            self.manifest["files"][path.relative_to(folder).as_posix()] = {"sha256": sha256(path)}
         write_manifest(folder, self.manifest)
         return folder
 

@@ -14,6 +14,11 @@ import unveil
 from verify.private_releases import SPEC, write_spec
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _small_batches() -> None:
+    """Some releases here have so many rows that batches of three would take minutes."""
+
+
 def people(rows: int = 500) -> pa.Table:
     rng = np.random.default_rng(11)
     age = rng.integers(17, 91, rows)

@@ -14,15 +14,14 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
-from unveil.cli import evaluation, explanation, report, taxonomy
-from unveil.cli.interrupt import stop_on_interrupt
-from unveil.errors import SpecError, UnveilError
+from unveil.cli import evaluation, explanation, publication, report, taxonomy
+from unveil.cli.bars import watched
+from unveil.errors import UnveilError
+from unveil.interruption import leave_on_interrupt
 from unveil.version import __version__
 
 if TYPE_CHECKING:
     from unveil.masking import Intervals
-
-INTERRUPTED = 130
 
 
 class Commands(TyperGroup):
@@ -36,8 +35,6 @@ class Commands(TyperGroup):
             if ctx.params["debug"]:
                 traceback.print_exc()
             fail(f"unveil: {error}", 2)
-        except KeyboardInterrupt:
-            fail("unveil: interrupted; nothing was written.", INTERRUPTED)
 
 
 def fail(message: str, code: int) -> NoReturn:
@@ -57,6 +54,7 @@ console = Console(highlight=False, soft_wrap=True, markup=False)
 
 SpecArgument = Annotated[Path, typer.Argument(metavar="SPEC", help="The spec: a TOML file.")]
 ReleaseArgument = Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -70,43 +68,7 @@ def options(
         raise typer.Exit
 
 
-@app.command()
-def publish(
-    spec: SpecArgument,
-    to: Annotated[Path, typer.Option("--to", metavar="DIR", help="Where the release goes; must not exist.")],
-    trace: Annotated[Path | None, typer.Option(help="Write the private trace of the steps here, as JSON.")] = None,
-    steps: Annotated[int | None, typer.Option(min=0, help="Stop after so many refinements.")] = None,
-    csv: Annotated[str, typer.Option("--format", metavar="FORMAT", help="parquet, or csv for both.")] = "parquet",
-    keep: Annotated[
-        bool, typer.Option("--keep-on-interrupt", help="On Ctrl-C publish the valid table reached so far.")
-    ] = False,
-) -> None:
-    """Make a release from a spec."""
-    from unveil import workflow
-    from unveil.cli import screens
-    from unveil.release import FORMATS, check_absent
-    from unveil.schema import load_spec
-
-    if csv not in FORMATS:
-        raise typer.BadParameter(f"{csv!r} is not one of {', '.join(FORMATS)}.", param_hint="--format")
-    check_absent(to, "output folder")
-    if trace is not None:
-        check_trace(trace, to)
-    checked = load_spec(spec)
-    if checked.plan is not None and (trace is not None or steps is not None):
-        option = "--steps" if trace is None else "--trace"
-        raise SpecError(
-            f"{checked.origin}: {option} is for refinement; a private release is drawn once and keeps no trace."
-        )
-    with stop_on_interrupt(keep and checked.plan is None) as stop:
-        release = workflow.publish(checked, steps=steps, stop=stop)
-    release.write(to, ("parquet", "csv") if csv == "csv" else ("parquet",))
-    if trace is not None:
-        release.write_trace(trace)
-    screens.show_release(console, release)
-    console.print(f"Written to {to}.")
-    if trace is not None:
-        console.print(f"The trace in {trace} is private: keep it.")
+publication.register(app, console)
 
 
 @app.command()
@@ -116,25 +78,46 @@ def init(
         Path | None, typer.Option("--to", metavar="SPEC", help="Write the spec here instead of printing it.")
     ] = None,
     query: Annotated[str | None, typer.Option(metavar="SQL", help="The rows of a database: one SELECT.")] = None,
+    as_json: Json = False,
 ) -> None:
     """Draft a spec from a table, with every guess marked."""
-    from unveil.workflow.init import draft_spec
-    from unveil.workflow.init import init as write
+    from unveil.cli import facts
+    from unveil.release import check_absent, write_text
+    from unveil.schema import source_of
+    from unveil.tables import guess_table
+    from unveil.workflow.init import spec_text
 
-    if to is None:
-        print(draft_spec(table, query=query), end="")
+    if to is not None:
+        check_absent(to, "spec")
+    with watched() as progress:
+        progress(f"reading {table.name}", 0, None)
+        guess, origin = guess_table(source_of(table, query))
+    text = spec_text(guess, origin, table, to, query)
+    if to is not None:
+        write_text(to, text, "spec")
+    if as_json:
+        facts.print_facts(facts.guess_facts(guess, origin, to))
         return
-    write(table, to, query)
+    if to is None:
+        print(text, end="")
+        return
     console.print(f"A first spec is in {to}. Read it, correct the guesses, then: unveil check {to}")
+    if guess.doubt:
+        console.print(f"But {guess.doubt}.", style="yellow")
 
 
 @app.command()
-def check(spec: SpecArgument) -> None:
+def check(spec: SpecArgument, as_json: Json = False) -> None:
     """Say whether a spec fits its table and whether its requirements can hold."""
     from unveil import workflow
-    from unveil.cli import screens
+    from unveil.cli import facts, screens
 
-    screens.show_fit(console, workflow.check(spec))
+    with watched() as progress:
+        fit = workflow.check(spec, progress=progress)
+    if as_json:
+        facts.print_facts(facts.fit_facts(fit))
+    else:
+        screens.show_fit(console, fit)
 
 
 @app.command()
@@ -148,7 +131,8 @@ def verify(
     """Recount every claim of a release from its files alone."""
     from unveil import workflow
 
-    findings = workflow.verify(release, raw)
+    with watched() as progress:
+        findings = workflow.verify(release, raw, progress=progress)
     if as_json:
         print(json.dumps([vars(finding) for finding in findings], ensure_ascii=False))
     elif findings:
@@ -163,7 +147,7 @@ def verify(
 @app.command()
 def apply(
     release: ReleaseArgument,
-    table: Annotated[Path, typer.Argument(metavar="TABLE", help="New rows: csv or parquet.")],
+    table: Annotated[Path, typer.Argument(metavar="TABLE", help="New rows: csv or parquet, a file or a folder.")],
     to: Annotated[Path, typer.Option("--to", metavar="FILE", help="Where the masked rows go: .csv or .parquet.")],
     unseen: Annotated[
         str, typer.Option(metavar="RULE", help="A value without a block: refuse it, or suppress it.")
@@ -174,6 +158,7 @@ def apply(
     suppressed: Annotated[
         str, typer.Option(metavar="TEXT", help="What stands for a suppressed value; an empty text for null.")
     ] = "⊥",
+    as_json: Json = False,
 ) -> None:
     """Mask new rows with the masking of a release."""
     from unveil import workflow
@@ -185,14 +170,19 @@ def apply(
         raise typer.BadParameter(f"{str(to)!r} ends in neither .csv nor .parquet.", param_hint="--to")
     if intervals not in ("text", "midpoint", "bounds"):
         raise typer.BadParameter(f"{intervals!r} is not one of text, midpoint, bounds.", param_hint="--intervals")
-    rows = workflow.apply_to_file(
-        release,
-        table,
-        to,
-        unseen="suppress" if unseen == "suppress" else "refuse",
-        intervals=cast("Intervals", intervals),
-        suppressed=suppressed or None,
-    )
+    with watched() as progress:
+        rows = workflow.apply_to_file(
+            release,
+            table,
+            to,
+            unseen="suppress" if unseen == "suppress" else "refuse",
+            intervals=cast("Intervals", intervals),
+            suppressed=suppressed or None,
+            progress=progress,
+        )
+    if as_json:
+        print(json.dumps({"file": str(to), "rows": rows}, ensure_ascii=False))
+        return
     console.print(f"{rows_text(rows)} masked into {to}.")
     console.print("The guarantee is about the rows of the release; it says nothing about these.", style="yellow")
 
@@ -200,26 +190,22 @@ def apply(
 @app.command()
 def demo(
     to: Annotated[Path | None, typer.Option("--to", metavar="DIR", help="Where the demo release goes.")] = None,
+    as_json: Json = False,
 ) -> None:
     """Publish the bundled data set and show what came out."""
-    from unveil.cli import screens
+    from unveil.cli import facts, screens
     from unveil.workflow.demo import demo as run
 
-    screens.show_demo(console, run(to or fresh_folder(Path("demo-release"))))
+    with watched() as progress:
+        shown = run(to or fresh_folder(Path("demo-release")), progress)
+    if as_json:
+        facts.print_facts(facts.demo_facts(shown))
+    else:
+        screens.show_demo(console, shown)
 
 
 for part in (evaluation, report, taxonomy, explanation):
     part.register(app, console)
-
-
-def check_trace(trace: Path, folder: Path) -> None:
-    """The trace is private, so it must not land in what is handed out."""
-    from unveil.errors import ReleaseError
-    from unveil.release import check_absent
-
-    if folder.absolute() in trace.absolute().parents:
-        raise ReleaseError(f"{trace}: the trace is private and cannot be written into the release {folder}.")
-    check_absent(trace, "trace file")
 
 
 def fresh_folder(wish: Path) -> Path:
@@ -234,10 +220,7 @@ def fresh_folder(wish: Path) -> Path:
 
 def main() -> None:
     """Runs the command line."""
-    try:
-        app(prog_name="unveil")
-    except KeyboardInterrupt:  # pressed while an error was being told
-        sys.exit(INTERRUPTED)
+    app(prog_name="unveil")
 
 
 def script() -> NoReturn:
@@ -246,6 +229,7 @@ def script() -> NoReturn:
     Threads of native libraries now and then abort a process that Python is shutting down, after everything is written.
     So what was registered for the end is run, output is flushed, and nothing is left to shut down.
     """
+    leave_on_interrupt()
     code: int | str | None = 0
     try:
         main()

@@ -10,6 +10,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from unveil.cli.bars import watched
+from unveil.errors import braced
+
 if TYPE_CHECKING:
     from unveil.evaluate import Comparison, Evaluation, Folds, Given, Holdout, Line
     from unveil.evaluate.evaluation import Measures
@@ -53,13 +56,15 @@ def register(app: typer.Typer, console: Console) -> None:
         """Say what a classifier learns from a release, beside raw data and full masking."""
         from unveil.workflow.evaluate import evaluate as run
 
-        found = run(
-            spec,
-            classifiers=classifiers or ("tree",),
-            protocol=protocol(folds, test, split, seeds),
-            together=together,
-            seeds=draws(folds, split, seeds),
-        )
+        with watched() as progress:
+            found = run(
+                spec,
+                classifiers=classifiers or ("tree",),
+                protocol=protocol(folds, test, split, seeds),
+                together=together,
+                seeds=draws(folds, split, seeds),
+                progress=progress,
+            )
         if as_json:
             print(json.dumps(found.to_dict(), ensure_ascii=False))
         else:
@@ -85,13 +90,15 @@ def register(app: typer.Typer, console: Console) -> None:
 
         if plot is not None:
             evaluation.check_plot(plot)
-        found = run(
-            specs,
-            classifiers=classifiers or ("tree",),
-            protocol=protocol(folds, test, split, seeds),
-            together=together,
-            seeds=draws(folds, split, seeds),
-        )
+        with watched() as progress:
+            found = run(
+                specs,
+                classifiers=classifiers or ("tree",),
+                protocol=protocol(folds, test, split, seeds),
+                together=together,
+                seeds=draws(folds, split, seeds),
+                progress=progress,
+            )
         if plot is not None:
             evaluation.plot(found, plot)
         if as_json:
@@ -169,7 +176,7 @@ def _show_measures(console: Console, measures: Measures) -> None:
     )
     for risk in measures.risks:
         console.print(
-            f"Re-identification on {{{', '.join(risk.quasi_identifier)}}}: at most {risk.prosecutor.highest:.1%} for "
+            f"Re-identification on {braced(risk.quasi_identifier, 8)}: at most {risk.prosecutor.highest:.1%} for "
             f"anyone, {risk.marketer:.2%} on average; {risk.uniques:,} people stand alone in their group."
         )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from unveil.cli.bars import watched
 from unveil.cli.evaluation import SEEDS, Classifiers, Json, Seeds
 
 if TYPE_CHECKING:
@@ -36,13 +37,15 @@ def register(app: typer.Typer, console: Console) -> None:
         from unveil.evaluate import Holdout
         from unveil.workflow.explain import explain as run
 
-        found = run(
-            spec,
-            shadow=shadow,
-            classifiers=classifiers or ("tree",),
-            protocol=Holdout(seeds=range(seeds)),
-            release=release,
-        )
+        with watched() as progress:
+            found = run(
+                spec,
+                shadow=shadow,
+                classifiers=classifiers or ("tree",),
+                protocol=Holdout(seeds=range(seeds)),
+                release=release,
+                progress=progress,
+            )
         if as_json:
             print(json.dumps(found.to_dict(), ensure_ascii=False))
         else:

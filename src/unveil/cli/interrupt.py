@@ -14,18 +14,18 @@ def stop_on_interrupt(keep: bool) -> Iterator[Callable[[], bool]]:
 
     With `keep`, the first Ctrl-C answers it with yes, and the second one interrupts as usual. Without, nothing changes.
     """
-    pressed = False
+    pressed, before = False, signal.getsignal(signal.SIGINT)
     if not keep:
         yield lambda: False
         return
 
     def press(number: int, frame: FrameType | None) -> None:
         nonlocal pressed
-        if pressed:
-            raise KeyboardInterrupt
+        if pressed and callable(before):
+            before(number, frame)
         pressed = True
 
-    before = signal.signal(signal.SIGINT, press)
+    signal.signal(signal.SIGINT, press)
     try:
         yield lambda: pressed
     finally:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from unveil.cli.bars import watched
+from unveil.cli.evaluation import Json
 from unveil.errors import UnverifiedError
 
 
@@ -25,6 +28,7 @@ def register(app: typer.Typer, console: Console) -> None:
             Path | None,
             typer.Option("--owner", metavar="SPEC", help="Make the private page: exact figures, steps and accuracy."),
         ] = None,
+        as_json: Json = False,
     ) -> None:
         """Write one HTML page about a release: to hand out, or private with --owner."""
         from unveil.workflow import report_to_file
@@ -33,10 +37,17 @@ def register(app: typer.Typer, console: Console) -> None:
         if target.suffix not in (".html", ".htm"):
             raise typer.BadParameter(f"{str(target)!r} ends in neither .html nor .htm.", param_hint="--to")
         try:
-            report_to_file(release, target, owner)
+            with watched() as progress:
+                report_to_file(release, target, owner, progress=progress)
         except UnverifiedError as error:
-            console.print(str(error))
+            if as_json:
+                print(json.dumps({"report": None, "broken": str(error)}, ensure_ascii=False))
+            else:
+                console.print(str(error))
             raise typer.Exit(1) from error
+        if as_json:
+            print(json.dumps({"report": str(target), "private": owner is not None}, ensure_ascii=False))
+            return
         console.print(f"The report is in {target}.")
         if owner is None:
             console.print("It tells what the release tells and can be handed out with it.")

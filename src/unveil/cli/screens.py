@@ -11,15 +11,18 @@ from rich.table import Table
 from rich.text import Text
 
 from unveil.arrays import IntArray
-from unveil.errors import listed, rows_text, shortened
+from unveil.errors import braced, listed, rows_text, shortened
 from unveil.evaluate import InferenceRisk, group_sizes, quasi_identifiers
 from unveil.masking import AsIs, Discretization, Generalization, Suppression
 from unveil.release import DiffGenManifest, RefinementManifest, Release
 from unveil.schema import Atom, Spec
+from unveil.verify.findings import records_text
 from unveil.workflow import Fit
 from unveil.workflow.demo import Demo
 
 BAR = 40
+MOST = 8
+"""So many attributes of a set are named beside its figures. A promise names all of them."""
 
 
 def show_fit(console: Console, fit: Fit) -> None:
@@ -29,7 +32,7 @@ def show_fit(console: Console, fit: Fit) -> None:
     _say_dropped(console, table.dropped)
     for group in fit.groups:
         console.print(
-            f"Raw, {group.small:,} of {group.groups:,} groups on {{{', '.join(group.quasi_identifier)}}} are smaller "
+            f"Raw, {group.small:,} of {group.groups:,} groups on {braced(group.quasi_identifier, MOST)} are smaller "
             f"than {group.k:,}; {group.people:,} people stand in them, {group.unique:,} alone."
         )
     for risk in fit.inferences:
@@ -45,7 +48,7 @@ def show_fit(console: Console, fit: Fit) -> None:
 def _show_inferences(console: Console, risk: InferenceRisk) -> None:
     counts = ", ".join(f"{count:,} above {share:.0%}" for share, count in risk.above.items())
     console.print(
-        f"Raw, inferences from {{{', '.join(risk.channel)}}} to {risk.sensitive}: {counts}. "
+        f"Raw, inferences from {braced(risk.channel, MOST)} to {risk.sensitive}: {counts}. "
         f"{risk.people:,} people could be exposed above the limit of {risk.limit:.0%}."
     )
     for inference in risk.worst:
@@ -59,10 +62,10 @@ def show_release(console: Console, release: Release) -> None:
     """The result of `publish`. Of a private release only what is released is told: no row was counted here."""
     manifest = release.manifest
     if isinstance(manifest, RefinementManifest):
-        console.print(f"{manifest.records:,} records in {release.table.num_rows:,} rows are ready.")
+        console.print(f"{manifest.records:,} records in {release.rows.num_rows:,} rows are ready.")
         _say_dropped(console, manifest.rows.dropped)
     else:
-        console.print(f"Noisy counts of {manifest.cells:,} cells are ready, in {release.table.num_rows:,} rows.")
+        console.print(f"Noisy counts of {manifest.cells:,} cells are ready, in {release.rows.num_rows:,} rows.")
     console.print(masking_table(release))
     if isinstance(manifest, RefinementManifest):
         for names in quasi_identifiers(release):
@@ -80,7 +83,7 @@ def masking_table(release: Release) -> Table:
     """What each attribute was masked to."""
     table = Table("attribute", "masked by", "blocks", "released as", box=None, header_style="bold", pad_edge=False)
     for name, entry in release.masking.columns.items():
-        labels = _labels(entry, release.table[name])
+        labels = _labels(entry, release, name)
         shown = "every value as it is" if isinstance(entry, AsIs) else shortened(labels)
         table.add_row(name, entry.kind, "" if isinstance(entry, AsIs) else str(len(labels)), shown)
     return table
@@ -122,7 +125,7 @@ def show_demo(console: Console, demo: Demo) -> None:
 
 def _show_groups(console: Console, release: Release) -> None:
     if isinstance(release.manifest, DiffGenManifest):
-        console.print(f"Noisy counts of {release.manifest.cells:,} cells, in {release.table.num_rows:,} rows.")
+        console.print(f"Noisy counts of {release.manifest.cells:,} cells, in {release.rows.num_rows:,} rows.")
         return
     for names in quasi_identifiers(release):
         sizes = group_sizes(release, names)
@@ -133,7 +136,7 @@ def _show_groups(console: Console, release: Release) -> None:
 def _group_line(names: Sequence[str], sizes: IntArray) -> str:
     groups = "1 group" if len(sizes) == 1 else f"{len(sizes):,} groups"
     return (
-        f"{{{', '.join(names)}}}: {groups}; the smallest has {sizes[0]:,} records, "
+        f"{braced(names, MOST)}: {groups}; the smallest has {records_text(int(sizes[0]))}, "
         f"the middle one {int(np.median(sizes)):,}, the largest {sizes[-1]:,}."
     )
 
@@ -164,9 +167,9 @@ def _change(raw: object, released: object) -> Text:
     return Text(str(raw)) if str(raw) == str(released) else Text(f"{raw} → ").append(str(released), "cyan")
 
 
-def _labels(entry: Generalization | Suppression | Discretization | AsIs, column: pa.ChunkedArray) -> list[str]:
+def _labels(entry: Generalization | Suppression | Discretization | AsIs, release: Release, name: str) -> list[str]:
     labels = list(entry.shown)
-    if isinstance(entry, Suppression) and entry.marker not in column.unique().to_pylist():
+    if isinstance(entry, Suppression) and entry.marker not in release.counted[0][name].unique().to_pylist():
         labels.remove(entry.marker)
     return labels
 

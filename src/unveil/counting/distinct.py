@@ -3,25 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from unveil.arrays import IntArray, packed_keys, run_starts, sorted_order
+from unveil.arrays import IntArray, packed_keys, run_starts, sorted_order, unpacked_columns
+from unveil.counting.kernels import merge_runs
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-SAMPLED = 1 << 16
-"""Tables with more rows than this are sampled before they are compressed."""
-PENDING = 1 << 22
-"""So many rows at least are gathered before they are merged with the distinct ones found so far."""
+BLOCK = 1 << 18
+"""So many rows are unpacked at a time: what is used on the way stays in the cache."""
+
+
+@dataclass(frozen=True)
+class SortedRows:
+    """Distinct rows in ascending order, the first column most significant, each packed into a key of few words."""
+
+    sizes: tuple[int, ...]
+    """How many codes each column can have."""
+    keys: IntArray
+    """One row for each, one column per word."""
+    weight: IntArray
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    def columns(self) -> list[Array]:
+        """The codes of all rows, column by column, each in the smallest type that holds them."""
+        columns: list[Array] = [np.empty(len(self), kind.dtype) for kind in self.part(0, 0)]
+        for start in range(0, len(self), BLOCK):
+            for column, codes in zip(columns, self.part(start, start + BLOCK), strict=True):
+                column[start : start + BLOCK] = codes
+        return columns
+
+    def part(self, start: int, stop: int) -> list[Array]:
+        """The codes of some rows."""
+        return list(unpacked_columns(list(self.keys[start:stop].T), self.sizes))
 
 
 class DistinctRows:
     """Collapses equal rows into one with their weights added up.
 
-    Chunks are collapsed as they come, and what is left of them again when it has grown to more than the distinct rows
-    found so far. So every row is sorted a few times at most, and memory holds about twice the distinct rows.
+    A chunk becomes a run of sorted keys, and a run is merged with the one before it unless that is twice as long. So a
+    row is merged a few times at most, and memory holds about twice the distinct rows, 16 bytes for each if one word is
+    enough for a key.
     """
 
     def __init__(self, sizes: Sequence[int]) -> None:
@@ -30,63 +57,43 @@ class DistinctRows:
         Args:
             sizes: How many codes each column can have.
         """
-        self._sizes = sizes
-        self._types = [np.min_scalar_type(max(size - 1, 0)) for size in sizes]
-        self._parts: list[tuple[list[Array], IntArray]] = []
-        self._settled = 0
-        self._pending = 0
+        self._sizes = tuple(sizes)
+        self._runs: list[SortedRows] = []
 
-    def add(self, codes: Sequence[Array], weight: IntArray) -> None:
-        """Takes rows in."""
-        part = compressed(list(codes), self._sizes, weight)
-        self._parts.append(([column.astype(kind) for column, kind in zip(part[0], self._types, strict=True)], part[1]))
-        self._pending += len(part[1])
-        if self._pending > max(self._settled, PENDING) and len(self._parts) > 1:
+    def add(self, codes: Sequence[Array], weight: IntArray | None = None) -> None:
+        """Takes rows in; each counts once where no weight is given."""
+        keys = packed_keys(codes, self._sizes)
+        self._runs.append(_counted(keys, self._sizes) if weight is None else _weighed(keys, weight, self._sizes))
+        while len(self._runs) > 1 and len(self._runs[-2]) < 2 * len(self._runs[-1]):
             self._merge()
 
-    def result(self) -> tuple[list[Array], IntArray]:
-        """The distinct rows; a single chunk as it is where fewer than half of its rows are equal to another."""
-        if len(self._parts) != 1:
+    def sorted(self) -> SortedRows:
+        """The distinct rows."""
+        if not self._runs:
+            self.add([np.zeros(0, dtype=np.int64) for _ in self._sizes])
+        while len(self._runs) > 1:
             self._merge()
-        codes, weight = self._parts[0]
-        return list(codes), weight
-
-    def sorted(self) -> tuple[list[Array], IntArray]:
-        """The distinct rows in ascending order, the first column most significant."""
-        self._merge()
-        return self._parts[0]
+        return self._runs[0]
 
     def _merge(self) -> None:
-        parts, self._parts = self._parts, []
-        codes = [
-            np.concatenate([np.zeros(0, kind), *(part[0][place] for part in parts)])
-            for place, kind in enumerate(self._types)
-        ]
-        weight = np.concatenate([np.zeros(0, np.int64), *(part[1] for part in parts)])
-        parts.clear()
-        self._parts = [_collapsed(codes, packed_keys(codes, self._sizes), weight)]
-        self._settled, self._pending = len(self._parts[0][1]), 0
+        """Makes one run of the last two."""
+        last, before = self._runs.pop(), self._runs.pop()
+        keys, weight = merge_runs(before.keys, before.weight, last.keys, last.weight)
+        self._runs.append(SortedRows(self._sizes, keys, weight))
 
 
-def compressed(codes: list[Array], sizes: Sequence[int], weight: IntArray) -> tuple[list[Array], IntArray]:
-    """Collapses equal rows into one with their weights added up, where that halves the table at least."""
-    keys = packed_keys(codes, sizes)
-    return _collapsed(codes, keys, weight) if _pays(keys) else (codes, weight)
+def _counted(keys: list[IntArray], sizes: tuple[int, ...]) -> SortedRows:
+    """Rows that count once each. To sort keys of one word costs half of what it costs to find their order."""
+    if len(keys) > 1:
+        return _weighed(keys, np.ones(len(keys[0]), dtype=np.int64), sizes)
+    key = np.sort(keys[0])
+    starts = run_starts([key])
+    return SortedRows(sizes, key[starts, None], np.diff(starts, append=len(key)))
 
 
-def _collapsed(codes: list[Array], keys: list[IntArray], weight: IntArray) -> tuple[list[Array], IntArray]:
+def _weighed(keys: list[IntArray], weight: IntArray, sizes: tuple[int, ...]) -> SortedRows:
     order = sorted_order(keys)
-    starts = run_starts(keys, order)
-    first = order[starts]
-    return [column[first] for column in codes], np.add.reduceat(weight[order], starts) if len(starts) else weight
-
-
-def _pays(keys: Sequence[IntArray]) -> bool:
-    """Whether at most half of the rows are distinct, judged by a share of the keys with all the rows they have."""
-    mixed = np.zeros(len(keys[0]), dtype=np.uint64)
-    for key in keys:
-        mixed = (mixed ^ key.view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
-    if len(mixed) > SAMPLED:
-        share = np.uint64(len(mixed) // SAMPLED)
-        mixed = mixed[(mixed >> np.uint64(32)) % share == 0]
-    return 2 * len(np.unique(mixed)) <= len(mixed)
+    in_order = [key[order] for key in keys]
+    starts = run_starts(in_order)
+    added = np.add.reduceat(weight[order], starts) if len(starts) else weight
+    return SortedRows(sizes, np.stack([key[starts] for key in in_order], axis=1), added)

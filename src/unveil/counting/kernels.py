@@ -191,3 +191,41 @@ def count_pieces(
                 tally[cell] = 0
         at += 1
     return used, at
+
+
+@njit(cache=True, nogil=True)
+def merge_runs(keys: Array, weight: Array, other_keys: Array, other_weight: Array) -> tuple[Array, Array]:
+    """Merges two runs of ascending keys. A key that both hold stands in the result once, with both weights.
+
+    Args:
+        keys: One row for each key, one column per word.
+        weight: How many records a key stands for.
+        other_keys: The keys of the other run.
+        other_weight: How many records those stand for.
+    """
+    n, m, words = len(keys), len(other_keys), keys.shape[1]
+    merged = np.empty((n + m, words), np.int64)
+    total = np.empty(n + m, np.int64)
+    i = j = at = 0
+    while i < n or j < m:
+        order = 0
+        if i == n or j == m:
+            order = 1 if i == n else -1
+        else:
+            for word in range(words):
+                if keys[i, word] != other_keys[j, word]:
+                    order = -1 if keys[i, word] < other_keys[j, word] else 1
+                    break
+        total[at] = 0
+        if order <= 0:
+            for word in range(words):
+                merged[at, word] = keys[i, word]
+            total[at] += weight[i]
+            i += 1
+        if order >= 0:
+            for word in range(words):
+                merged[at, word] = other_keys[j, word]
+            total[at] += other_weight[j]
+            j += 1
+        at += 1
+    return merged[:at], total[:at]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from unveil.arrays import BoolArray, IntArray
-from unveil.counting.distinct import DistinctRows
+from unveil.counting.distinct import DistinctRows, SortedRows
 from unveil.counting.engine import Cells, Pieces
 from unveil.counting.kernels import count_pieces, split_groups
 from unveil.counting.released import released_rows
@@ -39,8 +39,9 @@ class MemoryEngine:
         sizes = [len(self._outline.columns[place]) for place in places]
         distinct = DistinctRows(sizes)
         for chunk in self._rows.chunks(places):
-            distinct.add([chunk.codes[place] for place in places], chunk.records)
-        codes, weight = distinct.result()
+            distinct.add([chunk.codes[place] for place in places], chunk.weight)
+        rows = distinct.sorted()
+        codes, weight = rows.columns(), rows.weight
         secrets = np.zeros(len(weight), dtype=np.uint8) if sensitive is None else codes.pop()
         width = 1 if sensitive is None else sizes.pop()
         return MemoryIndex(columns, codes, sizes, weight, secrets, width)
@@ -52,23 +53,23 @@ class MemoryEngine:
         distinct = DistinctRows([*(len(cut) for cut in cuts), classes])
         for chunk in self._rows.chunks(range(len(cuts))):
             blocks = [lookup[chunk.codes[place]] for place, lookup in enumerate(block_of)]
-            distinct.add([*blocks, chunk.classes], chunk.records)
-        return cells_of(*distinct.sorted(), classes)
+            distinct.add([*blocks, chunk.classes], chunk.weight)
+        return cells_of(distinct.sorted(), classes)
 
     def released(self, masking: Masking, weight: str | None) -> ReleasedRows:
         """The masked rows, sorted by their values."""
         return released_rows(self._rows, masking, weight)
 
 
-def cells_of(codes: Sequence[Array], weight: IntArray, classes: int) -> Cells:
+def cells_of(rows: SortedRows, classes: int) -> Cells:
     """Cells from their sorted blocks and classes: those of one product side by side become one row of counts."""
-    *blocks, labels = codes
-    fresh = np.zeros(len(weight), dtype=np.bool_)
+    *blocks, labels = rows.columns()
+    fresh = np.zeros(len(rows), dtype=np.bool_)
     fresh[:1] = True
     for column in blocks:
         fresh[1:] |= column[1:] != column[:-1]
     counts = np.zeros((int(fresh.sum()), classes), dtype=np.int64)
-    counts[np.cumsum(fresh) - 1, labels] = weight
+    counts[np.cumsum(fresh) - 1, labels] = rows.weight
     held = [column[fresh].astype(np.int64) for column in blocks]
     return Cells(np.stack(held, axis=1), counts)
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unveil.arrays import BoolArray, CodeArray, packed_keys, sorted_order
-from unveil.counting.distinct import DistinctRows
+from unveil.arrays import BoolArray, CodeArray
+from unveil.counting.distinct import DistinctRows, SortedRows
 from unveil.masking import AsIs, Masking, dictionary_of
 from unveil.release import CountedRows
 from unveil.tables import Chunk, Domain, Outline, Rows
 
+BATCH = 1 << 20
+"""How many rows are ranked at a time."""
 NUMBERED = 1 << 31
 """Room for the values of a column that the spec does not describe: they are numbered as they come."""
 
@@ -77,6 +80,7 @@ class OtherColumn:
     def __init__(self, name: str) -> None:
         self._name = name
         self._seen: pa.Array | None = None
+        self._held: BoolArray = np.zeros(0, dtype=np.bool_)
 
     def of(self, chunk: Chunk) -> CodeArray:
         """The values of some rows, by their numbers."""
@@ -87,6 +91,7 @@ class OtherColumn:
         values = pa.concat_arrays([values, pa.nulls(1, values.type)])
         indices = encoded.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False)
         numbers: CodeArray = self._numbers(values)[indices]
+        self._held[numbers] = True
         return numbers
 
     def _numbers(self, values: pa.Array) -> CodeArray:
@@ -94,15 +99,39 @@ class OtherColumn:
             self._seen = values.slice(0, 0)
         fresh = values.filter(pc.is_null(pc.index_in(values, self._seen)))
         self._seen = pa.concat_arrays([self._seen, pc.unique(fresh)])
+        self._held = np.pad(self._held, (0, len(self._seen) - len(self._held)))
         numbers: CodeArray = pc.index_in(values, self._seen).to_numpy(zero_copy_only=False).astype(np.int32)
         return numbers
 
-    def settled(self, numbers: CodeArray) -> RankedValues:
+    def settled(self) -> RankedValues:
         """The values that some row holds, and the ranks of their numbers."""
-        seen = pa.nulls(0) if self._seen is None else self._seen
-        held = np.zeros(len(seen), dtype=np.bool_)
-        held[numbers] = True
-        return ranked(self._name, seen, held)
+        return ranked(self._name, pa.nulls(0) if self._seen is None else self._seen, self._held)
+
+
+class PackedTable:
+    """Distinct rows of ranks that become values only as far as they are looked at."""
+
+    def __init__(self, rows: SortedRows, columns: Sequence[RankedValues], weight: str | None) -> None:
+        """Keeps what is given.
+
+        Args:
+            rows: The ranks.
+            columns: Their values.
+            weight: The name of a column for the weights, if there is to be one.
+        """
+        self._rows = rows
+        self._columns = columns
+        self._weight = weight
+        self.num_rows = len(rows)
+        self.schema: pa.Schema = self.slice(0, 0).schema
+
+    def slice(self, offset: int = 0, length: int | None = None) -> pa.Table:
+        """So many rows from a place on, or all from there, as a table."""
+        stop = self.num_rows if length is None else offset + length
+        ranks = zip(self._columns, self._rows.part(offset, stop), strict=True)
+        values = {column.name: column.column(rank) for column, rank in ranks}
+        weights = {self._weight: pa.array(self._rows.weight[offset:stop])} if self._weight else {}
+        return pa.table({**values, **weights})
 
 
 def released_rows(rows: Rows, masking: Masking, weight: str | None) -> CountedRows:
@@ -123,18 +152,21 @@ def released_rows(rows: Rows, masking: Masking, weight: str | None) -> CountedRo
     ]
     distinct = DistinctRows([column.room for column in columns])
     for chunk in rows.chunks(range(len(attributes)), others=True):
-        distinct.add([column.of(chunk) for column in columns], chunk.records)
-    codes, counts = distinct.sorted()
-    settled = [
-        column.settled(numbers) if isinstance(column, OtherColumn) else column.settled()
-        for column, numbers in zip(columns, codes, strict=True)
-    ]
-    ranks = [column.rank_of[numbers] for column, numbers in zip(settled, codes, strict=True)]
-    order = sorted_order(packed_keys(ranks, [len(column.values) for column in settled]))
-    released = {column.name: column.column(rank[order]) for column, rank in zip(settled, ranks, strict=True)}
-    if weight is None:
-        return CountedRows(pa.table(released), counts[order])
-    return CountedRows(pa.table({**released, weight: pa.array(counts[order])}))
+        distinct.add([column.of(chunk) for column in columns], chunk.weight)
+    settled = [column.settled() for column in columns]
+    found = distinct.sorted()
+    if outline.others.names:
+        found = _by_rank(found, settled)
+    return CountedRows(PackedTable(found, settled, weight), None if weight else found.weight)
+
+
+def _by_rank(rows: SortedRows, columns: Sequence[RankedValues]) -> SortedRows:
+    """Rows of numbers as rows of ranks, in the order of these."""
+    distinct = DistinctRows([len(column.values) for column in columns])
+    for start in range(0, len(rows), BATCH):
+        numbers = zip(columns, rows.part(start, start + BATCH), strict=True)
+        distinct.add([column.rank_of[codes] for column, codes in numbers], rows.weight[start : start + BATCH])
+    return distinct.sorted()
 
 
 def released_columns(outline: Outline, masking: Masking) -> list[RankedValues]:

@@ -6,8 +6,6 @@ C4.5 is asked for; the Java machine starts on first use and stays for the life o
 
 from __future__ import annotations
 
-import atexit
-import shutil
 import tempfile
 from collections.abc import Sequence
 from functools import cache
@@ -21,6 +19,7 @@ from unveil.arrays import FloatArray
 from unveil.errors import UnveilError
 from unveil.evaluate.examples import Coded, Examples, Labels, Numbers, encoded
 from unveil.frames import first_line
+from unveil.interruption import temporary
 
 JAVA = 17
 
@@ -63,8 +62,7 @@ def weka() -> Any:
 
 def _start(jpype: Any, jar: Path) -> None:
     """Starts the Java machine: quiet, with Ctrl-C left to Python, and with Weka's settings in a folder that goes."""
-    folder = tempfile.mkdtemp(prefix="unveil-weka-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder = temporary(Path(tempfile.mkdtemp(prefix="unveil-weka-")))
     options = [
         "-Djava.awt.headless=true",
         "-Dweka.packageManager.loadPackages=false",

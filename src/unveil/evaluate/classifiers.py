@@ -144,7 +144,7 @@ def _distinct(columns: Sequence[Coded | Numbers], classes: IntArray, weight: Flo
     held.append(classes)
     keys = packed_keys(held, [int(codes.max()) + 1 for codes in held])
     order = sorted_order(keys)
-    starts = run_starts(keys, order)
+    starts = run_starts([key[order] for key in keys])
     return order[starts], np.add.reduceat(weight[order], starts)
 
 

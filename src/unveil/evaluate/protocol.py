@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unveil.arrays import IntArray
-from unveil.errors import TableError, UnveilError, did_you_mean
+from unveil.errors import TableError, UnveilError, did_you_mean, rows_text
 
 CONFIDENCE = 0.95
 
@@ -128,4 +128,4 @@ def interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interva
 
 def _enough(table: pa.Table, least: int) -> None:
     if table.num_rows < least:
-        raise TableError(f"the table has {table.num_rows} rows, too few to be parted {least} ways.")
+        raise TableError(f"the table has {rows_text(table.num_rows)}, too few to be parted {least} ways.")

@@ -138,7 +138,7 @@ def refinement_manifest(release: Release) -> RefinementManifest:
     """The manifest of a release of masked rows. Noisy counts have no records to trace or to lose."""
     if not isinstance(release.manifest, RefinementManifest):
         raise ReleaseError(f"the release is made by {release.manifest.method}, but only masked rows can be measured.")
-    if release.table.num_rows == 0:
+    if release.rows.num_rows == 0:
         raise ReleaseError("the release holds no rows, so there is nothing to measure.")
     return release.manifest
 
@@ -160,8 +160,9 @@ def grouped(rows: Release | Table, names: Sequence[str], *more: str) -> pa.Table
         return _counted([_values(columns[name]) for name in names], rows.weight, rows.rows)
     weight = refinement_manifest(rows).weight
     _check_names(names, rows.masking, "release")
-    counts = None if weight is None else rows.table[weight]
-    return _counted([rows.table[name] for name in (*names, *more)], counts, rows.table.num_rows)
+    distinct, counts = rows.counted
+    records = counts if weight is None else counts * distinct[weight].to_numpy()
+    return _counted([distinct[name] for name in (*names, *more)], records, distinct.num_rows)
 
 
 def _counted(columns: Sequence[Any], weight: Any, rows: int) -> pa.Table:

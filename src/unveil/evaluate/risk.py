@@ -96,7 +96,9 @@ def inference_risk(
         above={share: int((shares > share).sum()) for share in sorted({*THRESHOLDS, limit})},
         people=int(held[shares > limit].sum()),
         worst=tuple(
-            Inference(_values(table, channel, members[group]), values[number], held[group, number], sizes[group])
+            Inference(
+                _values(table, channel, members[group]), values[number], int(held[group, number]), int(sizes[group])
+            )
             for group, number in zip(*np.unravel_index(ranked, shares.shape), strict=True)
             if shares[group, number] > limit
         ),

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from pydantic import BaseModel, ConfigDict, Field
 
 from unveil import html
-from unveil.errors import TableError, did_you_mean, shortened
+from unveil.errors import TableError, did_you_mean, rows_text, shortened
 from unveil.frames import arrow_table, is_pandas, like
 from unveil.masking.values import date_column, days, decoded, dictionary_of, python_values
 from unveil.masking.views import Intervals, View
@@ -217,8 +217,10 @@ class Masking:
         for place, (value, label) in enumerate(zip(values, labels, strict=True)):
             if label is None and place in used and unseen == "refuse":
                 shown = "a missing value" if value is None else repr(value)
+                rows = rows_text(pc.sum(pc.equal(indices, place)).as_py())
                 raise TableError(
-                    f"column {name!r}: {shown} has no block in this release; it can be suppressed if asked for."
+                    f"column {name!r}: {shown} has no block in this release ({rows}); --unseen suppress "
+                    f'(in Python unseen="suppress") masks it as {SUPPRESSED}.'
                 )
         distinct = sorted({label or SUPPRESSED for place, label in enumerate(labels) if place in used})
         place_of = {label: place for place, label in enumerate(distinct)}

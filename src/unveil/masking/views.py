@@ -113,7 +113,9 @@ def _text_column(shown: list[str | None], encoded: pa.DictionaryArray) -> pa.Chu
     """A dictionary of the texts that are left, with null where there is none."""
     texts = [text for text in shown if text is not None]
     places = pa.array([None if text is None else texts.index(text) for text in shown], pa.int32())
-    return pa.chunked_array([pa.DictionaryArray.from_arrays(places.take(encoded.indices), texts)])
+    return pa.chunked_array(
+        [pa.DictionaryArray.from_arrays(places.take(encoded.indices), pa.array(texts, pa.string()))]
+    )
 
 
 def _frame(table: pa.Table) -> pd.DataFrame:

@@ -18,6 +18,7 @@ from unveil.counting import Engine
 from unveil.counting.released import ranked
 from unveil.masking import Block, Discretize, Flat, Generalize, Masking, Tree, freeze
 from unveil.noise import Ledger, Source, below, exponential_choice, permute_and_flip
+from unveil.progress import Tasks, Watcher, unwatched
 from unveil.publishers.cells import cell_total, feasible_threshold, noisy_cells, public_threshold
 from unveil.refine import InfoGainUtility, MaxUtility, Search, Utility, gain_alone
 from unveil.release import DiffGenManifest, LedgerEntry, Release, class_type
@@ -90,7 +91,13 @@ class PrivateStructure:
 
 
 def publish_diffgen(
-    table: Outline, spec: Spec, plan: PrivatePlan, engine: Engine, source: Source, version: str
+    table: Outline,
+    spec: Spec,
+    plan: PrivatePlan,
+    engine: Engine,
+    source: Source,
+    version: str,
+    progress: Watcher = unwatched,
 ) -> Release:
     """Draws a differentially private release.
 
@@ -101,11 +108,13 @@ def publish_diffgen(
         engine: What counts the table.
         source: The randomness; a release from a seeded one says that it is not private.
         version: The version to write into the manifest.
+        progress: Told of public numbers alone: of the specializations that the spec asks for.
     """
     ledger = Ledger(plan.epsilon)
     search = _search(table, plan, engine, ledger, source)
+    drawn = Tasks(progress, "drawing specializations", plan.specializations)
     for _ in islice(search.steps(), plan.specializations):
-        continue
+        drawn.finish()
     counts = ledger.left if plan.budget == "full" else plan.epsilon / 2
     ledger.charge("counts of all cells", counts)
     cuts = [_in_order(search.cuts[column]) for column in range(len(table.columns))]
@@ -114,7 +123,10 @@ def publish_diffgen(
     threshold = (
         public_threshold(total, counts) if plan.threshold is None else feasible_threshold(plan.threshold, total, counts)
     )
-    blocks, classes, noisy = noisy_cells(engine.cells(cuts), sizes, counts, threshold, source)
+    progress("counting cells", 0, None)
+    cells = engine.cells(cuts)
+    progress("drawing noise", 0, None)
+    blocks, classes, noisy = noisy_cells(cells, sizes, counts, threshold, source)
     masking = Masking(
         {attribute.name: freeze(attribute, cut) for attribute, cut in zip(table.attributes, cuts, strict=True)}
     )

@@ -8,6 +8,7 @@ import numpy as np
 
 from unveil.counting import Engine
 from unveil.errors import RequirementError, TableError, did_you_mean, rows_text
+from unveil.progress import Tasks, Watcher, unwatched
 from unveil.refine import Guard, level_of
 from unveil.schema import Atom, KAnonymity, Requirement, Spec, TCloseness, without_redundant
 from unveil.tables import Outline
@@ -69,7 +70,13 @@ def shared_groups(table: Outline, atoms: Iterable[Atom]) -> dict[Sharing, list[A
     return shared
 
 
-def make_guards(table: Outline, spec: Spec, requirements: Sequence[Requirement], engine: Engine) -> list[Guard]:
+def make_guards(
+    table: Outline,
+    spec: Spec,
+    requirements: Sequence[Requirement],
+    engine: Engine,
+    progress: Watcher = unwatched,
+) -> list[Guard]:
     """One guard for each set of attributes and sensitive attribute, over all requirements on it.
 
     Raises:
@@ -77,7 +84,9 @@ def make_guards(table: Outline, spec: Spec, requirements: Sequence[Requirement],
     """
     needed = without_redundant([atom for requirement in requirements for atom in requirement.atoms()])
     guards = []
-    for (columns, sensitive), atoms in shared_groups(table, needed).items():
+    shared = shared_groups(table, needed)
+    counted = Tasks(progress, "counting groups", len(shared))
+    for (columns, sensitive), atoms in shared.items():
         index = engine.index(columns, sensitive)
         total = index.totals()[0]
         values = () if sensitive is None else sensitive_values(table, sensitive)
@@ -87,6 +96,7 @@ def make_guards(table: Outline, spec: Spec, requirements: Sequence[Requirement],
             if not level.holds(now):
                 raise RequirementError(_cannot_hold(atom, level.shortfall(total), table, spec))
         guards.append(guard)
+        counted.finish()
     return guards
 
 

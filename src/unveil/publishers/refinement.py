@@ -12,6 +12,7 @@ import pyarrow as pa
 from unveil.arrays import IntArray
 from unveil.counting import Engine
 from unveil.masking import AsIs, Discretize, Generalize, Masking, Suppress, Tree, as_is, freeze
+from unveil.progress import Watcher, unwatched
 from unveil.publishers.guards import make_guards, redundant_atoms, resolved_requirements
 from unveil.refine import Search, Step, best_split, gain_alone, gain_per_loss
 from unveil.release import RefinementManifest, Release, Rows, class_type
@@ -21,9 +22,9 @@ from unveil.tables import Outline
 CRITERIA = {"score": gain_per_loss, "infogain": gain_alone}
 
 
-def start_search(table: Outline, spec: Spec, engine: Engine) -> Search:
+def start_search(table: Outline, spec: Spec, engine: Engine, progress: Watcher = unwatched) -> Search:
     """The fully masked table, ready to be refined."""
-    guards = make_guards(table, spec, resolved_requirements(table, spec), engine)
+    guards = make_guards(table, spec, resolved_requirements(table, spec), engine, progress)
     histograms = engine.histograms()
     trees = [
         (column, _tree(table, column, histograms[column]))
@@ -40,6 +41,7 @@ def publish_refinement(
     version: str,
     steps: int | None = None,
     stop: Callable[[], bool] = lambda: False,
+    progress: Watcher = unwatched,
 ) -> Release:
     """Refines until nothing valid and beneficial is left, and releases the masked rows.
 
@@ -50,15 +52,19 @@ def publish_refinement(
         version: The version to write into the manifest.
         steps: Stop after so many refinements.
         stop: Asked after every refinement; the table reached by then is released.
+        progress: Told of the work as it is done. Nobody can know how many refinements there will be.
     """
-    search = start_search(table, spec, engine)
+    search = start_search(table, spec, engine, progress)
+    progress("refining", 0, steps)
     trace = []
     for step in islice(search.steps(), steps):
         trace.append(describe(step))
+        progress("refining", len(trace), steps)
         if stop():
             break
     masking = _masking(table, search)
     requirements = resolved_requirements(table, spec)
+    progress("masking rows", 0, None)
     rows = engine.released(masking, spec.table.weight)
     manifest = RefinementManifest(
         unveil_version=version,

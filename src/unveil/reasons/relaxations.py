@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from unveil.errors import braced
 from unveil.publishers import resolved_requirements
 from unveil.schema import (
     AlphaKAnonymity,
@@ -155,10 +156,8 @@ def _searched(spec: Spec, table: Table) -> tuple[Atom, ...]:
 
 def _names(requirement: Requirement) -> str:
     """The attributes of a requirement, the tail of a long list counted, and the sensitive one."""
-    names = requirement.attributes
-    shown = names if len(names) <= SHOWN else (*names[: SHOWN - 1], f"{len(names) - SHOWN + 1} more")
     about = "" if requirement.sensitive is None else f" → {requirement.sensitive}"
-    return f"{{{', '.join(shown)}}}{about}"
+    return f"{braced(requirement.attributes, SHOWN)}{about}"
 
 
 def _told(key: str, number: float) -> str:

@@ -5,7 +5,7 @@ from unveil.release.folder import (
     check_absent,
     read_manifest,
     replace_text,
-    write_data,
+    write_folder,
     write_text,
     write_whole,
 )
@@ -13,6 +13,7 @@ from unveil.release.labels import ClassType, class_type, typed_labels
 from unveil.release.manifest import DiffGenManifest, LedgerEntry, Manifest, RefinementManifest, Rows
 from unveil.release.release import Release, open_release
 from unveil.release.rows import CountedRows, ReleasedRows, write_rows
+from unveil.release.stored import StoredRows
 
 __all__ = [
     "FORMATS",
@@ -25,13 +26,14 @@ __all__ = [
     "Release",
     "ReleasedRows",
     "Rows",
+    "StoredRows",
     "check_absent",
     "class_type",
     "open_release",
     "read_manifest",
     "replace_text",
     "typed_labels",
-    "write_data",
+    "write_folder",
     "write_rows",
     "write_text",
     "write_whole",

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
-import tempfile
+import secrets
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import pyarrow as pa
-
 from unveil.errors import ReleaseError
+from unveil.interruption import settle, unfinished
+from unveil.progress import Watcher, unwatched
 from unveil.release.manifest import File, Manifest, read_manifest_text
-from unveil.release.rows import ReleasedRows, write_rows
+from unveil.release.rows import ReleasedRows
 
 MANIFEST = "manifest.json"
 FORMATS = ("parquet", "csv")
@@ -27,53 +26,58 @@ def check_absent(path: Path, what: str) -> None:
         raise ReleaseError(f"{path}: there is no folder {path.absolute().parent.name!r} to write the {what} into.")
 
 
-def write_release(folder: Path, rows: ReleasedRows, manifest: Manifest, formats: Sequence[str]) -> Manifest:
-    """Writes a release folder beside its place and moves it there when it is complete.
-
-    A crash, a full disk or Ctrl-C before the move leaves nothing, and an older release is never touched.
+def write_release(
+    folder: Path, rows: ReleasedRows, manifest: Manifest, formats: Sequence[str], progress: Watcher = unwatched
+) -> Manifest:
+    """Writes a release folder, whole or not at all.
 
     Returns:
         The manifest with the hashes of the data files.
     """
-    check_absent(folder, "output folder")
-    try:
-        draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.absolute().parent))
-    except OSError as error:
-        raise ReleaseError(f"{folder}: the release cannot be written: {error.strerror or error}.") from error
-    try:
+    complete = manifest
+
+    def write(draft: Path) -> None:
+        nonlocal complete
         for format_ in formats:
-            rows.write(draft / f"data.{format_}")
+            progress(f"writing data.{format_}", 0, rows.num_rows)
+            rows.write(draft / f"data.{format_}", progress)
+        progress("hashing the files", 0, None)
         files = {path.relative_to(draft).as_posix(): File(sha256=_sha256(path)) for path in _files(draft)}
         complete = manifest.model_copy(update={"files": files})
         (draft / MANIFEST).write_text(complete.to_json(), encoding="utf-8")
-        _settle(draft, folder)
-    except BaseException as error:
-        shutil.rmtree(draft, ignore_errors=True)
-        if isinstance(error, OSError):
-            raise ReleaseError(f"{folder}: the release cannot be written: {error.strerror or error}.") from error
-        raise
+
+    write_folder(folder, write, "release")
     return complete
 
 
-def write_data(path: Path, table: pa.Table) -> None:
-    """Writes rows as csv or parquet, by the ending of the file."""
-    write_rows(path, table.schema, [table])
+def write_folder(folder: Path, write: Callable[[Path], None], what: str) -> None:
+    """Writes a folder beside its place and moves it there when it is complete.
+
+    A crash, a full disk or Ctrl-C before the move leaves nothing, and an older folder is never touched.
+    """
+    check_absent(folder, "output folder")
+    draft = _beside(folder)
+    try:
+        with unfinished(draft):
+            draft.mkdir(mode=0o700)
+            write(draft)
+            _settle(draft, folder)
+    except OSError as error:
+        raise ReleaseError(f"{folder}: the {what} cannot be written: {error.strerror or error}.") from error
 
 
 def write_whole(path: Path, write: Callable[[Path], None], what: str) -> None:
     """Writes a single file beside its place and moves it there when it is complete."""
     check_absent(path, what)
-    handle, draft = _draft(path, what)
-    os.close(handle)
+    draft = _beside(path)
     try:
-        write(draft)
-        draft.chmod(0o666 & ~_umask())
-        draft.rename(path)
-    except BaseException as error:
-        draft.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise ReleaseError(f"{path}: the {what} cannot be written: {error.strerror or error}.") from error
-        raise
+        with unfinished(draft):
+            draft.touch(mode=0o600, exist_ok=False)
+            write(draft)
+            draft.chmod(0o666 & ~_umask())
+            settle(draft, path)
+    except OSError as error:
+        raise ReleaseError(f"{path}: the {what} cannot be written: {error.strerror or error}.") from error
 
 
 def write_text(path: Path, text: str, what: str) -> None:
@@ -87,25 +91,22 @@ def write_text(path: Path, text: str, what: str) -> None:
 
 def replace_text(path: Path, text: str, what: str) -> None:
     """Writes a text file in place of an older one, so that one of the two is there at any time."""
-    handle, draft = _draft(path, what)
+    draft = _beside(path)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
+        with unfinished(draft):
+            draft.touch(mode=0o600, exist_ok=False)
+            with draft.open("w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            settle(draft, path)
     except OSError as error:
-        draft.unlink(missing_ok=True)
         raise ReleaseError(f"{path}: the {what} cannot be written: {error.strerror or error}.") from error
 
 
-def _draft(path: Path, what: str) -> tuple[int, Path]:
-    """An open file beside the place of another."""
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.absolute().parent)
-    except OSError as error:
-        raise ReleaseError(f"{path}: the {what} cannot be written: {error.strerror or error}.") from error
-    return handle, Path(name)
+def _beside(path: Path) -> Path:
+    """A hidden name beside the place of an output, with its ending."""
+    return path.absolute().with_name(f".{path.stem}-{secrets.token_hex(4)}{path.suffix}")
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -125,7 +126,7 @@ def _settle(draft: Path, folder: Path) -> None:
     for path in _files(draft):
         with path.open("rb") as file:
             os.fsync(file.fileno())
-    draft.rename(folder)
+    settle(draft, folder)
 
 
 def _files(folder: Path) -> list[Path]:

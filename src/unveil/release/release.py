@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet
 
 from unveil import html
+from unveil.arrays import IntArray
 from unveil.errors import ReleaseError, rows_text
 from unveil.masking import Intervals, Masking, View
+from unveil.progress import Watcher, unwatched
 from unveil.release.folder import read_manifest, write_release, write_text
 from unveil.release.manifest import Manifest, RefinementManifest
 from unveil.release.rows import CountedRows, ReleasedRows
+from unveil.release.stored import StoredRows
 from unveil.schema import COUNT, SUPPRESSED, Atom
 
 if TYPE_CHECKING:
@@ -54,6 +56,11 @@ class Release:
     def table(self) -> pa.Table:
         """The masked rows, as an Arrow table of the labels that the files hold."""
         return self.rows.table()
+
+    @cached_property
+    def counted(self) -> tuple[pa.Table, IntArray]:
+        """The distinct rows, and how many rows each stands for: all that counting needs."""
+        return self.rows.counted()
 
     @property
     def masking(self) -> Masking:
@@ -92,9 +99,15 @@ class Release:
         counts = self.table[COUNT].to_numpy()
         return self.table.drop_columns([COUNT]).take(pa.array(np.repeat(np.arange(len(counts)), counts)))
 
-    def write(self, folder: str | Path, formats: Sequence[str] = ("parquet",)) -> None:
-        """Writes the release folder, whole or not at all."""
-        self.manifest = write_release(Path(folder), self.rows, self.manifest, formats)
+    def write(self, folder: str | Path, formats: Sequence[str] = ("parquet",), progress: Watcher = unwatched) -> None:
+        """Writes the release folder, whole or not at all.
+
+        Args:
+            folder: Where it goes; must not exist.
+            formats: Of the data files: `parquet`, `csv` or both.
+            progress: Told of the work as it is done.
+        """
+        self.manifest = write_release(Path(folder), self.rows, self.manifest, formats, progress)
 
     def write_trace(self, file: str | Path) -> None:
         """Writes the owner's private trace of the steps."""
@@ -118,14 +131,10 @@ class Release:
 
 
 def open_release(folder: str | Path) -> Release:
-    """Reads a release folder. It does not check its claims: `verify` does."""
+    """Opens a release folder. Rows are read when they are asked for; its claims are not checked: `verify` does."""
     folder = Path(folder)
     manifest = read_manifest(folder)
-    names = [name for name in manifest.files if name.endswith(".parquet")]
+    names = sorted(name for name in manifest.files if name.endswith(".parquet"))
     if not names:
         raise ReleaseError(f"{folder}: the release has no parquet file to open.")
-    try:
-        table = pa.parquet.read_table(folder / names[0])
-    except (pa.ArrowException, OSError) as error:
-        raise ReleaseError(f"{folder / names[0]}: the data file cannot be read: {error}.") from error
-    return Release(table, manifest)
+    return Release(StoredRows([folder / name for name in names]), manifest)

@@ -12,6 +12,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from unveil.arrays import IntArray
+from unveil.progress import Watcher, unwatched
 
 BATCH = 1 << 20
 """How many rows are laid out at a time."""
@@ -39,22 +40,40 @@ class ReleasedRows(Protocol):
         ...
 
     def counted(self) -> tuple[pa.Table, IntArray]:
-        """The distinct rows, and how many rows each stands for."""
+        """The distinct rows, in any order, and how many rows each stands for."""
         ...
 
-    def write(self, path: Path) -> None:
-        """Writes all rows as csv or parquet, by the ending of the file."""
+    def write(self, path: Path, progress: Watcher = unwatched) -> None:
+        """Writes all rows as csv or parquet, by the ending of the file, and tells how many are written."""
+        ...
+
+
+class DistinctTable(Protocol):
+    """Rows that become an Arrow table as far as they are sliced; an Arrow table is one itself."""
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows there are."""
+        ...
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and types of the columns."""
+        ...
+
+    def slice(self, offset: int = 0, length: int | None = None) -> pa.Table:
+        """So many rows from a place on, or all from there."""
         ...
 
 
 class CountedRows:
     """Distinct rows in order, each repeated as often as its count says."""
 
-    def __init__(self, distinct: pa.Table, counts: IntArray | None = None) -> None:
+    def __init__(self, distinct: DistinctTable, counts: IntArray | None = None) -> None:
         """Keeps what is given.
 
         Args:
-            distinct: The rows.
+            distinct: The rows: an Arrow table, or what can be sliced into one.
             counts: How often each stands in the release; once if not given.
         """
         self._distinct = distinct
@@ -72,9 +91,8 @@ class CountedRows:
 
     def table(self) -> pa.Table:
         """All rows."""
-        if self._counts is None:
-            return self._distinct
-        return self._distinct.take(pa.array(np.repeat(np.arange(len(self._counts)), self._counts)))
+        distinct = self._distinct.slice()
+        return distinct if self._counts is None else _repeated(distinct, self._counts)
 
     def batches(self) -> Iterator[pa.Table]:
         """Some rows at a time."""
@@ -89,17 +107,31 @@ class CountedRows:
             inside = np.minimum(ends[first : last + 1], stop) - np.maximum(
                 ends[first : last + 1] - self._counts[first : last + 1], start
             )
-            yield self._distinct.take(pa.array(np.repeat(np.arange(first, last + 1), inside)))
+            yield _repeated(self._distinct.slice(int(first), int(last + 1 - first)), inside)
 
     def counted(self) -> tuple[pa.Table, IntArray]:
         """The distinct rows, and how many rows each stands for."""
-        if self._counts is None:
-            return self._distinct, np.ones(self._distinct.num_rows, dtype=np.int64)
-        return self._distinct, self._counts
+        distinct = self._distinct.slice()
+        return distinct, np.ones(distinct.num_rows, dtype=np.int64) if self._counts is None else self._counts
 
-    def write(self, path: Path) -> None:
-        """Writes all rows as csv or parquet, by the ending of the file."""
-        write_rows(path, self.schema, self.batches())
+    def write(self, path: Path, progress: Watcher = unwatched) -> None:
+        """Writes all rows as csv or parquet, by the ending of the file, and tells how many are written."""
+        write_rows(path, self.schema, told(self.batches(), progress, f"writing {path.name}", self.num_rows))
+
+
+def told(batches: Iterable[pa.Table], progress: Watcher, what: str, total: int | None) -> Iterator[pa.Table]:
+    """The same batches, while a watcher is told how many rows have been through."""
+    done = 0
+    for batch in batches:
+        yield batch
+        done += batch.num_rows
+        progress(what, done, total)
+
+
+def _repeated(rows: pa.Table, counts: IntArray) -> pa.Table:
+    if (counts == 1).all():
+        return rows
+    return rows.take(pa.array(np.repeat(np.arange(len(counts)), counts)))
 
 
 def write_rows(path: Path, schema: pa.Schema, batches: Iterable[pa.Table]) -> None:

@@ -73,7 +73,7 @@ def _panel(release: Release, name: str, figure: Figure, spec: Spec | None) -> Pa
 
 def _shares(release: Release, name: str, figure: Figure) -> dict[str, Share]:
     if label_count(release.masking[name]) == 1:
-        return {str(label): Share(1.0, EVERY) for label in release.table[name].unique().to_pylist()}
+        return {str(label): Share(1.0, EVERY) for label in release.counted[0][name].unique().to_pylist()}
     return {label: figure(share) for label, share in label_shares(release, name).items()}
 
 

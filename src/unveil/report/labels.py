@@ -18,8 +18,10 @@ def label_shares(release: Release, name: str) -> dict[str, float]:
     """The share of the records that hold each label of a masked column; noisy counts count as they stand."""
     manifest = release.manifest
     weight = COUNT if isinstance(manifest, DiffGenManifest) else manifest.weight
-    labels = dictionary_of(release.table[name])
-    counts = np.ones(len(labels)) if weight is None else release.table[weight].to_numpy()
+    distinct, counts = release.counted
+    labels = dictionary_of(distinct[name])
+    if weight is not None:
+        counts = counts * distinct[weight].to_numpy()
     sums = np.bincount(labels.indices.to_numpy(), weights=counts, minlength=len(labels.dictionary))
     total = sums.sum() or 1
     return {str(label): float(held / total) for label, held in zip(labels.dictionary.to_pylist(), sums, strict=True)}

@@ -10,11 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, Self
 
+from unveil.errors import braced
 from unveil.schema.attributes import number_text
-
-
-def _braces(names: Sequence[str]) -> str:
-    return f"{{{', '.join(names)}}}"
 
 
 def _percent(share: float) -> str:
@@ -56,7 +53,7 @@ class KAnonymity(OnQuasiIdentifier):
     def sentence(self) -> str:
         """The guarantee as a reader of the release gets it."""
         return (
-            f"Every combination of released values of {_braces(self.quasi_identifier)} "
+            f"Every combination of released values of {braced(self.quasi_identifier)} "
             f"is shared by at least {self.k:,} records."
         )
 
@@ -65,7 +62,7 @@ class KAnonymity(OnQuasiIdentifier):
         return {"kind": self.kind, "quasi-identifier": list(self.quasi_identifier), "k": self.k}
 
     def __str__(self) -> str:
-        return f"k = {self.k:,} on {_braces(self.quasi_identifier)}"
+        return f"k = {self.k:,} on {braced(self.quasi_identifier)}"
 
 
 @dataclass(frozen=True)
@@ -92,7 +89,7 @@ class Template:
         )
 
     def __str__(self) -> str:
-        return f"⟨{_braces(self.channel)} → {self.sensitive} = {self.value}, {_percent(self.limit)}⟩"
+        return f"⟨{braced(self.channel)} → {self.sensitive} = {self.value}, {_percent(self.limit)}⟩"
 
 
 @dataclass(frozen=True)
@@ -121,7 +118,7 @@ class Confidence:
     def sentence(self) -> str:
         """The guarantee as a reader of the release gets it."""
         return (
-            f"No combination of released values of {_braces(self.channel)} lets anyone infer {_each(self.values)} "
+            f"No combination of released values of {braced(self.channel)} lets anyone infer {_each(self.values)} "
             f"of {self.sensitive} with a confidence above {_percent(self.limit)}."
         )
 
@@ -158,7 +155,7 @@ class LDiversity(OnQuasiIdentifier):
         """The guarantee as a reader of the release gets it."""
         how = "different values" if self.variant == "distinct" else "well represented values (entropy)"
         return (
-            f"The records that share a combination of released values of {_braces(self.quasi_identifier)} "
+            f"The records that share a combination of released values of {braced(self.quasi_identifier)} "
             f"hold at least {number_text(self.l)} {how} of {self.sensitive}."
         )
 
@@ -173,7 +170,7 @@ class LDiversity(OnQuasiIdentifier):
         }
 
     def __str__(self) -> str:
-        return f"{self.variant} {number_text(self.l)}-diversity of {self.sensitive} on {_braces(self.quasi_identifier)}"
+        return f"{self.variant} {number_text(self.l)}-diversity of {self.sensitive} on {braced(self.quasi_identifier)}"
 
 
 @dataclass(frozen=True)
@@ -203,7 +200,7 @@ class TCloseness(OnQuasiIdentifier):
     def sentence(self) -> str:
         """The guarantee as a reader of the release gets it."""
         return (
-            f"Among the records that share a combination of released values of {_braces(self.quasi_identifier)}, "
+            f"Among the records that share a combination of released values of {braced(self.quasi_identifier)}, "
             f"{self.sensitive} is distributed as in the whole release up to a distance ({self.distance}) "
             f"of {number_text(self.t)}."
         )
@@ -221,7 +218,7 @@ class TCloseness(OnQuasiIdentifier):
 
     def __str__(self) -> str:
         return (
-            f"{number_text(self.t)}-closeness ({self.distance}) of {self.sensitive} on {_braces(self.quasi_identifier)}"
+            f"{number_text(self.t)}-closeness ({self.distance}) of {self.sensitive} on {braced(self.quasi_identifier)}"
         )
 
 

@@ -84,7 +84,7 @@ class Masker(TransformerMixin, BaseEstimator):
         self.spec_ = spec
         self.masking_ = release.masking
         self.guarantee_ = release.manifest.guarantee
-        held = pc.unique(release.table[spec.table.class_]).to_pylist()
+        held = [label_text(label) for label in pc.unique(release.table[spec.table.class_]).to_pylist()]
         self.classes_ = labels_like(spec.table.class_values or sorted(held), labels)
         self._encoding = Encoding.of(self.masking_, release.table, self.output)
         return self
@@ -109,7 +109,8 @@ class Masker(TransformerMixin, BaseEstimator):
         class_of = {label_text(label): label for label in self.classes_}
         held = np.flatnonzero(counts > 0)
         table = table.take(pa.array(held))
-        classes = np.array([class_of[text] for text in table[self.spec_.table.class_].to_pylist()], self.classes_.dtype)
+        released = (label_text(label) for label in table[self.spec_.table.class_].to_pylist())
+        classes = np.array([class_of[text] for text in released], self.classes_.dtype)
         return self._encoding.encoded(table, "refuse"), classes, counts[held]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:

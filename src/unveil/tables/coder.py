@@ -98,10 +98,8 @@ class Recount:
         raw = [raw_column(name, column, coder.marks, coder.origin) for name, column in shown.items()]
         kept = kept_rows(raw, batch.num_rows)
         numbers = {column.name: self._numbers(column, kept) for column in raw}
-        others = other_columns(batch.select(self._others), coder.origin)
-        # A table without columns has no rows either, whatever is kept.
-        whole = kept.all() or not self._others
-        return coder.coded(numbers, others if whole else others.filter(pa.array(kept)))
+        others = other_columns(batch.select(self._others).filter(pa.array(kept)), coder.origin)
+        return coder.coded(numbers, others)
 
     def _numbers(self, raw: RawColumn, kept: BoolArray) -> Codes:
         number_of = self._coder.number_of[raw.name]

@@ -16,12 +16,13 @@ import pyarrow.parquet
 from unveil.errors import TableError
 from unveil.frames import check_names, first_line
 from unveil.schema import DATABASES
+from unveil.tables.header import header_doubt
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 BATCH = 1 << 20
 """How many rows of a parquet file are read at a time."""
-CSV_BYTES_A_ROW = 50
-"""About how long a line of a csv file is."""
+HEAD = 1 << 16
+"""How many bytes of a csv file are looked at to see how long its lines are."""
 
 
 class File(Protocol):
@@ -105,18 +106,19 @@ class CsvFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         with pa.input_stream(path, compression="detect") as stream:
-            head = io.TextIOWrapper(io.BytesIO(stream.read(1 << 16)), encoding="utf-8-sig", errors="replace")
-            header = head.readline()
+            head = stream.read(HEAD)
+        header = io.TextIOWrapper(io.BytesIO(head), encoding="utf-8-sig", errors="replace").readline()
         if not header.strip():
             raise TableError(f"{path}: the file is empty.")
         self.delimiter = max(",;\t", key=header.count)
         names = [name.strip() for name in next(csv.reader([header], delimiter=self.delimiter))]
-        check_names(names, path.name)
+        _check_header(names, path.name)
         self.schema = pa.schema([(name, TEXT) for name in names])
+        self._bytes_a_row: float = len(head) / max(head.count(b"\n"), 1)
 
     def rows(self) -> int:
-        """About how many rows it has."""
-        return self.path.stat().st_size // CSV_BYTES_A_ROW
+        """About how many rows it has, by the lines it begins with; too few where it is compressed."""
+        return round(self.path.stat().st_size / self._bytes_a_row)
 
     def table(self, columns: Sequence[str]) -> pa.Table:
         """These columns of all rows."""
@@ -144,6 +146,16 @@ class CsvFile:
                 null_values=[],
             ),
         }
+
+
+def _check_header(names: list[str], origin: str) -> None:
+    """Column names must be distinct. Values often are not, so a missing header shows itself here first."""
+    try:
+        check_names(names, origin)
+    except TableError as error:
+        if doubt := header_doubt(names):
+            raise TableError(f"{str(error).removesuffix('.')}; {doubt}.") from error
+        raise
 
 
 def _trimmed(table: pa.Table) -> pa.Table:

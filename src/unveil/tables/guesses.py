@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Literal
 
 import numpy as np
@@ -13,11 +14,18 @@ import pyarrow as pa
 from unveil.masking import days
 from unveil.schema import number_of, parse_number
 from unveil.tables.columns import RawColumn, raw_column
-from unveil.tables.sources import read_table
+from unveil.tables.header import header_doubt
+from unveil.tables.sources import FileSource, open_source
 
-MARKS = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "none", "-", ".", "missing", "unknown")
-"""Texts that often mean that a value is missing."""
+CERTAIN = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL")
+"""Texts that mean that a value is missing."""
+DOUBTFUL = ("None", "none", "-", ".", "missing", "unknown")
+"""Texts that mean it where they are rare, and may be values like any other where they are not."""
+MARKS = (*CERTAIN, *DOUBTFUL)
+FREQUENT = 0.2
+"""A doubtful text that a larger share of the rows of a column holds is a value."""
 IDENTIFIER_NAMES = re.compile(r"(^|[_\W])(id|ids|uuid|name|ssn|e-?mail|phone|address|account|passport)($|[_\W])", re.I)
+CODE_NAMES = re.compile(r"(^|[_\W])(codes?|recode)($|[_\W])", re.I)
 CLASS_NAMES = re.compile(r"^(class|target|label|outcome|y|income|diagnosis|result|churn|default)$", re.I)
 FEW = 20
 """A number with at most so many different values may as well be a category."""
@@ -37,6 +45,8 @@ class Guess:
     whole: bool = False
     distinct: int = 0
     bounds: tuple[float, float] | None = None
+    missing: int = 0
+    """How many rows have no value."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +56,10 @@ class TableGuess:
     columns: tuple[Guess, ...]
     marks: tuple[str, ...]
     rows: int
+    incomplete: int = 0
+    """How many rows lack a value in a column that is released."""
+    doubt: str = ""
+    """Why the names of the columns may be none; a clause."""
 
     @property
     def class_(self) -> str:
@@ -55,14 +69,35 @@ class TableGuess:
 
 def guess_table(source: object) -> tuple[TableGuess, str]:
     """Looks at a table; gives the guess and what messages call the table."""
-    table, origin = read_table(source)
+    opened = open_source(source)
+    origin, table = opened.origin, opened.table(opened.schema.names)
     table = pa.table({name: days(table[name]) for name in table.column_names})
-    columns = [raw_column(name, table[name], (), origin) for name in table.column_names]
-    marks = tuple(mark for mark in MARKS if any(mark in column.distinct for column in columns))
+    columns = [raw_column(name, table[name], CERTAIN, origin) for name in table.column_names]
+    class_ = _class_of(columns)
+    held = set(chain.from_iterable(raw_column(name, table[name], (), origin).distinct for name in table.column_names))
+    certain = tuple(mark for mark in CERTAIN if mark in held)
+    marks = (*certain, *(mark for mark in DOUBTFUL if mark in held and not _is_value(mark, columns, class_)))
     kept = [raw_column(name, table[name], marks, origin) for name in table.column_names]
-    class_ = _class_of(kept)
-    guesses = tuple(_guess(column, column is class_, table.num_rows) for column in kept)
-    return TableGuess(guesses, marks, table.num_rows), origin
+    guesses = tuple(
+        replace(_guess(column, column.name == class_.name, table.num_rows), missing=int(column.missing.sum()))
+        for column in kept
+    )
+    has_lines = isinstance(opened, FileSource) and opened.delimiter is not None
+    doubt = header_doubt(table.column_names) if has_lines else ""
+    return TableGuess(guesses, marks, table.num_rows, _incomplete(kept, guesses), doubt), origin
+
+
+def _incomplete(columns: Sequence[RawColumn], guesses: Sequence[Guess]) -> int:
+    """How many rows a spec that drops rows with missing values would drop; identifiers are not looked at."""
+    missing = [column.missing for column, guess in zip(columns, guesses, strict=True) if guess.role != "identifier"]
+    return int(np.logical_or.reduce(missing).sum())
+
+
+def _is_value(mark: str, columns: Sequence[RawColumn], class_: RawColumn) -> bool:
+    """Whether a doubtful text is a value: a label of the class, or frequent somewhere."""
+    held = [column for column in columns if mark in column.distinct]
+    shares = [np.mean(column.indices == column.distinct.index(mark)) for column in held]
+    return mark in class_.distinct or max(shares, default=0.0) > FREQUENT
 
 
 def _class_of(columns: Sequence[RawColumn]) -> RawColumn:
@@ -103,4 +138,7 @@ def _number(column: RawColumn, numbers: np.ndarray[tuple[int], np.dtype[np.float
     if distinct <= 2:
         return Guess(column.name, "category", f"{distinct} different values", distinct=distinct)
     bounds = float(numbers.min()), float(numbers.max())
-    return Guess(column.name, "number", f"{distinct:,} different numbers", whole, distinct, bounds)
+    reason = f"{distinct:,} different numbers"
+    if whole and (distinct <= FEW or CODE_NAMES.search(column.name)):
+        reason += "; if they are codes, it is a category"
+    return Guess(column.name, "number", reason, whole, distinct, bounds)

@@ -17,7 +17,7 @@ from unveil.errors import TableError
 from unveil.frames import arrow_table, first_line
 from unveil.schema import Query
 from unveil.tables import files
-from unveil.tables.files import File, open_file, unreadable
+from unveil.tables.files import CsvFile, File, open_file, unreadable
 from unveil.tables.queries import QuerySource
 
 
@@ -111,6 +111,12 @@ class FileSource:
         self._path = path
         self._files = [open_file(file) for file in (_files_in(path) if path.is_dir() else [path])]
         self.schema = self._files[0].schema if len(self._files) == 1 else _common_schema(self._files, path)
+
+    @property
+    def delimiter(self) -> str | None:
+        """What stands between the columns, if all files are csv and agree on it."""
+        found = {file.delimiter if isinstance(file, CsvFile) else None for file in self._files}
+        return found.pop() if len(found) == 1 else None
 
     def rows(self) -> int:
         """How many rows the files have, or about how many."""

@@ -261,8 +261,9 @@ def check_columns(spec: Spec, names: Sequence[str], origin: str) -> None:
             raise TableError(f"{origin}: the column {name!r} that {spec.origin} describes is not in the table{hint}")
     unknown = [name for name in names if name not in described]
     if unknown and spec.table.others == "refuse":
+        columns, them = ("column", "it") if len(unknown) == 1 else ("columns", "them")
         raise TableError(
-            f"{origin}: {spec.origin} does not describe the columns {listed(unknown, 30)}; describe them, "
+            f"{origin}: {spec.origin} does not describe the {columns} {listed(unknown, 30)}; describe {them}, "
             "or set [table] others to 'drop' or 'release'."
         )
 

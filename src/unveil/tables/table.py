@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import pyarrow as pa
 
 from unveil.arrays import BoolArray, IntArray
+from unveil.progress import Watcher, unwatched
 from unveil.schema import Spec
 from unveil.tables.coder import Chunk, Recount, changed
 from unveil.tables.columns import Codes, Column, Domain
@@ -53,17 +54,20 @@ class Table(Outline):
         yield Chunk(codes, self.classes.codes, self.weight, self.other_columns)
 
 
-def load_table(spec: Spec, source: Any = None) -> Table:
+def load_table(spec: Spec, source: Any = None, progress: Watcher = unwatched) -> Table:
     """Reads a table into memory and checks it against the spec.
 
     Args:
         spec: What the owner says about the table.
         source: A path or a frame in memory; the spec's own source where it is not given.
+        progress: Told of the work as it is done.
     """
     opened = open_source(spec.source if source is None else source)
     survey = Survey(spec, opened.schema, opened.origin)
     others = other_names(spec, opened.schema.names)
+    progress(f"reading {opened.origin}", 0, None)
     raw = opened.table([*survey.columns, *others])
+    progress(f"checking {opened.origin}", 0, None)
     sight = survey.add(raw)
     outline, coder = survey.result()
     released = other_columns(raw.select(others), opened.origin).filter(pa.array(sight.kept)) if others else pa.table({})
@@ -81,17 +85,19 @@ def _column(domain: Domain, codes: Codes) -> Column:
 class StreamedTable:
     """A table that is read again for every pass, in batches, so that memory does not grow with its rows."""
 
-    def __init__(self, spec: Spec, source: Any = None) -> None:
+    def __init__(self, spec: Spec, source: Any = None, progress: Watcher = unwatched) -> None:
         """Makes the first pass: reads all rows, checks them and counts each attribute.
 
         Args:
             spec: What the owner says about the table.
             source: A path or a frame; the spec's own source where it is not given.
+            progress: Told how many rows of each pass have been read.
         """
+        self._progress = progress
         self._source: Source = open_source(spec.source if source is None else source)
         self._stamp = self._source.stamp()
         survey = Survey(spec, self._source.schema, self._source.origin)
-        for batch in self._source.batches(list(survey.columns)):
+        for batch in self._batches(list(survey.columns), self._source.rows()):
             survey.add(batch)
         self.outline, self._coder = survey.result()
 
@@ -102,8 +108,16 @@ class StreamedTable:
             TableError: The source is not what it was at the first pass.
         """
         recount = Recount(self._coder, places, others=others)
-        for batch in self._source.batches(recount.names):
+        for batch in self._batches(recount.names, self.outline.read):
             yield recount.chunk(batch)
         if self._source.stamp() != self._stamp:
             raise changed(self._source.origin)
         recount.check()
+
+    def _batches(self, names: Sequence[str], total: int) -> Iterator[pa.Table]:
+        """One pass. The total is a guess in the first one over a csv file; a guess that is too low is dropped."""
+        done = 0
+        for batch in self._source.batches(names):
+            yield batch
+            done += batch.num_rows
+            self._progress(f"reading {self._source.origin}", done, total if done <= total else None)

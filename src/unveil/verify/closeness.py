@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from unveil.errors import listed
 from unveil.verify.columns import Column
-from unveil.verify.data import PARQUET
 from unveil.verify.diversity import TOLERANCE
 from unveil.verify.findings import BrokenClaimError, Finding, records_text
 from unveil.verify.holdings import Floats, Holdings, value_texts
-from unveil.verify.parts import MANIFEST
+from unveil.verify.parts import MANIFEST, PARQUET
 
 Ranks = NDArray[np.int64]
 

@@ -60,6 +60,8 @@ def encode(name: str, values: pa.ChunkedArray) -> Column:
     Raises:
         pyarrow.ArrowException: The column holds neither text nor numbers, truth values or times.
     """
+    if pa.types.is_dictionary(values.type) and is_text(values.type):
+        return _encode_stored(name, values)
     if is_text(values.type) or pa.types.is_null(values.type):
         values = pc.cast(values, pa.string())
     elif not (is_number(values.type) or pa.types.is_boolean(values.type) or pa.types.is_temporal(values.type)):
@@ -68,26 +70,35 @@ def encode(name: str, values: pa.ChunkedArray) -> Column:
         values = pc.cast(values, pa.float32())
     if pa.types.is_floating(values.type):
         values = pc.add(values, pa.scalar(0.0, values.type))  # -0.0 becomes 0.0: one number, one value
-    encoded = pc.dictionary_encode(values, null_encoding="encode").combine_chunks()
+    encoded = pc.dictionary_encode(values.combine_chunks(), null_encoding="encode")
     order = pc.sort_indices(encoded.dictionary).to_numpy()
     ranks = np.empty(len(order), dtype=np.int32)
     ranks[order] = np.arange(len(order), dtype=np.int32)
     return Column(name, encoded.dictionary.take(pa.array(order)), ranks[encoded.indices.to_numpy()])
 
 
+def _encode_stored(name: str, values: pa.ChunkedArray) -> Column:
+    """Text that comes with a dictionary, which may list a value twice, or one that no row holds."""
+    stored = values.unify_dictionaries().combine_chunks()
+    words = pa.concat_arrays([pc.cast(stored.dictionary, pa.string()), pa.nulls(1, pa.string())])
+    ranked = encode(name, pa.chunked_array([words]))
+    codes = ranked.codes[stored.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)]
+    held = np.bincount(codes, minlength=len(ranked.values)) > 0
+    places = np.cumsum(held, dtype=np.int32) - 1
+    return Column(name, ranked.values.filter(pa.array(held)), places[codes])
+
+
 def group(columns: Sequence[Column], weights: Counts) -> Groups:
     """Counts the groups of equal rows with a plain group-by."""
-    keys = [str(position) for position in range(len(columns))]
-    table = pa.table(
-        [*(column.codes for column in columns), weights],
-        names=[*keys, "weight"],
-    )
-    grouped = table.group_by(keys).aggregate([("weight", "sum")])
-    return Groups(
-        columns,
-        [grouped[key].to_numpy() for key in keys],
-        grouped["weight_sum"].to_numpy(),
-    )
+    return Groups(columns, *summed([column.codes for column in columns], weights))
+
+
+def summed(keys: Sequence[Codes], amounts: Counts) -> tuple[list[Codes], Counts]:
+    """The distinct rows of some columns of codes, and the sum of the amounts over the equal ones."""
+    names = [str(position) for position in range(len(keys))]
+    table = pa.table([*keys, amounts], names=[*names, "amount"])
+    sums = table.group_by(names).aggregate([("amount", "sum")])
+    return [sums[name].to_numpy() for name in names], sums["amount_sum"].to_numpy()
 
 
 def missing(values: pa.Array) -> NDArray[np.bool_]:

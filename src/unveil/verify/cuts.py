@@ -8,9 +8,9 @@ from itertools import pairwise
 
 from unveil.errors import listed, rows_text
 from unveil.verify.columns import Column
-from unveil.verify.data import PARQUET, Data
+from unveil.verify.data import Data
 from unveil.verify.findings import Finding
-from unveil.verify.parts import Claims, Discretization, Generalization, Masked, Number, Suppression
+from unveil.verify.parts import PARQUET, Claims, Discretization, Generalization, Masked, Number, Suppression
 from unveil.verify.raw import plain, text
 from unveil.verify.refinement import RefinementManifest
 
@@ -39,7 +39,7 @@ def check_labels(known: Mapping[str, Sequence[str]], data: Data) -> Iterator[Fin
         code_of = _code_of(column)
         strange = sorted(code_of.keys() - set(expected))
         if strange:
-            count = int((column.codes == code_of[strange[0]]).sum())
+            count = data.rows_of(column.codes == code_of[strange[0]])
             more = f" (nor are {listed(strange[1:])})" if strange[1:] else ""
             yield Finding(
                 "label",

@@ -9,9 +9,9 @@ import numpy as np
 
 from unveil.errors import listed
 from unveil.verify.columns import Counts
-from unveil.verify.data import PARQUET
 from unveil.verify.findings import Finding, records_text
 from unveil.verify.holdings import Floats, Holdings, value_texts
+from unveil.verify.parts import PARQUET
 
 TOLERANCE = 1e-9
 """Entropies and distances are sums of floats."""

@@ -10,6 +10,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from unveil.verify.days import day_number, day_text
 
 MANIFEST = "manifest.json"
+PARQUET = "data.parquet"
+CSV = "data.csv"
 LARGEST = 10**300  # a JSON whole number has no end, a float has
 
 Holds = Literal["labels", "text", "numbers", "integers", "booleans", "dates", "counts", "anything"]
@@ -26,6 +28,8 @@ def _written_day(text: str) -> str:
 
 
 Day = Annotated[str, AfterValidator(_written_day)]
+FileName = Annotated[str, Field(pattern=r"\Adata\.(csv|parquet|parquet/part-[0-9]{5}\.parquet)\z")]
+"""A data file: one in a format, or a part of the rows. Parts stand in the order of their names."""
 ClassType = Literal["text", "integer", "number", "boolean", "date"]
 Domain = Literal["declared", "observed"]
 
@@ -135,7 +139,7 @@ class Claims(Part):
     class_: str = Field(alias="class")
     class_type: ClassType = "text"
     masking: Mapping[str, Entry]
-    files: dict[Literal["data.parquet", "data.csv"], DataFile]
+    files: dict[FileName, DataFile]
 
     @property
     def class_holds(self) -> Holds:
@@ -158,6 +162,11 @@ class Claims(Part):
     def names(self) -> list[str]:
         """The names of the columns, in order."""
         return [name for name, _ in self.columns]
+
+    @property
+    def part_names(self) -> list[str]:
+        """The parts that hold the rows, as they are listed; none where one file holds them all."""
+        return [name for name in self.files if name.startswith(f"{PARQUET}/")]
 
     @property
     def masked(self) -> dict[str, Masked]:

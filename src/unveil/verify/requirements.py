@@ -9,12 +9,12 @@ from pydantic import ValidationError
 
 from unveil.verify.closeness import distance_findings, equal_distances, ordered_distances, value_ranks
 from unveil.verify.columns import Groups, group
-from unveil.verify.data import PARQUET, Data
+from unveil.verify.data import Data
 from unveil.verify.diversity import distinct_findings, entropy_findings
 from unveil.verify.findings import BrokenClaimError, Finding, records_text
 from unveil.verify.holdings import Holdings, count_holdings
 from unveil.verify.manifest import describe_errors
-from unveil.verify.parts import MANIFEST, Released
+from unveil.verify.parts import MANIFEST, PARQUET, Released
 from unveil.verify.refinement import RefinementManifest
 from unveil.verify.roles import Role, masked_columns, sensitive_column
 from unveil.verify.shares import share_findings

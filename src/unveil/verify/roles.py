@@ -7,9 +7,9 @@ from typing import Literal
 
 from unveil.errors import rows_text
 from unveil.verify.columns import Column, missing
-from unveil.verify.data import PARQUET, Data
+from unveil.verify.data import Data
 from unveil.verify.findings import BrokenClaimError, Finding
-from unveil.verify.parts import MANIFEST, Released
+from unveil.verify.parts import MANIFEST, PARQUET, Released
 from unveil.verify.refinement import RefinementManifest
 
 Role = Literal["quasi-identifier", "channel"]
@@ -52,7 +52,7 @@ def sensitive_column(
     if problem is not None:
         raise BrokenClaimError([Finding("sensitive", f"{MANIFEST}: {place} protects {name!r}, which {problem}.")])
     column = data.columns[name]
-    count = int(missing(column.values)[column.codes].sum())
+    count = data.rows_of(missing(column.values)[column.codes])
     if count:
         message = f"{PARQUET}: the sensitive column {name!r} of {place} has no value in {rows_text(count)}."
         raise BrokenClaimError([Finding("missing", message)])

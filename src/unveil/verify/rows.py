@@ -8,9 +8,9 @@ import numpy as np
 
 from unveil.errors import rows_text
 from unveil.verify.columns import Groups, group, missing
-from unveil.verify.data import PARQUET, Data
+from unveil.verify.data import Data
 from unveil.verify.findings import Finding
-from unveil.verify.parts import MANIFEST, Claims
+from unveil.verify.parts import MANIFEST, PARQUET, Claims
 from unveil.verify.refinement import RefinementManifest
 
 
@@ -20,13 +20,14 @@ def check_rows(manifest: RefinementManifest, data: Data) -> Iterator[Finding]:
     yield from check_order(manifest, data)
     if manifest.weight is not None:
         columns = [column for name, column in data.columns.items() if name != manifest.weight]
-        yield from twice_findings(group(columns, np.ones(data.rows, dtype=np.int64)))
+        yield from twice_findings(group(columns, data.counts))
 
 
 def check_order(manifest: Claims, data: Data) -> Iterator[Finding]:
     """The rows of any release: none lacks a label or its class, and they are sorted."""
     yield from _missing_findings(manifest, data)
-    yield from _order_findings(data)
+    if data.disorder is not None:
+        yield data.disorder
 
 
 def twice_findings(groups: Groups) -> Iterator[Finding]:
@@ -65,26 +66,6 @@ def _count_findings(manifest: RefinementManifest, data: Data) -> Iterator[Findin
 def _missing_findings(manifest: Claims, data: Data) -> Iterator[Finding]:
     for name in [*manifest.masked, manifest.class_]:
         column = data.columns[name]
-        count = int(missing(column.values)[column.codes].sum())
+        count = data.rows_of(missing(column.values)[column.codes])
         if count:
             yield Finding("missing", f"{PARQUET}: the column {name!r} has no value in {rows_text(count)}.")
-
-
-def _order_findings(data: Data) -> Iterator[Finding]:
-    """Each row is at least as large as the one before it, column after column from the left.
-
-    Any other order may follow the order of the input, which can tell who is who.
-    """
-    undecided = np.ones(max(data.rows - 1, 0), dtype=np.bool_)
-    for column in data.columns.values():
-        before, after = column.codes[:-1], column.codes[1:]
-        wrong = undecided & (after < before)
-        if wrong.any():
-            row = int(np.argmax(wrong)) + 1
-            yield Finding(
-                "order",
-                f"{PARQUET}: row {row + 1:,} has {column.text(column.codes[row])} after "
-                f"{column.text(column.codes[row - 1])}, so the rows are not sorted by their released values.",
-            )
-            return
-        undecided &= after == before

@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 
 from unveil.verify.columns import Counts
-from unveil.verify.data import PARQUET
 from unveil.verify.findings import Finding
 from unveil.verify.holdings import Holdings, value_texts
+from unveil.verify.parts import PARQUET
 
 
 def share_findings(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,33 +10,93 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unveil.errors import rows_text
-from unveil.verify.columns import Column, Groups, group, missing
+from unveil.verify.columns import Codes, Column, Groups, missing
 from unveil.verify.data import Data
 from unveil.verify.days import day_number
 from unveil.verify.findings import Finding, records_text
 from unveil.verify.parts import MANIFEST, Discretization, Entry, Generalization, Released, Suppression
 from unveil.verify.raw import Raw, number, plain, text
 from unveil.verify.refinement import RefinementManifest
+from unveil.verify.tallies import Tally
 
 Key = str | int | float | None
 
 
-def check_truth(manifest: RefinementManifest, data: Data, raw: Raw) -> Iterator[Finding]:
-    """The masked raw rows and the released rows are the same multiset, over all released columns."""
-    yield from _count_findings(manifest, raw)
+def check_truth(manifest: RefinementManifest, data: Data, batches: Iterable[Raw]) -> Iterator[Finding]:
+    """The masked raw rows and the released rows are the same multiset, over all released columns.
+
+    Raw rows are masked as they come, and only the distinct masked ones are kept.
+
+    Args:
+        manifest: How they are masked.
+        data: The released rows.
+        batches: The raw rows.
+    """
     names = [*manifest.masking, manifest.class_]
-    if absent := [name for name in names if name not in raw.columns]:
-        yield from (Finding("truth", f"the raw table has no column {name!r} to release.") for name in absent)
-        return
-    both = []
-    for name in names:
-        entry = manifest.masking.get(name)
-        masked = masked_values(entry, plain(_in_zone(raw.columns[name].values, data.columns[name].values.type)))
-        yield from _blockless_findings(raw.columns[name], masked)
-        both.append(
-            _side_by_side(data.columns[name], released_values(entry, data.columns[name]), raw.columns[name], masked)
-        )
-    yield from _difference_findings(group(both, np.concatenate([data.weights, -raw.weights])))
+    sides = [Comparison(manifest.masking.get(name), data.columns[name]) for name in names]
+    tally = Tally()
+    tally.add([side.released() for side in sides], data.weights)
+    read = dropped = 0
+    for raw in batches:
+        if absent := [name for name in names if name not in raw.columns]:
+            yield from (Finding("truth", f"the raw table has no column {name!r} to release.") for name in absent)
+            return
+        tally.add([side.masked(raw.columns[side.name]) for side in sides], -raw.weights)
+        read, dropped = read + raw.read, dropped + raw.dropped
+    yield from _count_findings(manifest, read, dropped)
+    for side in sides:
+        yield from side.findings()
+    keys, excess = tally.result()
+    columns = [side.column(codes) for side, codes in zip(sides, keys, strict=True)]
+    yield from _difference_findings(Groups(columns, keys, excess))
+
+
+class Comparison:
+    """A column on both sides: what its released values and its masked raw values are called, numbered alike."""
+
+    def __init__(self, entry: Entry | None, column: Column) -> None:
+        """Starts with the released side.
+
+        Args:
+            entry: The masking of the column; None for the class.
+            column: The released column.
+        """
+        self.name = column.name
+        self._entry = entry
+        self._column = column
+        self._number_of: dict[Key, int] = {}
+        self._lost: str | None = None
+        self._lost_rows = 0
+
+    def released(self) -> Codes:
+        """The released rows."""
+        return self._numbers(released_values(self._entry, self._column))[self._column.codes]
+
+    def masked(self, raw: Column) -> Codes:
+        """Raw rows, masked. A raw value that is there must be released as something, or it is lost."""
+        values = plain(_in_zone(raw.values, self._column.values.type))
+        keys = masked_values(self._entry, values)
+        unplaced = np.array([key is None for key in keys], dtype=np.bool_) & ~missing(raw.values)
+        lost = unplaced[raw.codes]
+        if lost.any():
+            self._lost = self._lost or raw.text(int(raw.codes[np.argmax(lost)]))
+            self._lost_rows += int(lost.sum())
+        return self._numbers(keys)[raw.codes]
+
+    def findings(self) -> Iterator[Finding]:
+        """A raw value that no block holds."""
+        if self._lost is not None:
+            rows = rows_text(self._lost_rows)
+            yield Finding("truth", f"the raw value {self._lost} has no place in the release ({rows}).")
+
+    def column(self, codes: Codes) -> Column:
+        """Rows of either side as they read in a finding."""
+        values = pa.array([None if key is None else str(key) for key in self._number_of], pa.string())
+        return Column(self.name, values, codes)
+
+    def _numbers(self, keys: Sequence[Key]) -> Codes:
+        numbers = self._number_of
+        return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int32)
 
 
 def masked_values(entry: Entry | None, values: Sequence[Any]) -> list[Key]:
@@ -88,31 +148,12 @@ def _interval_labels(entry: Discretization, values: Sequence[Any]) -> list[Key]:
     return [entry.blocks[place].label if held else None for place, held in zip(places, inside, strict=True)]
 
 
-def _count_findings(manifest: RefinementManifest, raw: Raw) -> Iterator[Finding]:
-    claims = {"read": (manifest.rows.read, raw.read), "dropped": (manifest.rows.dropped, raw.dropped)}
+def _count_findings(manifest: RefinementManifest, read: int, dropped: int) -> Iterator[Finding]:
+    claims = {"read": (manifest.rows.read, read), "dropped": (manifest.rows.dropped, dropped)}
     for name, (claimed, counted) in claims.items():
         if claimed != counted:
             message = f"{MANIFEST} says that rows.{name} is {claimed:,}, but the raw table gives {counted:,}."
             yield Finding("raw-rows", message)
-
-
-def _blockless_findings(column: Column, masked: Sequence[Key]) -> Iterator[Finding]:
-    """A raw value that is there must be released as something."""
-    counts = np.bincount(column.codes, minlength=len(masked))
-    gone = missing(column.values)
-    lost = [code for code, key in enumerate(masked) if key is None and counts[code] and not gone[code]]
-    if lost:
-        rows = rows_text(int(counts[lost].sum()))
-        yield Finding("truth", f"the raw value {column.text(lost[0])} has no place in the release ({rows}).")
-
-
-def _side_by_side(released: Column, keys: Sequence[Key], raw: Column, masked: Sequence[Key]) -> Column:
-    """One column with the released rows first and the masked raw rows after them."""
-    code_of = {key: code for code, key in enumerate(dict.fromkeys([*keys, *masked]))}
-    lookups = [np.array([code_of[key] for key in side], dtype=np.int32) for side in (keys, masked)]
-    codes = np.concatenate([lookups[0][released.codes], lookups[1][raw.codes]])
-    values = pa.array([None if key is None else str(key) for key in code_of], pa.string())
-    return Column(released.name, values, codes)
 
 
 def _difference_findings(groups: Groups) -> Iterator[Finding]:

@@ -8,9 +8,10 @@ from pathlib import Path
 from unveil.schema import Spec
 from unveil.verify.agreement import check_agreement
 from unveil.verify.asked import check_asked
+from unveil.verify.copies import check_copy
 from unveil.verify.cuts import check_cuts, check_disclosed, check_labels, released_labels
 from unveil.verify.data import Data, read_data
-from unveil.verify.files import check_copy, check_files
+from unveil.verify.files import check_files
 from unveil.verify.findings import BrokenClaimError, Finding
 from unveil.verify.manifest import Manifest, read_manifest
 from unveil.verify.parts import MANIFEST

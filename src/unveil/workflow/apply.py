@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from unveil.errors import TableError
-from unveil.masking import Intervals, Unseen, View
-from unveil.release import check_absent, read_manifest, typed_labels, write_data, write_whole
+from unveil.masking import AsIs, Intervals, Masking, Unseen, View, decoded
+from unveil.progress import Watcher, unwatched
+from unveil.release import Manifest, check_absent, read_manifest, typed_labels, write_rows, write_whole
 from unveil.schema import SUPPRESSED
-from unveil.tables import read_table
+from unveil.tables import Source, changed, open_source, plain_type, read_table
+
+Types = dict[str, pa.DataType]
 
 
 def apply(
@@ -31,14 +36,8 @@ def apply(
         intervals: `text` for the labels that the data files of the release hold, `bounds` or `midpoint`.
         suppressed: The text for a suppressed value; None for null.
     """
-    manifest = read_manifest(Path(release))
-    rows, _ = read_table(table)
-    labels = manifest.masking.labels(rows, unseen=unseen)
-    masked = View(intervals, suppressed).of(labels, manifest.columns)
-    if manifest.class_ in rows.column_names:
-        masked = masked.append_column(manifest.class_, typed_labels(rows[manifest.class_], manifest.class_type))
-    weight = getattr(manifest, "weight", None)
-    return masked.append_column(weight, rows[weight]) if weight in rows.column_names else masked
+    rows, origin = read_table(table)
+    return Application(read_manifest(Path(release)), origin, unseen, View(intervals, suppressed)).masked(rows)
 
 
 def apply_to_file(
@@ -49,11 +48,120 @@ def apply_to_file(
     unseen: Unseen = "refuse",
     intervals: Intervals = "text",
     suppressed: str | None = SUPPRESSED,
+    progress: Watcher = unwatched,
 ) -> int:
-    """Masks rows into a csv or parquet file, whole or not at all; gives the number of rows. Options as for `apply`."""
+    """Masks rows into a csv or parquet file, whole or not at all; gives the number of rows. Options as for `apply`.
+
+    Rows are read, masked and written in batches, so that memory does not grow with them.
+    """
     check_absent(target, "output file")
     if intervals == "bounds" and target.suffix == ".csv":
         raise TableError(f"{target}: a csv file has no pairs of bounds; ask for 'midpoint' or 'text', or for parquet.")
-    masked = apply(release, table, unseen=unseen, intervals=intervals, suppressed=suppressed)
-    write_whole(target, lambda draft: write_data(draft, masked), "output file")
-    return int(masked.num_rows)
+    source = open_source(table)
+    application = Application(read_manifest(release), source.origin, unseen, View(intervals, suppressed))
+    stream = MaskedStream(application, source, progress)
+    write_whole(target, lambda draft: write_rows(draft, stream.schema, stream.batches()), "output file")
+    return stream.rows
+
+
+@dataclass(frozen=True)
+class Application:
+    """How rows are masked."""
+
+    manifest: Manifest
+    origin: str
+    """What messages call the rows."""
+    unseen: Unseen
+    view: View
+
+    def masked(self, rows: pa.Table) -> pa.Table:
+        """Rows as they are written: the masked columns, and class and weight where the rows have them."""
+        manifest = self.manifest
+        try:
+            labels = manifest.masking.labels(rows, unseen=self.unseen)
+        except TableError as error:
+            raise TableError(f"{self.origin}: {error}") from error
+        masked = self.view.of(labels, manifest.columns)
+        if manifest.class_ in rows.column_names:
+            masked = masked.append_column(manifest.class_, typed_labels(rows[manifest.class_], manifest.class_type))
+        weight = getattr(manifest, "weight", None)
+        return masked.append_column(weight, rows[weight]) if weight in rows.column_names else masked
+
+    def columns(self, schema: pa.Schema) -> list[str]:
+        """The columns of some rows that masking them needs."""
+        needed = {*self.manifest.columns, self.manifest.class_, getattr(self.manifest, "weight", None)}
+        return [name for name in schema.names if name in needed]
+
+    def typed(self, rows: pa.Table) -> Types:
+        """The types that columns of text, kept as they are, take here: numbers or truth values where all texts are."""
+        manifest = self.manifest
+        texts = [name for name in rows.column_names if pa.types.is_string(plain_type(rows[name].type))]
+        types = {}
+        for name in texts:
+            entry = manifest.columns.get(name)
+            if isinstance(entry, AsIs) and entry.type == "number":
+                types[name] = Masking({name: entry}).labels(rows)[name].type
+            elif name == manifest.class_:
+                types[name] = typed_labels(rows[name], manifest.class_type).type
+        return types
+
+
+class MaskedStream:
+    """The rows of a source, masked batch by batch. Text that is kept gets the type that fits all batches."""
+
+    def __init__(self, application: Application, source: Source, progress: Watcher = unwatched) -> None:
+        """Finds out the types; only columns of text are read for it.
+
+        Args:
+            application: How rows are masked.
+            source: The rows.
+            progress: Told how many rows are masked.
+        """
+        self._progress = progress
+        self._application = application
+        self._source = source
+        self._stamp = source.stamp()
+        self._names = application.columns(source.schema)
+        none = pa.schema([source.schema.field(name) for name in self._names]).empty_table()
+        self._types = self._settled(none)
+        self.schema = self._with_types(application.masked(none), none).schema
+        self.rows = 0
+
+    def batches(self) -> Iterator[pa.Table]:
+        """The masked rows, in their own order.
+
+        Raises:
+            TableError: A value has no block, or the source is not what it was.
+        """
+        total = self._source.rows()
+        for batch in self._source.batches(self._names):
+            masked = self._with_types(self._application.masked(batch), batch)
+            self.rows += masked.num_rows
+            self._progress(f"masking {self._source.origin}", self.rows, total)
+            yield masked
+        if self._source.stamp() != self._stamp:
+            raise changed(self._source.origin)
+
+    def _settled(self, none: pa.Table) -> Types:
+        types = self._application.typed(none)
+        if not types:
+            return {}
+        found: dict[str, set[pa.DataType]] = {name: set() for name in types}
+        for batch in self._source.batches(list(types)):
+            for name, type_ in self._application.typed(batch).items():
+                found[name].add(type_)
+        return {name: _common(kinds) if kinds else types[name] for name, kinds in found.items()}
+
+    def _with_types(self, masked: pa.Table, rows: pa.Table) -> pa.Table:
+        """From the texts themselves: a number that is written again would not be the same text."""
+        for name, type_ in self._types.items():
+            place = masked.column_names.index(name)
+            masked = masked.set_column(place, name, decoded(rows[name]).cast(type_))
+        return masked
+
+
+def _common(types: set[pa.DataType]) -> pa.DataType:
+    """One type for columns that were typed batch by batch: the type of all texts together."""
+    if len(types) == 1:
+        return next(iter(types))
+    return pa.float64() if types == {pa.int64(), pa.float64()} else pa.string()

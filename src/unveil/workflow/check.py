@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from unveil import html
+from unveil.errors import rows_text
 from unveil.evaluate import GroupRisk, InferenceRisk, group_risk, inference_risk
+from unveil.progress import Watcher, unwatched
 from unveil.publishers import make_guards, redundant_atoms, resolved_requirements
 from unveil.schema import AlphaKAnonymity, Atom, Confidence, KAnonymity, Requirement, Spec, load_spec
 from unveil.tables import Table, load_table
 from unveil.workflow.publish import SpecLike
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Fit:
     """What a check found. That there is one says that the spec fits and that a release exists."""
 
@@ -40,16 +43,52 @@ class Fit:
         """Attributes whose domain nobody declared."""
         return tuple(item.name for item in self.spec.released if not item.declared)
 
+    @property
+    def summary(self) -> str:
+        """That the spec fits, and what of the table can be released."""
+        dropped = f", {rows_text(self.table.dropped)} left out" if self.table.dropped else ""
+        return f"{self.spec.origin} fits {self.table.origin}: {self.table.records:,} records can be released{dropped}"
 
-def check(table: Any, spec: SpecLike | None = None) -> Fit:
-    """Reads spec and table; raises the error that `publish` would raise."""
+    def __repr__(self) -> str:
+        can = " ".join(requirement.sentence() for requirement in self.requirements)
+        return f"Fit({self.summary}; can hold: {can})"
+
+    def _repr_html_(self) -> str:
+        """What can hold and what the raw table would give away, for notebooks; private as the table is."""
+        risks = [
+            (f"{{{', '.join(group.quasi_identifier)}}}", f"groups below {group.k:,}", group.small, group.people)
+            for group in self.groups
+        ]
+        risks += [
+            (f"{{{', '.join(risk.channel)}}} → {risk.sensitive}", f"above {risk.limit:.0%}", count, risk.people)
+            for risk in self.inferences
+            for count in (risk.above[risk.limit],)
+        ]
+        return html.page_part(
+            html.paragraph(f"{self.summary}.", stripe=html.GOOD),
+            *(html.paragraph(f"Can hold: {requirement.sentence()}") for requirement in self.requirements),
+            html.heading("What the raw table would give away"),
+            html.table(("on", "what", "how many", "people"), risks),
+        )
+
+
+def check(table: Any, spec: SpecLike | None = None, *, progress: Watcher = unwatched) -> Fit:
+    """Reads spec and table; raises the error that `publish` would raise.
+
+    Args:
+        table: The rows: a path, or a pandas, polars or pyarrow table. A spec file may stand in its place; it names its
+            own table.
+        spec: The spec: a path to a TOML file, a mapping of the same shape, or a `Spec`.
+        progress: Told of the work as it is done.
+    """
     # The engine compiles its loops on import, which other verbs need not wait for.
     from unveil.counting.memory import MemoryEngine
 
     checked = load_spec(table if spec is None else spec)
-    loaded = load_table(checked, None if spec is None else table)
+    loaded = load_table(checked, None if spec is None else table, progress)
     requirements = resolved_requirements(loaded, checked)
-    make_guards(loaded, checked, requirements, MemoryEngine(loaded))
+    make_guards(loaded, checked, requirements, MemoryEngine(loaded), progress)
+    progress("counting risks", 0, None)
     return Fit(checked, loaded, requirements, _groups(loaded, requirements), _inferences(loaded, requirements))
 
 

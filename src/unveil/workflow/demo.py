@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 
 from unveil.evaluate import accuracy
-from unveil.release import Release, open_release
+from unveil.progress import Tasks, Watcher, unwatched
+from unveil.release import Release, open_release, write_folder
 from unveil.schema import Spec, load_spec
 from unveil.verify import Finding
 from unveil.workflow.publish import publish
@@ -28,11 +29,22 @@ class Published:
 
     name: str
     spec: Spec
+    place: Path
     release: Release
     accuracy: float
     findings: list[Finding]
     report: Path | None
     """The page about it; None for a release that does not verify."""
+
+    def moved(self, folder: Path) -> Published:
+        """The same, found in another folder."""
+        place = folder / self.place.name
+        return replace(
+            self,
+            place=place,
+            release=open_release(place),
+            report=None if self.report is None else folder / self.report.name,
+        )
 
 
 @dataclass(frozen=True)
@@ -49,20 +61,36 @@ class Demo:
     folder: Path
 
 
-def demo(folder: Path) -> Demo:
-    """Publishes the training rows of Adult and tests what classifiers learn from them on the test rows."""
+def demo(folder: Path, progress: Watcher = unwatched) -> Demo:
+    """Publishes the training rows of Adult and tests what classifiers learn from them on the test rows.
+
+    Args:
+        folder: Where the releases and their pages go, all or none; must not exist.
+        progress: Told of the work as it is done.
+    """
+    found: list[Demo] = []
+    write_folder(folder, lambda draft: found.append(_demo(draft, progress)), "demo")
+    published = [item.moved(folder) for item in found[0].published]
+    return replace(found[0], published=published, folder=folder)
+
+
+def _demo(folder: Path, progress: Watcher) -> Demo:
     specs = {name: _spec(file) for name, file in SPECS.items()}
+    parts = Tasks(progress, "publishing Adult under three guarantees", 2 * len(specs) + 2)
     first = specs["k-anonymity"]
     adult = pa.parquet.read_table(first.source_path)
     train, test = (_complete(adult.filter(pc.equal(adult["split"], part)), first) for part in ("train", "test"))
-    folder.mkdir(parents=True)
-    published = [_published(name, spec, train, test, folder / name.replace(" ", "-")) for name, spec in specs.items()]
+    published = [_published(name, spec, train, test, folder, parts) for name, spec in specs.items()]
     known = [attribute.name for attribute in first.released] + [first.table.class_]
     some = train.select(known).take(pa.array(range(0, train.num_rows, train.num_rows // 2)))
+    raw = accuracy(train.select(known), test.select(known), first.table.class_)
+    parts.finish()
+    masked = learned(publish(train, first, steps=0), test)
+    parts.finish()
     return Demo(
         published=published,
-        raw=accuracy(train.select(known), test.select(known), first.table.class_),
-        masked=learned(publish(train, first, steps=0), test),
+        raw=raw,
+        masked=masked,
         people=(some, published[0].release.masking.labels(some)),
         folder=folder,
     )
@@ -74,13 +102,17 @@ def learned(release: Release, test: pa.Table) -> float:
     return accuracy(release.to_rows(), release.masking.labels(test).append_column(class_, test[class_]), class_)
 
 
-def _published(name: str, spec: Spec, train: pa.Table, test: pa.Table, folder: Path) -> Published:
-    publish(train, spec).write(folder)
-    release, findings = open_release(folder), verify(folder)
-    page = None if findings else folder.with_name(f"{folder.name}.html")
+def _published(name: str, spec: Spec, train: pa.Table, test: pa.Table, folder: Path, parts: Tasks) -> Published:
+    place = folder / name.replace(" ", "-")
+    publish(train, spec).write(place)
+    release, findings = open_release(place), verify(place)
+    page = None if findings else place.with_name(f"{place.name}.html")
     if page is not None:
-        report_to_file(folder, page)
-    return Published(name, spec, release, learned(release, test), findings, page)
+        report_to_file(place, page)
+    parts.finish()
+    share = learned(release, test)
+    parts.finish()
+    return Published(name, spec, place, release, share, findings, page)
 
 
 def _spec(file: str) -> Spec:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from unveil.counting import Engine
 from unveil.errors import EngineError, SpecError, did_you_mean
+from unveil.progress import Watcher, unwatched
 from unveil.schema import Query, Spec
 from unveil.tables import Outline, StreamedTable, load_table, open_source
 
@@ -27,6 +29,7 @@ def open_engine(
     engine: str | None = None,
     index: str | None = None,
     settings: Mapping[str, str] | None = None,
+    progress: Watcher = unwatched,
 ) -> tuple[Outline, Engine]:
     """Reads a table, or makes the first pass over it, and gives what counts it.
 
@@ -37,10 +40,12 @@ def open_engine(
             takes Spark for a Spark frame, and else one of the first two by the number of rows.
         index: For Spark, where the distinct rows of a projection are searched: `driver`, `cluster` or `auto`.
         settings: For Spark, settings of the session that is started.
+        progress: Told of the work as it is done.
     """
     where = spec.source if source is None else source
-    name = _engine_name(engine, where)
+    name = engine_name(engine, where)
     if name == "spark":
+        progress("counting values on Spark", 0, None)
         return _spark(spec, where, index, settings)
     if index is not None or settings:
         raise SpecError(f"where the index lies and how Spark is set up are for the engine 'spark', not for {name!r}.")
@@ -48,21 +53,31 @@ def open_engine(
     from unveil.counting.memory import MemoryEngine
 
     if name == "stream":
-        streamed = StreamedTable(spec, where)
+        streamed = StreamedTable(spec, where, progress)
         return streamed.outline, MemoryEngine(streamed)
-    table = load_table(spec, where)
+    table = load_table(spec, where, progress)
     return table, MemoryEngine(table)
 
 
-def _engine_name(engine: str | None, source: Any) -> str:
+def engine_name(engine: str | None, source: Any) -> str:
+    """The engine that is asked for, by name, by the environment, or else by the kind and the size of the source."""
     name = engine or os.environ.get(VARIABLE) or "auto"
     if name not in ENGINES:
-        raise SpecError(f"there is no engine {name!r}; it is one of {', '.join(ENGINES)}{did_you_mean(name, ENGINES)}.")
+        hint = did_you_mean(name, ENGINES) or "."
+        raise SpecError(f"there is no engine {name!r}; it is one of {', '.join(ENGINES)}{hint}")
     if name != "auto":
         return name
     if type(source).__module__.startswith("pyspark."):
         return "spark"
+    if not isinstance(source, str | Path | Query):
+        return "memory"  # where a frame is already
     return "stream" if open_source(source).rows() > HELD else "memory"
+
+
+def check_formats(engine: str | None, source: Any, formats: Sequence[str]) -> None:
+    """Refuses a release in a format that the engine does not write, before any work is done for it."""
+    if "csv" in formats and engine_name(engine, source) == "spark":
+        raise EngineError("the Spark engine writes parquet, a folder of part files; csv is for the other engines.")
 
 
 def _spark(spec: Spec, source: Any, index: str | None, settings: Mapping[str, str] | None) -> tuple[Outline, Engine]:

@@ -14,6 +14,7 @@ from unveil.errors import SpecError, TableError
 from unveil.evaluate.evaluation import Comparison, Evaluation, Tally, measures, reference_columns
 from unveil.evaluate.examples import Examples
 from unveil.evaluate.protocol import Holdout, Protocol, Split
+from unveil.progress import Tasks, Watcher, unwatched
 from unveil.release import RefinementManifest, Release
 from unveil.schema import COUNT, Spec, load_spec
 from unveil.tables import Column, Table, load_table, read_table
@@ -37,6 +38,7 @@ def evaluate(
     protocol: Protocol = Holdout(),  # noqa: B008 - it is never changed
     together: bool = False,
     seeds: Sequence[int] = (0,),
+    progress: Watcher = unwatched,
 ) -> Evaluation:
     """Publishes training rows, masks test rows the same way, and tests on them what classifiers learned.
 
@@ -55,10 +57,11 @@ def evaluate(
         together: Mask all rows together, then part them, as the papers do. A private release always sees the training
             rows alone.
         seeds: Seeds of private draws; each split is drawn once per seed.
+        progress: Told of every setting that is tried.
     """
     checked = load_spec(table if spec is None else spec)
-    raw, _ = read_table(checked.source if spec is None else table)
-    return _evaluate(checked, raw, classifiers, protocol, together, seeds)
+    source = checked.source if spec is None else table
+    return _evaluations([checked], source, classifiers, protocol, together, seeds, progress)[0]
 
 
 def compare(
@@ -69,6 +72,7 @@ def compare(
     protocol: Protocol = Holdout(),  # noqa: B008 - it is never changed
     together: bool = False,
     seeds: Sequence[int] = (0,),
+    progress: Watcher = unwatched,
 ) -> Comparison:
     """Evaluates several specs of one table on the same rows held out.
 
@@ -79,14 +83,15 @@ def compare(
         protocol: How rows are parted.
         together: Mask all rows together, then part them.
         seeds: Seeds of private draws.
+        progress: Told of every setting that is tried.
     """
     checked = [load_spec(spec) for spec in specs]
     if not checked:
         raise SpecError("there is no spec to compare.")
     if table is None:
         _same_source(checked)
-    raw, _ = read_table(checked[0].source if table is None else table)
-    return Comparison(tuple(_evaluate(spec, raw, classifiers, protocol, together, seeds) for spec in checked))
+    source = checked[0].source if table is None else table
+    return Comparison(tuple(_evaluations(checked, source, classifiers, protocol, together, seeds, progress)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,20 +130,47 @@ class Rows:
         return self.examples(masked)
 
 
+def _evaluations(
+    specs: Sequence[Spec],
+    source: Any,
+    classifiers: Sequence[str],
+    protocol: Protocol,
+    together: bool,
+    seeds: Sequence[int],
+    progress: Watcher,
+) -> list[Evaluation]:
+    """All specs on the same splits."""
+    progress("reading the table", 0, None)
+    raw, _ = read_table(source)
+    splits = protocol.splits(raw)
+    trials = Tasks(progress, "learning and testing", sum(1 + len(splits) * _settings(spec) for spec in specs))
+    return [_evaluate(spec, raw, classifiers, protocol, splits, together, seeds, trials) for spec in specs]
+
+
 def _evaluate(
-    spec: Spec, raw: pa.Table, classifiers: Sequence[str], protocol: Protocol, together: bool, seeds: Sequence[int]
+    spec: Spec,
+    raw: pa.Table,
+    classifiers: Sequence[str],
+    protocol: Protocol,
+    splits: Sequence[Split],
+    together: bool,
+    seeds: Sequence[int],
+    trials: Tasks,
 ) -> Evaluation:
     tally = Tally(classifiers)
     rows = rows_of(spec, raw)
     whole = publish(rows.table, rows.spec) if spec.plan is None else None
-    for number, split in enumerate(protocol.splits(raw)):
+    trials.finish()
+    for number, split in enumerate(splits):
         train, test = rows.part(split)
         for setting, names in reference_columns(spec, rows.names).items():
             tally.try_all(setting, *(rows.examples(part).select(names) for part in (train, test)))
+            trials.finish()
         if whole is not None and together:
             tally.try_all("released", rows.masked(whole, train), rows.masked(whole, test))
-            continue
-        try_releases(tally, rows, train, test, number, seeds)
+        else:
+            try_releases(tally, rows, train, test, number, seeds)
+        trials.finish()
     return Evaluation(
         spec=spec,
         protocol=str(protocol),
@@ -146,6 +178,11 @@ def _evaluate(
         measures=None if whole is None else measures(whole, spec, rows.checked),
         notes=_notes(spec, together),
     )
+
+
+def _settings(spec: Spec) -> int:
+    """How many settings are tried on each split."""
+    return len(reference_columns(spec, ())) + 1
 
 
 def rows_of(spec: Spec, raw: pa.Table) -> Rows:

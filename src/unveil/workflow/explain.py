@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,8 @@ import pyarrow as pa
 from unveil.errors import ReleaseError, RequirementError, SpecError, TableError
 from unveil.evaluate import Holdout, information_loss
 from unveil.evaluate.evaluation import Tally
-from unveil.evaluate.protocol import Protocol
+from unveil.evaluate.protocol import Given, Protocol, Split
+from unveil.progress import Watcher, unwatched
 from unveil.publishers import resolved_requirements, start_search
 from unveil.reasons import (
     Cut,
@@ -37,11 +38,10 @@ from unveil.workflow.publish import SpecLike, publish
 
 NAMED = "These reasons are counted on the raw rows and tell of small groups and hidden values. Keep them to yourself."
 FROM_RELEASE = "Where the budget went is read off the release alone, and may be told to whoever has it."
+PRICED = "trying relaxed requirements"
+"""What a watcher is told of the runs behind prices."""
 DRAWS = range(5)
 """The seeds of the draws that tell where a budget goes where there is no release."""
-
-Progress = Callable[[int, int, str], None]
-"""Told how much is done, of how much, and what comes next."""
 
 
 def explain(
@@ -53,7 +53,7 @@ def explain(
     protocol: Protocol = Holdout(),  # noqa: B008 - it is never changed
     seeds: Sequence[int] = (0,),
     release: str | Path | Release | None = None,
-    progress: Progress = lambda done, total, what: None,
+    progress: Watcher = unwatched,
 ) -> Explanation:
     """Says what stands against each further refinement, and what relaxing each requirement would buy.
 
@@ -73,13 +73,11 @@ def explain(
     """
     checked = load_spec(table if spec is None else spec)
     source = checked.source if spec is None else table
-    loaded = load_table(checked, source)
+    loaded = load_table(checked, source, progress)
     raw, _ = read_table(source)
     spending = _spending(checked, loaded, raw, release)
-    steps, cuts = (None, ()) if spending else _cuts(loaded, checked)
-    prices, unpriced = (
-        _Trial(raw, classifiers, protocol, seeds, progress).prices(checked, loaded) if shadow else ((), ())
-    )
+    steps, cuts = (None, ()) if spending else _cuts(loaded, checked, progress)
+    prices, unpriced = _prices(checked, loaded, raw, classifiers, protocol, seeds, progress) if shadow else ((), ())
     return Explanation(
         spec=checked,
         steps=steps,
@@ -93,12 +91,15 @@ def explain(
     )
 
 
-def _cuts(table: Table, spec: Spec) -> tuple[int, tuple[Cut, ...]]:
+def _cuts(table: Table, spec: Spec, progress: Watcher) -> tuple[int, tuple[Cut, ...]]:
     # The engine compiles its loops on import, which other verbs need not wait for.
     from unveil.counting.memory import MemoryEngine
 
-    search = start_search(table, spec, MemoryEngine(table))
-    steps = sum(1 for _ in search.steps())
+    search = start_search(table, spec, MemoryEngine(table), progress)
+    steps = 0
+    for steps, _ in enumerate(search.steps(), start=1):
+        progress("refining", steps, None)
+    progress("counting reasons", 0, None)
     return steps, cuts_of(table, resolved_requirements(table, spec), search)
 
 
@@ -125,15 +126,39 @@ def _notes(spending: Spending | None, *, shadow: bool) -> tuple[str, ...]:
     return (FROM_RELEASE, OWNERS, DRAWN) if shadow else (FROM_RELEASE,)
 
 
+def _prices(
+    spec: Spec,
+    table: Table,
+    raw: pa.Table,
+    classifiers: Sequence[str],
+    protocol: Protocol,
+    seeds: Sequence[int],
+    progress: Watcher,
+) -> tuple[tuple[Price, ...], tuple[str, ...]]:
+    """What relaxing would buy, and what was not priced. A table too small to be parted still has its reasons."""
+    try:
+        splits = protocol.splits(raw)
+    except TableError as error:
+        if isinstance(protocol, Given):
+            raise
+        return (), (f"no price could be computed: {error}",)
+    return _Trial(raw, classifiers, splits, seeds, progress).prices(spec, table)
+
+
 class _Trial:
     """Runs of the owner's spec and of relaxed ones on the same rows."""
 
     def __init__(
-        self, raw: pa.Table, classifiers: Sequence[str], protocol: Protocol, seeds: Sequence[int], progress: Progress
+        self,
+        raw: pa.Table,
+        classifiers: Sequence[str],
+        splits: Sequence[Split],
+        seeds: Sequence[int],
+        progress: Watcher,
     ) -> None:
         self._raw = raw
         self._classifiers = classifiers
-        self._splits = protocol.splits(raw)
+        self._splits = splits
         self._seeds = seeds
         self._progress = progress
 
@@ -145,23 +170,23 @@ class _Trial:
         if not tried:
             return (), tuple(left)
         total = len(self._splits) * (1 + len(tried))
-        before, failed = self._run(spec, spec.origin, 0, total)
+        before, failed = self._run(spec, 0, total)
         prices = []
         for number, item in enumerate(tried, start=1):
-            after, also = self._run(item.spec, str(item), number * len(self._splits), total)
+            after, also = self._run(item.spec, number * len(self._splits), total)
             failed = failed or also
             prices.append(Price(item, before, after))
-        self._progress(total, total, spec.origin)
+        self._progress(PRICED, total, total)
         return ranked_prices(prices), (*left, *([f"Accuracy was not measured: {failed}"] if failed else []))
 
-    def _run(self, spec: Spec, what: str, done: int, total: int) -> tuple[Run, str | None]:
+    def _run(self, spec: Spec, done: int, total: int) -> tuple[Run, str | None]:
         rows = rows_of(spec, self._raw)
         tally = Tally(self._classifiers)
         drawn: list[list[Release]] = []
         failed = None
         try:
             for number, split in enumerate(self._splits):
-                self._progress(done + number, total, what)
+                self._progress(PRICED, done + number, total)
                 drawn.append(try_releases(tally, rows, *rows.part(split), number, self._seeds))
         except (RequirementError, TableError) as error:  # a part of the rows may be too small for what all can have
             failed = str(error)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from unveil.release import write_text
-from unveil.schema import Unit, bound_text, source_of, widened_days
-from unveil.tables import Guess, TableGuess, guess_table, widened
+from unveil.errors import listed, rows_text
+from unveil.schema import Unit, bound_text, widened_days
+from unveil.tables import Guess, TableGuess, widened
 
 HEAD = """\
 # A first spec for {origin}. Every line marked `guess` was read off the data: check it.
@@ -21,26 +21,23 @@ WIDENED = "observed and widened: declare it if it is public"
 K = 5
 
 
-def draft_spec(table: Path, target: Path | None = None, query: str | None = None) -> str:
+def spec_text(guess: TableGuess, origin: str, table: Path, target: Path | None = None, query: str | None = None) -> str:
     """The text of a first spec for a table; sources are written relative to where the spec will stand.
 
     Args:
+        guess: What the table seems to be.
+        origin: What messages call it.
         table: A file or folder, or the database that a query is put to.
-        target: Where the spec will stand.
+        target: Where the spec will stand; here if it is not given.
         query: The query, for a database.
     """
-    guess, origin = guess_table(source_of(table, query))
     folder = (target or Path("spec.toml")).absolute().parent
     source = Path(table).absolute()
     relative = source.relative_to(folder) if source.is_relative_to(folder) else source
     place = (target or Path("spec.toml")).parent
     attributes = _attributes(guess, table if query is None else None, place)
-    return "\n".join([HEAD.format(origin=origin), *_table(guess, str(relative), query), *attributes, *_require(guess)])
-
-
-def init(table: Path, target: Path, query: str | None = None) -> None:
-    """Writes a first spec for a table, or for a query to a database; an existing file is never overwritten."""
-    write_text(target, draft_spec(table, target, query), "spec")
+    head = HEAD.format(origin=origin) + (f"# But {guess.doubt}.\n" if guess.doubt else "")
+    return "\n".join([head, *_table(guess, str(relative), query), *attributes, *_require(guess)])
 
 
 def _text(value: str) -> str:
@@ -60,8 +57,16 @@ def _table(guess: TableGuess, source: str, query: str | None) -> Iterator[str]:
     if query is not None:
         yield f"query   = {_text(query)}"
     yield f"class   = {_text(guess.class_)}    # guess: {_reason(guess)}"
-    yield f'missing = {{ values = [{marks}], rows = "drop" }}    # guess: marks found in the table'
+    yield f'missing = {{ values = [{marks}], rows = "drop" }}    # guess: {_missing(guess)}'
     yield ""
+
+
+def _missing(guess: TableGuess) -> str:
+    """What dropping would cost: a mark in a column that nobody needs can take half of the table along."""
+    if not guess.incomplete:
+        return "no row lacks a value"
+    columns = listed(column.name for column in guess.columns if column.missing and column.role != "identifier")
+    return f"{guess.incomplete:,} of {guess.rows:,} rows would be dropped, for {columns}"
 
 
 def _reason(guess: TableGuess) -> str:
@@ -71,7 +76,8 @@ def _reason(guess: TableGuess) -> str:
 def _attributes(guess: TableGuess, table: Path | None, place: Path) -> Iterator[str]:
     for column in guess.columns:
         if column.role != "class":
-            yield f"[attributes.{_key(column.name)}]    # guess: {column.reason}"
+            gone = f"; missing in {rows_text(column.missing)}" if column.missing else ""
+            yield f"[attributes.{_key(column.name)}]    # guess: {column.reason}{gone}"
             yield from _described(column, table, place)
             yield ""
 

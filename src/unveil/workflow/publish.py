@@ -8,6 +8,7 @@ from typing import Any
 
 from unveil.errors import SpecError
 from unveil.noise import SeededSource, SystemSource
+from unveil.progress import Watcher, phases_only, unwatched
 from unveil.publishers import publish_diffgen, publish_refinement
 from unveil.release import Release
 from unveil.schema import Spec, load_spec
@@ -28,6 +29,7 @@ def publish(
     engine: str | None = None,
     index: str | None = None,
     spark: Mapping[str, str] | None = None,
+    progress: Watcher = unwatched,
 ) -> Release:
     """Makes a release.
 
@@ -45,14 +47,17 @@ def publish(
         index: For Spark, where the distinct rows that a requirement is about are searched: in the `driver`, on the
             `cluster`, or `auto`, wherever they fit.
         spark: For Spark, settings of the session that is started, such as `{"spark.master": "local[2]"}`.
+        progress: Told what is being done, how much of it, and of how much (None where nobody can know). Of the rows
+            behind a private release it is told nothing that was counted.
     """
     checked = load_spec(table if spec is None else spec)
-    loaded, counts = open_engine(checked, None if spec is None else table, engine, index, spark)
+    told = progress if checked.plan is None else phases_only(progress)
+    loaded, counts = open_engine(checked, None if spec is None else table, engine, index, spark, told)
     if checked.plan is not None:
         if steps is not None:
             raise SpecError(f"{checked.origin}: steps is for refinement; a private release is drawn once.")
         if unsafe_seed is None:
             enter(checked)
         source = SystemSource() if unsafe_seed is None else SeededSource(unsafe_seed)
-        return publish_diffgen(loaded, checked, checked.plan, counts, source, __version__)
-    return publish_refinement(loaded, checked, counts, __version__, steps, stop)
+        return publish_diffgen(loaded, checked, checked.plan, counts, source, __version__, progress)
+    return publish_refinement(loaded, checked, counts, __version__, steps, stop, progress)

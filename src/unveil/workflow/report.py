@@ -9,6 +9,7 @@ from unveil.errors import ReleaseError, UnverifiedError
 from unveil.evaluate import Holdout
 from unveil.evaluate.evaluation import measures
 from unveil.masking import AsIs, Suppression
+from unveil.progress import Watcher, unwatched
 from unveil.release import Release, check_absent, open_release, write_text
 from unveil.report import Owner, handout_page, owner_page
 from unveil.schema import Spec, load_spec
@@ -21,7 +22,7 @@ from unveil.workflow.verify import verify
 HOLDOUTS = 5
 
 
-def report(release: str | Path, owner: SpecLike | None = None) -> str:
+def report(release: str | Path, owner: SpecLike | None = None, *, progress: Watcher = unwatched) -> str:
     """One self-contained HTML page about a release.
 
     The release is verified first: a page must not repeat a claim that does not hold.
@@ -31,35 +32,38 @@ def report(release: str | Path, owner: SpecLike | None = None) -> str:
         owner: The owner's spec. With it the page is private: it adds exact figures, the steps of the search, risks and
             what classifiers keep. Without it the page is made from the folder alone and is safe to hand out
             with it.
+        progress: Told of the work as it is done.
     """
     folder = Path(release)
     spec = None if owner is None else load_spec(owner)
-    if findings := verify(folder, spec):
+    if findings := verify(folder, spec, progress=progress):
         raise UnverifiedError(f"{folder}: {findings[0]}")
     opened = open_release(folder)
-    return handout_page(opened) if spec is None else owner_page(opened, _owner(opened, spec))
+    return handout_page(opened) if spec is None else owner_page(opened, _owner(opened, spec, progress))
 
 
-def report_to_file(release: Path, target: Path, owner: SpecLike | None = None) -> None:
+def report_to_file(
+    release: Path, target: Path, owner: SpecLike | None = None, *, progress: Watcher = unwatched
+) -> None:
     """Writes the page, whole or not at all, and never into the release folder."""
     if release.absolute() in target.absolute().parents:
         raise ReleaseError(f"{target}: a report cannot be written into the release {release}, which it is no part of.")
     check_absent(target, "report")
-    write_text(target, report(release, owner), "report")
+    write_text(target, report(release, owner, progress=progress), "report")
 
 
-def _owner(release: Release, spec: Spec) -> Owner:
-    table = load_table(spec)
+def _owner(release: Release, spec: Spec, progress: Watcher) -> Owner:
+    table = load_table(spec, progress=progress)
     private = spec.plan is not None
-    fit = None if private else check(spec)
+    fit = None if private else check(spec, progress=progress)
     return Owner(
         spec=spec,
         read=table.read,
         dropped=table.dropped,
         records=table.records,
-        evaluation=evaluate(spec, protocol=Holdout(1 / 3, range(HOLDOUTS))),
+        evaluation=evaluate(spec, protocol=Holdout(1 / 3, range(HOLDOUTS)), progress=progress),
         measures=measures(release, spec, table),
-        trace=None if private else _steps(release, publish(spec)),
+        trace=None if private else _steps(release, publish(spec, progress=progress)),
         groups=() if fit is None else fit.groups,
         inferences=() if fit is None else fit.inferences,
     )

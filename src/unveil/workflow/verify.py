@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from unveil import html
+from unveil.progress import Watcher, unwatched
 from unveil.schema import load_spec
 from unveil.verify import Finding, verify_against_raw, verify_release
 from unveil.workflow.publish import SpecLike
@@ -23,14 +24,17 @@ class Findings(list[Finding]):
         )
 
 
-def verify(release: str | Path, raw: SpecLike | None = None) -> Findings:
+def verify(release: str | Path, raw: SpecLike | None = None, *, progress: Watcher = unwatched) -> Findings:
     """Recounts the claims of a release from its files; gives one finding per broken claim, none if all hold.
 
     Args:
         release: The release folder.
         raw: The owner's spec. With it, the release is also checked against the raw table.
+        progress: Told of the work as it is done.
     """
+    progress("recounting the claims", 0, None)
     findings = Findings(verify_release(Path(release)))
     if raw is not None:
+        progress("comparing with the raw table", 0, None)
         findings += verify_against_raw(Path(release), load_spec(raw))
     return findings

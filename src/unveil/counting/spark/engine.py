@@ -7,7 +7,7 @@ pieces of candidates where they do not, occupied cells. It never sees a row.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 DRIVER_ROWS = 30_000_000
 """Up to so many distinct rows of a projection are searched in the driver's memory (docs/scale.md has the bytes)."""
+GATHERED = 8
+"""What the partitions saw is put together in so many places before the driver sees it."""
 WEIGHT = "w"
 
 
@@ -50,8 +52,10 @@ class SparkEngine:
         survey = Survey(spec, self._source.schema, self._source.origin)
         found = self._source.partitions(_surveyor(survey), list(survey.columns), "survey binary")
         with self._source.watched():
-            for row in found.toLocalIterator():
-                survey.absorb(pickle.loads(row.survey))  # noqa: S301 - our own workers wrote it
+            # All partitions at once, and few surveys for the driver to hold.
+            gathered = found.repartition(GATHERED).mapInArrow(_gatherer(survey), "survey binary").toArrow()
+        for packed in gathered["survey"]:
+            survey.absorb(pickle.loads(packed.as_py()))  # noqa: S301 - our own workers wrote it
         self.outline, self._coder = survey.result()
 
     def histograms(self) -> tuple[IntArray, ...]:
@@ -87,7 +91,7 @@ class SparkEngine:
             raise changed(self.outline.origin)
         distinct = DistinctRows(sizes)
         distinct.add(codes, weight)
-        return cells_of(*distinct.sorted(), len(self.outline.classes))
+        return cells_of(distinct.sorted(), len(self.outline.classes))
 
     def released(self, masking: Masking, weight: str | None) -> SparkReleasedRows:
         """The masked rows, sorted by their values; they stay where they are until they are written."""
@@ -106,10 +110,11 @@ class SparkEngine:
             recount, distinct = Recount(coder, order), DistinctRows(sizes)
             for batch in batches:
                 chunk = recount.chunk(batch)
-                distinct.add(_looked_up(chunk, order, lookups, with_class), chunk.records)
-            codes, weight = distinct.result()
-            columns = {name: pa.array(column.astype(np.int32)) for name, column in zip(names, codes, strict=True)}
-            yield pa.table({**columns, WEIGHT: pa.array(weight)})
+                distinct.add(_looked_up(chunk, order, lookups, with_class), chunk.weight)
+            rows = distinct.sorted()
+            codes = zip(names, rows.columns(), strict=True)
+            columns = {name: pa.array(column.astype(np.int32)) for name, column in codes}
+            yield pa.table({**columns, WEIGHT: pa.array(rows.weight)})
 
         schema = ", ".join([*(f"{name} int" for name in names), f"{WEIGHT} bigint"])
         found = self._source.partitions(collapse, Recount(coder, order).names, schema)
@@ -136,6 +141,19 @@ def _surveyor(empty: Survey) -> Function:
         for batch in batches:
             survey.add(batch)
         yield pa.table({"survey": pa.array([pickle.dumps(survey)], pa.binary())})
+
+    return run
+
+
+def _gatherer(empty: Survey) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """What puts surveys of several partitions together."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        survey = empty.fresh()
+        for batch in batches:
+            for packed in batch.column(0):
+                survey.absorb(pickle.loads(packed.as_py()))  # noqa: S301 - our own workers wrote it
+        yield pa.RecordBatch.from_pydict({"survey": pa.array([pickle.dumps(survey)], pa.binary())})
 
     return run
 

@@ -174,14 +174,15 @@ def tallied(batch: pa.RecordBatch, watch: Watch, only: tuple[int, BoolArray] | N
         seen = watch.watched[block[order]]
         cells = cover.cell_of[column[order]][seen] + 1
         sums.add([group[seen], cells, secret[order][seen]], weight[order][seen])
-    (groups, cells, secrets), weights = sums.sorted()
+    collapsed = sums.sorted()
+    groups, cells, secrets = collapsed.columns()
     names = [row.tobytes() for row in keys[order[starts]]]
     return pa.table(
         {
             KEY: pa.array(names, pa.binary()).take(pa.array(groups)),
             "cell": pa.array(cells.astype(np.int64) - 1),
             "secret": pa.array(secrets.astype(np.int32)),
-            "w": pa.array(weights),
+            "w": pa.array(collapsed.weight),
         },
         schema=TALLIED,
     )

@@ -17,7 +17,9 @@ from unveil.arrays import IntArray
 from unveil.counting.released import DescribedColumn, RankedValues, released_columns
 from unveil.counting.spark.source import SparkSource
 from unveil.errors import EngineError
+from unveil.interruption import unfinished
 from unveil.masking import Masking
+from unveil.progress import Watcher, unwatched
 from unveil.release import CountedRows
 from unveil.tables import Coder, Outline, Recount, changed, plain_type
 
@@ -101,7 +103,7 @@ class SparkReleasedRows:
 
     def batches(self) -> Iterator[pa.Table]:
         """All rows, a part at a time."""
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder, unfinished(Path(folder)):
             written = Path(folder) / "data.parquet"
             self.write(written)
             for part in sorted(written.iterdir()):
@@ -112,8 +114,12 @@ class SparkReleasedRows:
         with self._source.watched():
             return self._layout.decoded(self._ordered().toArrow()).counted()
 
-    def write(self, path: Path) -> None:
+    def write(self, path: Path, progress: Watcher = unwatched) -> None:
         """Writes a folder of parquet files, in order. Workers write each part whole, so that a retry changes nothing.
+
+        Args:
+            path: The folder.
+            progress: Told how many rows are written.
 
         Raises:
             EngineError: The format is not parquet, or the folder is not one that all workers share.
@@ -129,8 +135,12 @@ class SparkReleasedRows:
         def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield pa.RecordBatch.from_pydict({"rows": [write_part(batches, layout, drafts, target)]})
 
+        total = self._rows if layout.weight is None else None
+        progress(f"writing {path.name}", 0, total)
         with self._source.watched():
-            rows = sum(row.rows for row in self._ordered().mapInArrow(run, "rows bigint").toLocalIterator())
+            # Not one part after the other, as an iterator would ask for them.
+            rows = sum(self._ordered().mapInArrow(run, "rows bigint").toArrow()["rows"].to_pylist())
+        progress(f"writing {path.name}", rows, total)
         shutil.rmtree(drafts, ignore_errors=True)
         if sum(pa.parquet.read_metadata(part).num_rows for part in path.iterdir()) != rows:
             raise EngineError(f"{path}: the workers of Spark do not share this folder with the driver.")

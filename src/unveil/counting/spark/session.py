@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from unveil import errors
 from unveil.errors import EngineError, TableError
@@ -83,7 +85,7 @@ def _started(settings: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder
     for key, value in settings.items():
         builder = builder.config(key, value)
-    stderr = os.dup(2)
+    stderr, handler = os.dup(2), signal.getsignal(signal.SIGINT)
     try:
         with Path(os.devnull).open("w") as nowhere:
             os.dup2(nowhere.fileno(), 2)
@@ -93,6 +95,16 @@ def _started(settings: Mapping[str, str]) -> SparkSession:
     finally:
         os.dup2(stderr, 2)
         os.close(stderr)
+        _restore(handler)
+
+
+def _restore(handler: Any) -> None:
+    """Gives Ctrl-C back to whoever had it: Spark takes it over and raises an exception, which they may not want.
+
+    Python's own handler is left to Spark, which cancels its jobs first.
+    """
+    if handler is not signal.default_int_handler and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, handler)
 
 
 @contextmanager

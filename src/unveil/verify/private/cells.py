@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from unveil.errors import rows_text
 from unveil.verify.columns import Column, Groups, group
-from unveil.verify.data import PARQUET, Data
+from unveil.verify.data import Data
 from unveil.verify.findings import Finding
+from unveil.verify.parts import PARQUET
 from unveil.verify.private.claims import COUNT, DiffGenManifest, exact_text
 from unveil.verify.private.promise import cell_total
 from unveil.verify.raw import plain, text
@@ -25,25 +26,26 @@ def check_cells(manifest: DiffGenManifest, data: Data) -> Iterator[Finding]:
     whose noisy count reaches a threshold: work follows the rows and not the cells, of which there may be 10^12.
     """
     columns = [data.columns[name] for name in manifest.labels]
-    listed = group(columns, np.ones(data.rows, dtype=np.int64))
+    listed = group(columns, data.counts)
     yield from twice_findings(listed)
-    yield from _count_findings(data.columns[COUNT], manifest.threshold or 0, columns)
+    yield from _count_findings(data, manifest.threshold or 0, columns)
     if manifest.threshold is None:
         yield from _coverage_findings(manifest, listed)
 
 
-def _count_findings(counts: Column, least: int, columns: list[Column]) -> Iterator[Finding]:
+def _count_findings(data: Data, least: int, columns: list[Column]) -> Iterator[Finding]:
+    counts = data.columns[COUNT]
     if counts.values.null_count:
-        lacking = rows_text(int((counts.codes == len(counts.values) - 1).sum()))
+        lacking = rows_text(data.rows_of(counts.codes == len(counts.values) - 1))
         yield Finding("count", f"{PARQUET}: the column {COUNT!r} has no value in {lacking}.")
     too_low = pc.fill_null(pc.less(counts.values, least), False).to_numpy(zero_copy_only=False)
-    low = np.flatnonzero(too_low[counts.codes])
-    if len(low):
-        row = int(low[0])
+    low = too_low[counts.codes]
+    if low.any():
+        row = int(np.argmax(low))
         place = ", ".join(column.text(int(column.codes[row])) for column in columns)
         count = counts.values[int(counts.codes[row])].as_py()
         claim, what = ("threshold", f"the threshold is {least:,}") if least else ("count", "no count is below 0")
-        message = f"({place}) has the count {count:,}, but {what} (too low in {rows_text(len(low))})"
+        message = f"({place}) has the count {count:,}, but {what} (too low in {rows_text(data.rows_of(low))})"
         yield Finding(claim, f"{PARQUET}: {message}.")
 
 

@@ -1,0 +1,107 @@
+"""Progress bars: on a terminal, on stderr, and only for work that takes longer than somebody waits without asking."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
+from rich.text import Text
+
+from unveil.interruption import closing
+from unveil.progress import Watcher, unwatched
+
+PATIENCE = 2.0
+"""How many seconds work may take without a bar."""
+
+
+@contextmanager
+def watched() -> Iterator[Watcher]:
+    """Gives a watcher whose bar is gone when the work is done; where stderr is no terminal, one that says nothing."""
+    if not sys.stderr.isatty():
+        yield unwatched
+        return
+    bar = Bar(Console(stderr=True))
+    shown = threading.Timer(PATIENCE, bar.show)
+    shown.daemon = True
+    with closing(bar.close):
+        shown.start()
+        try:
+            yield bar
+        finally:
+            shown.cancel()
+            bar.close()
+
+
+class Bar:
+    """A line with what is being done, how much of it, for how long, and how long still where that can be told."""
+
+    def __init__(self, console: Console) -> None:
+        columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(30), Amount(), Time())
+        self._line = Progress(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False)
+        self._tasks: dict[str, Task] = {}
+        self._now: Task | None = None
+        self._lock = threading.RLock()
+        self._closed = False
+
+    def __call__(self, what: str, done: int, total: int | None) -> None:
+        """Takes a note, quickly: it may be told of every step of a search. A thread of the line draws what is noted."""
+        task = self._now
+        if task is None or task.description != what:
+            task = self._turn_to(what)
+        if done < task.completed:
+            self._line.reset(task.id)
+        task.completed, task.total = done, total
+
+    def _turn_to(self, what: str) -> Task:
+        """Shows the work of that name and nothing else; work that was begun before goes on."""
+        if what not in self._tasks:
+            number = self._line.add_task(what, total=None)
+            self._tasks[what] = next(task for task in self._line.tasks if task.id == number)
+        for name, task in self._tasks.items():
+            task.visible = name == what
+        self._now = self._tasks[what]
+        return self._now
+
+    def show(self) -> None:
+        """Draws the line from now on."""
+        with self._lock:
+            if not self._closed:
+                self._line.start()
+
+    def close(self) -> None:
+        """Takes the line away."""
+        with self._lock:
+            self._closed = True
+            self._line.stop()
+
+
+class Amount(ProgressColumn):
+    """How much is done, and of how much where that is known."""
+
+    def render(self, task: Task) -> Text:
+        """For example `3 of 15`."""
+        done = f"{int(task.completed):,}"
+        if task.total is not None:
+            return Text(f"{done} of {int(task.total):,}")
+        return Text(f"{done} so far" if task.completed else "")
+
+
+class Time(ProgressColumn):
+    """How long it has taken, and about how long it will take still where its end is known.
+
+    The estimate is that what is left takes as long as what is done did.
+    """
+
+    def render(self, task: Task) -> Text:
+        """For example `0:00:12, about 0:00:30 left`."""
+        passed = task.elapsed or 0.0
+        text = str(timedelta(seconds=int(passed)))
+        if task.total and task.completed:
+            left = passed * (task.total - task.completed) / task.completed
+            text += f", about {timedelta(seconds=round(left))} left"
+        return Text(text, "dim")

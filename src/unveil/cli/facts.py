@@ -1,0 +1,100 @@
+"""What the commands report, in plain values for `--json`. docs/json.md tells the keys; they stay."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unveil.evaluate import group_sizes, quasi_identifiers
+from unveil.masking import AsIs
+from unveil.release import RefinementManifest, Release
+from unveil.tables import TableGuess
+from unveil.workflow import Fit
+from unveil.workflow.demo import Demo, Published
+
+
+def print_facts(facts: Any) -> None:
+    """Prints facts as one line of JSON."""
+    print(json.dumps(facts, ensure_ascii=False))
+
+
+def release_facts(release: Release, folder: Path) -> dict[str, Any]:
+    """A release: what its folder holds, and nothing else, so that no row behind a private one is counted here."""
+    manifest = release.manifest
+    facts = {
+        "release": str(folder),
+        "method": manifest.method,
+        "guarantee": manifest.guarantee,
+        "requirements": list(manifest.requirements),
+        "files": {name: file.sha256 for name, file in manifest.files.items()},
+        "attributes": {
+            name: {"masking": entry.kind, "blocks": None if isinstance(entry, AsIs) else len(entry.shown)}
+            for name, entry in release.masking.columns.items()
+        },
+    }
+    if not isinstance(manifest, RefinementManifest):
+        return {**facts, "cells": manifest.cells, "rows": {"released": release.rows.num_rows}}
+    groups = [_group_facts(release, names) for names in quasi_identifiers(release)]
+    return {**facts, "records": manifest.records, "rows": manifest.rows.model_dump(), "groups": groups}
+
+
+def _group_facts(release: Release, names: tuple[str, ...]) -> dict[str, Any]:
+    sizes = group_sizes(release, names)
+    return {
+        "attributes": list(names),
+        "groups": len(sizes),
+        "smallest": int(sizes[0]),
+        "median": int(np.median(sizes)),
+        "largest": int(sizes[-1]),
+    }
+
+
+def fit_facts(fit: Fit) -> dict[str, Any]:
+    """What `check` found."""
+    return {
+        "spec": fit.spec.origin,
+        "table": fit.table.origin,
+        "records": fit.table.records,
+        "rows": {"read": fit.table.read, "dropped": fit.table.dropped},
+        "requirements": [requirement.sentence() for requirement in fit.requirements],
+        "groups": [asdict(group) for group in fit.groups],
+        "inferences": [asdict(risk) for risk in fit.inferences],
+        "redundant": [str(atom) for atom in fit.redundant],
+        "as_is": list(fit.as_is),
+        "observed": list(fit.observed),
+    }
+
+
+def demo_facts(demo: Demo) -> dict[str, Any]:
+    """What the demo made."""
+    return {
+        "folder": str(demo.folder),
+        "accuracy": {"raw": demo.raw, "masked": demo.masked},
+        "releases": [_published_facts(published) for published in demo.published],
+    }
+
+
+def _published_facts(published: Published) -> dict[str, Any]:
+    return {
+        "name": published.name,
+        **release_facts(published.release, published.place),
+        "accuracy": published.accuracy,
+        "findings": [vars(finding) for finding in published.findings],
+        "report": None if published.report is None else str(published.report),
+    }
+
+
+def guess_facts(guess: TableGuess, table: str, spec: Path | None) -> dict[str, Any]:
+    """What `init` guessed of a table."""
+    return {
+        "spec": None if spec is None else str(spec),
+        "table": table,
+        "rows": guess.rows,
+        "class": guess.class_,
+        "missing": list(guess.marks),
+        "columns": [{"name": item.name, "role": item.role, "reason": item.reason} for item in guess.columns],
+    }

@@ -1,0 +1,96 @@
+"""The command `publish`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from unveil.cli.bars import watched
+from unveil.cli.interrupt import stop_on_interrupt
+from unveil.errors import ReleaseError, SpecError
+
+
+def register(app: typer.Typer, console: Console) -> None:
+    """Adds the command to the command line."""
+
+    @app.command()
+    def publish(
+        spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec: a TOML file.")],
+        to: Annotated[Path, typer.Option("--to", metavar="DIR", help="Where the release goes; must not exist.")],
+        trace: Annotated[Path | None, typer.Option(help="Write the private trace of the steps here, as JSON.")] = None,
+        steps: Annotated[int | None, typer.Option(min=0, help="Stop after so many refinements.")] = None,
+        csv: Annotated[str, typer.Option("--format", metavar="FORMAT", help="parquet, or csv for both.")] = "parquet",
+        keep: Annotated[
+            bool, typer.Option("--keep-on-interrupt", help="On Ctrl-C publish the valid table reached so far.")
+        ] = False,
+        engine: Annotated[
+            str | None, typer.Option(metavar="ENGINE", help="What counts the rows: auto, memory, stream or spark.")
+        ] = None,
+        index: Annotated[
+            str | None, typer.Option(metavar="PLACE", help="Where Spark searches: auto, driver or cluster.")
+        ] = None,
+        spark: Annotated[
+            list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark; may be given several times.")
+        ] = None,
+        as_json: Annotated[bool, typer.Option("--json", help="Print what was released as JSON.")] = False,
+    ) -> None:
+        """Make a release from a spec."""
+        from unveil import workflow
+        from unveil.cli import facts, screens
+        from unveil.release import FORMATS, check_absent
+        from unveil.schema import load_spec
+        from unveil.workflow.engines import check_formats
+
+        if csv not in FORMATS:
+            raise typer.BadParameter(f"{csv!r} is not one of {', '.join(FORMATS)}.", param_hint="--format")
+        formats = ("parquet", "csv") if csv == "csv" else ("parquet",)
+        check_absent(to, "output folder")
+        if trace is not None:
+            check_trace(trace, to)
+        checked = load_spec(spec)
+        if checked.plan is not None and (trace is not None or steps is not None):
+            option = "--steps" if trace is None else "--trace"
+            raise SpecError(
+                f"{checked.origin}: {option} is for refinement; a private release is drawn once and keeps no trace."
+            )
+        check_formats(engine, checked.source, formats)
+        settings = spark_settings(spark or ())
+        with watched() as progress:
+            with stop_on_interrupt(keep and checked.plan is None) as stop:
+                release = workflow.publish(
+                    checked, steps=steps, stop=stop, engine=engine, index=index, spark=settings, progress=progress
+                )
+            release.write(to, formats, progress)
+        if trace is not None:
+            release.write_trace(trace)
+        if as_json:
+            facts.print_facts(facts.release_facts(release, to))
+            return
+        screens.show_release(console, release)
+        console.print(f"Written to {to}.")
+        if trace is not None:
+            console.print(f"The trace in {trace} is private: keep it.")
+
+
+def spark_settings(words: Sequence[str]) -> dict[str, str]:
+    """Settings of Spark from words such as `spark.master=local[2]`."""
+    settings = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals or not key.startswith("spark."):
+            raise SpecError(f"--spark {word!r}: a setting of Spark reads KEY=VALUE, and its key begins with 'spark.'.")
+        settings[key] = value
+    return settings
+
+
+def check_trace(trace: Path, folder: Path) -> None:
+    """The trace is private, so it must not land in what is handed out."""
+    from unveil.release import check_absent
+
+    if folder.absolute() in trace.absolute().parents:
+        raise ReleaseError(f"{trace}: the trace is private and cannot be written into the release {folder}.")
+    check_absent(trace, "trace file")

@@ -1,0 +1,101 @@
+"""The rows of a release that lies in a folder: nothing is read until somebody asks, and then only as much as asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+
+from unveil.arrays import IntArray
+from unveil.errors import ReleaseError
+from unveil.release import rows
+from unveil.release.rows import write_rows
+
+ROWS = "rows"
+
+
+class StoredRows:
+    """The rows of parquet files, one after the other."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        """Looks at what the files say of themselves.
+
+        Args:
+            paths: The files in order.
+        """
+        self._paths = tuple(paths)
+        self._sizes = []
+        for path in self._paths:
+            with _reading(path), pa.parquet.ParquetFile(path) as file:
+                self._sizes.append(file.metadata.num_rows)
+                if path == self._paths[0]:
+                    self.schema = file.schema_arrow.remove_metadata()
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows there are."""
+        return sum(self._sizes)
+
+    def table(self) -> pa.Table:
+        """All rows."""
+        return pa.concat_tables(self.batches())
+
+    def batches(self) -> Iterator[pa.Table]:
+        """Some rows at a time; if there are none, none once."""
+        if self.num_rows == 0:
+            yield self.schema.empty_table()
+        yield from self._read(dictionaries=False)
+
+    def counted(self) -> tuple[pa.Table, IntArray]:
+        """The distinct rows in any order, and how many rows each stands for. All rows are read, few are held."""
+        held = [_counts(self.schema.empty_table())]
+        waiting = 0
+        for batch in self._read(dictionaries=True):
+            counts = _counts(batch)
+            # Few rows are left, and those of different batches can only be compared by their values.
+            held.append(counts.cast(held[0].schema))
+            waiting += counts.num_rows
+            if waiting > max(held[0].num_rows, rows.BATCH):
+                held, waiting = [_merged(held)], 0
+        found = _merged(held)
+        return found.drop_columns([ROWS]).rename_columns(self.schema.names), found[ROWS].to_numpy()
+
+    def write(self, path: Path) -> None:
+        """Writes all rows as csv or parquet, by the ending of the file."""
+        write_rows(path, self.schema, self.batches())
+
+    def _read(self, *, dictionaries: bool) -> Iterator[pa.Table]:
+        texts = [field.name for field in self.schema if dictionaries and pa.types.is_string(field.type)]
+        for path in self._paths:
+            with _reading(path), pa.parquet.ParquetFile(path, read_dictionary=texts) as file:
+                for batch in file.iter_batches(rows.BATCH):
+                    yield pa.Table.from_batches([batch]).replace_schema_metadata(None)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise ReleaseError(f"{path}: the data file cannot be read: {error}.") from error
+
+
+def _counts(batch: pa.Table) -> pa.Table:
+    """The distinct rows of a batch. Columns are called by their places, so that none is called like the counts."""
+    keys = batch.rename_columns([str(place) for place in range(batch.num_columns)])
+    return _summed(keys.append_column(ROWS, pa.array(np.ones(batch.num_rows, dtype=np.int64))))
+
+
+def _merged(parts: Sequence[pa.Table]) -> pa.Table:
+    return _summed(pa.concat_tables(parts))
+
+
+def _summed(counts: pa.Table) -> pa.Table:
+    """Equal rows as one."""
+    names = [name for name in counts.column_names if name != ROWS]
+    sums = counts.group_by(names).aggregate([(ROWS, "sum")])
+    return sums.rename_columns([*names, ROWS])

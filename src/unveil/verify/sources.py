@@ -1,0 +1,134 @@
+"""The files of a raw table, read some rows at a time."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from unveil.errors import TableError
+from unveil.verify import batches
+from unveil.verify.batches import first_line
+from unveil.verify.columns import is_text
+
+ENDINGS = frozenset({".csv", ".parquet"})
+BLOCK = 1 << 22
+"""How many bytes of a csv file are read at a time."""
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """A csv or parquet file, or a folder of them, whose columns are the same.
+
+    Attributes:
+        path: The file or folder.
+        files: The files.
+        schema: The columns, with types that hold the values of all files.
+    """
+
+    path: Path
+    files: list[Path]
+    schema: pa.Schema
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.Table]:
+        """These columns, some rows at a time; first without a row, so that the columns are known.
+
+        Raises:
+            TableError: A file cannot be read.
+        """
+        wanted = pa.schema([self.schema.field(name) for name in names])
+        yield wanted.empty_table()
+        for file in self.files:
+            with _reading(self.path):
+                for batch in _csv_batches(file) if _is_csv(file) else _parquet_batches(file, names):
+                    yield pa.table({name: _fitted(batch[name], wanted.field(name).type) for name in names})
+
+
+def open_table(path: Path) -> RawTable:
+    """Finds the files of a table and what their columns hold.
+
+    Raises:
+        TableError: The files cannot be read, or do not fit together.
+    """
+    files = _files_in(path) if path.is_dir() else [path]
+    if not files:
+        raise TableError(f"{path}: the folder holds no .csv or .parquet file.")
+    with _reading(path):
+        schemas = [_csv_schema(file) if _is_csv(file) else _parquet_schema(file) for file in files]
+        return RawTable(path, files, pa.unify_schemas(schemas, promote_options="permissive"))
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, OSError, ValueError, csv.Error) as error:
+        raise TableError(f"{path}: the table cannot be read: {first_line(error)}.") from error
+
+
+def _files_in(folder: Path) -> list[Path]:
+    """Engines leave marks such as _SUCCESS in their folders."""
+    return sorted(
+        file
+        for file in folder.rglob("*")
+        if ENDINGS & set(file.suffixes) and file.is_file() and not file.name.startswith(("_", "."))
+    )
+
+
+def _is_csv(path: Path) -> bool:
+    return ".csv" in path.suffixes
+
+
+def _fitted(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """A column in the type that it has in all files; text may come with a dictionary."""
+    return column if is_text(column.type) and is_text(kind) else column.cast(kind)
+
+
+def _parquet_schema(path: Path) -> pa.Schema:
+    with pq.ParquetFile(path) as file:
+        return pa.schema([pa.field(field.name, _plain(field.type)) for field in file.schema_arrow])
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _parquet_batches(path: Path, names: Sequence[str]) -> Iterator[pa.Table]:
+    texts = [field.name for field in _parquet_schema(path) if is_text(field.type)]
+    with pq.ParquetFile(path, read_dictionary=texts) as file:
+        for batch in file.iter_batches(batches.BATCH, columns=list(names)):
+            yield pa.Table.from_batches([batch])
+
+
+def _csv_schema(path: Path) -> pa.Schema:
+    with _open_csv(path) as reader:
+        return reader.schema
+
+
+def _csv_batches(path: Path) -> Iterator[pa.Table]:
+    """All columns as text without surrounding spaces."""
+    with _open_csv(path) as reader:
+        for batch in reader:
+            yield pa.table([pc.utf8_trim_whitespace(column) for column in batch.columns], names=batch.schema.names)
+
+
+def _open_csv(path: Path) -> pa_csv.CSVStreamingReader:
+    with pa.input_stream(path, compression="detect") as stream:
+        head = stream.read(1 << 16).decode("utf-8-sig", "replace")
+    header = io.StringIO(head).readline().rstrip("\r\n")
+    delimiter = max(",;\t", key=header.count)
+    names = [name.strip() for name in next(csv.reader([header], delimiter=delimiter), [])]
+    return pa_csv.open_csv(
+        path,
+        read_options=pa_csv.ReadOptions(column_names=names, skip_rows=1, block_size=BLOCK),
+        parse_options=pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        convert_options=pa_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
+    )

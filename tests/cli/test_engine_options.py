@@ -1,0 +1,62 @@
+"""`publish --engine`, `--index` and `--spark`: the same release, and one sentence where they make no sense."""
+
+import pytest
+
+import unveil
+from commands import Run
+from project import Project
+
+
+@pytest.mark.parametrize("engine", ["auto", "memory", "stream"])
+def test_every_engine_gives_the_same_release(engine: str, project: Project, run: Run) -> None:
+    unveil.publish(project.spec).write(project.folder / "expected")
+    assert run("publish", project.spec, "--to", project.release, "--engine", engine).code == 0
+    for name in ("data.parquet", "manifest.json"):
+        assert (project.release / name).read_bytes() == (project.folder / "expected" / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--engine", "sparc"), "there is no engine 'sparc'; it is one of auto, memory, stream, spark; did you mean"),
+        (("--engine", "duck"), "there is no engine 'duck'; it is one of auto, memory, stream, spark.\n"),
+        (("--index", "driver"), "where the index lies and how Spark is set up are for the engine 'spark'"),
+        (("--spark", "spark.master=local[2]"), "are for the engine 'spark', not for 'memory'"),
+        (("--engine", "spark", "--index", "moon"), "the index of Spark lies in one of auto, driver, cluster, not in"),
+        (
+            ("--engine", "spark", "--spark", "spark.master"),
+            "--spark 'spark.master': a setting of Spark reads KEY=VALUE",
+        ),
+        (("--engine", "spark", "--spark", "master=local"), "its key begins with 'spark.'"),
+        (("--engine", "spark", "--format", "csv"), "the Spark engine writes parquet, a folder of part files; csv is"),
+    ],
+)
+def test_one_sentence_and_nothing_done(
+    words: tuple[str, ...], sentence: str, project: Project, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a row was read")
+
+    monkeypatch.setattr("unveil.tables.survey.Survey.add", refuse)
+    monkeypatch.setattr("unveil.counting.spark.session._started", refuse)
+    before = project.files()
+    outcome = run("publish", project.spec, "--to", project.release, *words)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.count("\n") == 1
+    assert sentence in outcome.err
+    assert project.files() == before
+
+
+def test_the_environment_names_an_engine_too(project: Project, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNVEIL_ENGINE", "spark")
+    outcome = run("publish", project.spec, "--to", project.release, "--format", "csv")
+    assert outcome.code == 2
+    assert "csv is for the other engines" in outcome.err
+
+
+@pytest.mark.xdist_group("spark")
+def test_spark(project: Project, run: Run) -> None:
+    words = ("--engine", "spark", "--index", "driver", "--spark", "spark.master=local[2]")
+    outcome = run("publish", project.spec, "--to", project.release, *words)
+    assert outcome.code == 0, outcome
+    assert list((project.release / "data.parquet").glob("part-*.parquet"))
