@@ -1,6 +1,9 @@
 """Adult blown up as in Section V-C of the TDR paper: the original records, and variations of them.
 
     python bench/blowup.py 200000 500000 1000000
+    python bench/blowup.py --streamed 10000000
+
+With `--streamed` a table is made and written block by block, as parquet alone, so that memory does not grow with it.
 
 A variation of a record takes q attributes at random, q ~ U[1, |∪QID|], and gives each a random value of the domain that
 was observed for it. ∪QID are all 14 attributes, so that one table serves every setting; the class is kept.
@@ -16,10 +19,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
-from places import BUNDLED, CACHE, table_file
+from places import BUNDLED, CACHE, streamed_file, table_file
 from settings import ATTRIBUTES, CLASS
 
 SEED = 2007
+BLOCK = 1_000_000
+"""How many rows of a streamed table are made at a time."""
 
 
 def original_records() -> pa.Table:
@@ -31,11 +36,11 @@ def original_records() -> pa.Table:
     return table
 
 
-def blow_up(records: pa.Table, rows: int, seed: int = SEED) -> pa.Table:
-    """All records, then variations of the first, the second and so on, until there are so many rows."""
+def blow_up(records: pa.Table, rows: int, seed: int | tuple[int, int] = SEED, start: int = 0) -> pa.Table:
+    """All records, then variations of the first, the second and so on: so many rows, from a place on."""
     rng = np.random.default_rng(seed)
-    sources = np.arange(rows) % records.num_rows
-    replaced = _replaced(rng, rows, kept=min(rows, records.num_rows))
+    sources = np.arange(start, start + rows) % records.num_rows
+    replaced = _replaced(rng, rows, kept=min(max(records.num_rows - start, 0), rows))
     columns = {name: _varied(rng, records[name], sources, replaced[:, i]) for i, name in enumerate(ATTRIBUTES)}
     return pa.table({**columns, CLASS: records[CLASS].take(pa.array(sources))})
 
@@ -71,5 +76,23 @@ def write_tables(sizes: list[int]) -> None:
             draft.rename(path)
 
 
+def write_streamed(sizes: list[int]) -> None:
+    """Writes the streamed tables that the cache does not hold yet; every block is drawn from a seed of its own."""
+    CACHE.mkdir(exist_ok=True)
+    records = original_records()
+    for rows in sizes:
+        path = streamed_file(rows)
+        if path.exists():
+            continue
+        draft = Path(f"{path}.part")
+        with pa.parquet.ParquetWriter(draft, records.schema) as writer:
+            for number, start in enumerate(range(0, rows, BLOCK)):
+                writer.write_table(blow_up(records, min(BLOCK, rows - start), (SEED, number), start))
+        draft.rename(path)
+
+
 if __name__ == "__main__":
-    write_tables([int(rows) for rows in sys.argv[1:]])
+    if sys.argv[1] == "--streamed":
+        write_streamed([int(rows) for rows in sys.argv[2:]])
+    else:
+        write_tables([int(rows) for rows in sys.argv[1:]])

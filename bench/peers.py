@@ -15,7 +15,6 @@ from places import CACHE, table_file
 from settings import GA, RANGES, K, taxonomy_file
 
 ANJANA = "anjana==1.2.3"
-ENVIRONMENT = CACHE / "venv-anjana"
 SUPPRESSION = 5
 """How many percent of the rows anjana may leave out. unveil leaves out none."""
 WIDTHS = (5, 10, 20, 40)
@@ -67,24 +66,30 @@ def time_read_csv(rows: int) -> list[float]:
 
 def run_anjana(rows: int) -> Anjana:
     """Runs anjana on the rows of the table under the GA requirement."""
-    _prepare()
-    hierarchies = CACHE / "anjana-hierarchies.json"
-    hierarchies.write_text(json.dumps({name: _levels(name) for name in GA}), encoding="utf-8")
     script = Path(__file__).with_name("anjana_peer.py")
-    arguments = [script, table_file(rows, "csv"), hierarchies, K, SUPPRESSION]
+    arguments = [script, table_file(rows, "csv"), write_hierarchies(), K, SUPPRESSION]
     # anjana prints remarks of its own; the figures are the last line.
-    text = _output([str(ENVIRONMENT / "bin" / "python"), *map(str, arguments)])
+    text = _output([str(python_with(ANJANA)), *map(str, arguments)])
     return Anjana(**json.loads(text.splitlines()[-1]))
 
 
-def _prepare() -> None:
-    """An environment of its own, because anjana pins its dependencies."""
-    ready = ENVIRONMENT / ".ready"
+def write_hierarchies() -> Path:
+    """The bundled taxonomies, and intervals of age, in the form that anjana takes."""
+    path = CACHE / "anjana-hierarchies.json"
+    path.write_text(json.dumps({name: _levels(name) for name in GA}), encoding="utf-8")
+    return path
+
+
+def python_with(*packages: str) -> Path:
+    """The Python of an environment with these packages alone, because tools pin what they need."""
+    environment = CACHE / f"venv-{packages[0].partition('==')[0]}"
+    ready = environment / ".ready"
     if not ready.exists():
-        venv.create(ENVIRONMENT, with_pip=True, clear=True)
-        pip = [str(ENVIRONMENT / "bin" / "python"), "-m", "pip", "install", "--quiet", ANJANA]
+        venv.create(environment, with_pip=True, clear=True)
+        pip = [str(environment / "bin" / "python"), "-m", "pip", "install", "--quiet", *packages]
         subprocess.run(pip, check=True)
         ready.touch()
+    return environment / "bin" / "python"
 
 
 def _output(arguments: list[str]) -> str:
@@ -98,13 +103,13 @@ def _levels(name: str) -> list[list[Any]]:
         values = range(lo, hi)
         intervals = [[f"[{v // width * width}, {v // width * width + width})" for v in values] for width in WIDTHS]
         return [list(values), *intervals, [f"[{lo}, {hi})"] * len(values)]
-    paths = list(_paths(taxonomy_file(name)))
+    paths = list(paths_of(taxonomy_file(name)))
     depth = max(map(len, paths))
     # A leaf nearer to the root than others stays itself on the levels between.
     return [[path[min(level, len(path) - 1)] for path in paths] for level in reversed(range(depth))]
 
 
-def _paths(taxonomy: Path) -> Iterator[tuple[str, ...]]:
+def paths_of(taxonomy: Path) -> Iterator[tuple[str, ...]]:
     """The path from the root to each leaf of a tree file, read here because indentation is all there is to it."""
     lines = [line for line in taxonomy.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
     path: list[str] = []

@@ -13,3 +13,7 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 
 def table_file(rows: int, ending: str) -> Path:
     return CACHE / f"adult-{rows}.{ending}"
+
+
+def streamed_file(rows: int) -> Path:
+    return CACHE / f"adult-streamed-{rows}.parquet"

@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from places import BUNDLED, CACHE, table_file
+from places import BUNDLED, CACHE, streamed_file, table_file
 
 K = 50
 CLASS = "income"
@@ -69,6 +69,28 @@ def write_spec(setting: Setting, number: int, rows: int) -> Path:
     for qid in setting.requirements[number]:
         lines += ["", "[[require]]", *_entries({"kind": "k-anonymity", "quasi-identifier": qid, "k": K})]
     path = CACHE / f"{setting.name.lower()}-{number}-{rows}.toml"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def write_scale_spec(setting: str, rows: int) -> Path:
+    """Writes the spec of a scale case: 8 attributes in the quasi-identifier, and 0 or 6 beside them."""
+    lines = ["[table]", f'source = "{streamed_file(rows).name}"', f'class = "{CLASS}"', 'others = "drop"']
+    for name in GA if setting == "8" else ATTRIBUTES:
+        lines += ["", f"[attributes.{name}]", *_entries(_attribute(name))]
+    lines += ["", "[[require]]", *_entries({"kind": "k-anonymity", "quasi-identifier": GA, "k": K})]
+    path = CACHE / f"scale-{setting}-{rows}.toml"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def write_side_spec(table: Path) -> Path:
+    """Writes the spec that publishes a csv file of the attributes of GA and the class."""
+    lines = ["[table]", f'source = "{table.name}"', f'class = "{CLASS}"']
+    for name in GA:
+        lines += ["", f"[attributes.{name}]", *_entries(_attribute(name))]
+    lines += ["", "[[require]]", *_entries({"kind": "k-anonymity", "quasi-identifier": GA, "k": K})]
+    path = table.with_suffix(".toml")
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 

@@ -1,10 +1,12 @@
 """Makes the pictures of docs/report.md: pages about the bundled data, as a browser shows them.
 
-Usage: python scripts/picture_reports.py (needs Chromium, see CONTRIBUTING.md).
+Usage: python scripts/picture_reports.py (needs Chromium, see CONTRIBUTING.md). With `--census report.html owner.html`
+it makes those of docs/tutorial-census.md instead, from the two pages that the commands there write.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 from shutil import copytree
@@ -24,6 +26,10 @@ PICTURES = [
     ("owner", "laptop", "#accuracy", "report-owner"),
 ]
 """Page, device, the part at the top of the window, and the name of the picture."""
+CENSUS = [
+    ("handed out", "laptop", "#promise", "census-promise"),
+    ("owner", "laptop", "#accuracy", "census-accuracy"),
+]
 
 
 def write_pages(folder: Path) -> dict[str, Path]:
@@ -41,13 +47,24 @@ def write_pages(folder: Path) -> dict[str, Path]:
 
 def main() -> None:
     """Writes the pictures."""
+    parser = argparse.ArgumentParser(description="Make pictures of reports.")
+    parser.add_argument("--census", nargs=2, type=Path, metavar="PAGE", help="The pages of docs/tutorial-census.md.")
+    census = parser.parse_args().census
+    if census:
+        photograph(dict(zip(("handed out", "owner"), census, strict=True)), CENSUS)
+        return
+    with TemporaryDirectory() as folder:
+        photograph(write_pages(Path(folder)), PICTURES)
+
+
+def photograph(pages: dict[str, Path], pictures: list[tuple[str, str, str, str]]) -> None:
+    """Opens the pages and stores what the window shows."""
     sys.path.insert(0, str(ROOT / "tests"))
     from browser import LAPTOP, PHONE, started
 
     sizes = {"laptop": LAPTOP, "phone": PHONE}
-    with TemporaryDirectory() as folder, started() as browser:
-        pages = write_pages(Path(folder))
-        for page, device, part, name in PICTURES:
+    with started() as browser:
+        for page, device, part, name in pictures:
             browser.open(pages[page], sizes[device])
             browser.run(f"document.querySelector('{part}').scrollIntoView()")
             (IMAGES / f"{name}.png").write_bytes(browser.screenshot())

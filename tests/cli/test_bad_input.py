@@ -60,7 +60,17 @@ CASES: dict[str, tuple[Spoil, list[str]]] = {
         ["'age'", "1 row", "refuse"],
     ),
     "a column the table does not have": (spec("[attributes.income]", "[attributes.incom]"), ["'incom'", "'income'"]),
-    "a column the spec does not describe": (spec('[attributes.income]\nkind = "number"\n', ""), ["'income'", "others"]),
+    "a column the spec does not describe": (
+        spec('[attributes.income]\nkind = "number"\n', ""),
+        ["does not describe the column 'income'; describe it, or set [table] others"],
+    ),
+    "columns the spec does not describe": (
+        lambda project: (
+            spec('[attributes.income]\nkind = "number"\n', "")(project),
+            spec('[attributes.name]\nrole = "identifier"\n', "")(project),
+        ),
+        ["does not describe the columns 'name', 'income'; describe them, or set [table] others"],
+    ),
     "an unknown key": (spec("range =", "rnage ="), ["people.toml", "[attributes.age]", "'rnage'", "'range'"]),
     "an unknown section": (spec("[table]", "[tables]"), ["people.toml", "'tables'", "'table'"]),
     "a taxonomy with a cycle": (

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pyarrow.csv
@@ -46,6 +45,11 @@ def test_the_manifest_says_what_was_dropped(project: Project, run: Run) -> None:
     manifest = json.loads((project.release / "manifest.json").read_text())
     assert manifest["rows"] == {"read": 49, "dropped": 1, "released": 48}
     assert manifest["records"] == 48
+
+
+def test_a_group_of_one_record(project: Project, run: Run) -> None:
+    project.edit(project.spec, "k                = 3", "k = 1")
+    assert "the smallest has 1 record, the middle one" in run("publish", project.spec, "--to", project.release).out
 
 
 def test_csv_beside_parquet(project: Project, run: Run) -> None:
@@ -141,32 +145,6 @@ def test_an_interrupted_search_publishes_what_it_reached(project: Project) -> No
     stopped = unveil.publish(project.spec, stop=lambda: next(asked))
     assert stopped.trace == unveil.publish(project.spec, steps=3).trace
     assert len(stopped.trace) == 3
-
-
-def open_when_read(pipe: Path) -> int:
-    """Opens a pipe as soon as somebody reads from it."""
-    for _ in range(600):
-        try:
-            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
-        except OSError:
-            time.sleep(0.1)
-    raise TimeoutError(pipe)
-
-
-def test_an_interrupt_without_keep_writes_nothing(project: Project) -> None:
-    """A real process and a real signal, while it reads from a table that never comes."""
-    project.table.unlink()
-    os.mkfifo(project.table)
-    before = project.files()
-    command = [sys.executable, "-m", "unveil", "publish", str(project.spec), "--to", str(project.release)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        feed = open_when_read(project.table)
-        process.send_signal(signal.SIGINT)
-        os.close(feed)
-        _, error = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert error == "unveil: interrupted; nothing was written.\n"
-    assert project.files() == before
 
 
 def test_the_installed_command_ends_with_its_exit_code_and_all_its_output(project: Project) -> None:

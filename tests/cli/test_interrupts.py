@@ -1,6 +1,5 @@
 """Ctrl-C at any moment of any command: exit code 130, one line, nothing half-written, no process left behind."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -10,11 +9,10 @@ from pathlib import Path
 import pytest
 
 import unveil
-from commands import Outcome
+from commands import DRIVER, Outcome, interrupted
 from noise.private import PrivateProject
 from project import Project
 
-DRIVER = Path(__file__).resolve().parents[1] / "interrupting.py"
 NOTHING = "unveil: interrupted; nothing was written.\n"
 WRITING = [
     "after unveil.release.folder._beside",
@@ -24,17 +22,6 @@ WRITING = [
     "before unveil.release.folder._settle",
     "after os.fsync",
 ]
-
-
-def interrupted(moment: str, *words: object, **variables: str) -> Outcome:
-    done = subprocess.run(
-        [sys.executable, str(DRIVER), moment, *map(str, words)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, **variables},
-    )
-    return Outcome(done.returncode, done.stdout, done.stderr)
 
 
 def publishing(project: Project) -> tuple[object, ...]:

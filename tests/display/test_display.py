@@ -163,3 +163,15 @@ def test_text_has_the_colours_of_the_page(project: Project) -> None:
         for style in shown(item).styles:
             names = {part.partition(":")[0].strip() for part in style.split(";")}
             assert names <= {"text-align", "border-left", "padding-left", "overflow-x"}
+
+
+def test_a_fit_shows_what_can_hold_and_what_the_raw_table_would_give_away(project: Project, evil: Project) -> None:
+    fit = unveil.check(project.spec)
+    assert repr(fit).startswith(
+        "Fit(people.toml fits people.csv: 48 records can be released, 1 row left out; can hold: "
+    )
+    page = shown(fit)
+    assert "48 records can be released, 1 row left out." in page.text
+    assert "Can hold: Every combination of released values of" in page.text
+    assert "groups below 3" in page.text
+    assert "script" not in page.tags

@@ -1,4 +1,4 @@
-"""What objects show of themselves, in a bare page in a real browser: readable in light and in dark, nothing overflows."""
+"""What objects show of themselves, in a bare page in a real browser: readable in light and dark, nothing overflows."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,8 @@ from unveil.evaluate import Holdout
 
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>output</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">
-<style>:root {{ color-scheme: light dark; background: Canvas }} body {{ font-family: sans-serif }}</style></head><body>{}</body></html>
+<style>:root {{ color-scheme: light dark; background: Canvas }} body {{ font-family: sans-serif }}</style></head>
+<body>{}</body></html>
 """
 SIZES = {"laptop": LAPTOP, "phone": PHONE}
 OVERFLOW = "return document.documentElement.scrollWidth - window.innerWidth"

@@ -1,4 +1,4 @@
-"""The site in a real browser, on a laptop and on a phone: nothing overflows, fails, is blank or comes from elsewhere."""
+"""The site in a real browser, on a laptop and a phone: nothing overflows, fails, is blank or comes from elsewhere."""
 
 import shutil
 import time

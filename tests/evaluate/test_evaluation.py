@@ -15,6 +15,7 @@ from unveil import SpecError, TableError, UnveilError, publish
 from unveil.evaluate import Folds, Given, Holdout
 from unveil.evaluate.evaluation import SETTINGS, Comparison, guarantee, guarantee_text, plot
 from unveil.schema import load_spec
+from unveil.tables import FrameSource
 from unveil.workflow.evaluate import DRAWN, OWNERS, TOGETHER, compare, evaluate
 
 ONCE = Holdout(seeds=(0,))
@@ -108,10 +109,10 @@ class Spy:
         self.seeds: list[int | None] = []
         monkeypatch.setattr(sys.modules["unveil.workflow.evaluate"], "publish", self)
 
-    def __call__(self, table: pa.Table, spec: Any, **options: Any) -> Any:
-        self.tables.append(table)
+    def __call__(self, source: FrameSource, spec: Any, **options: Any) -> Any:
+        self.tables.append(source.frame)
         self.seeds.append(options.get("unsafe_seed"))
-        return publish(table, spec, **options)
+        return publish(source, spec, **options)
 
 
 def test_a_masking_sees_training_rows_only(monkeypatch: pytest.MonkeyPatch) -> None:

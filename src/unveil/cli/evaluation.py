@@ -36,6 +36,12 @@ Seeds = Annotated[
     typer.Option(min=1, help="How many hold-outs; with --folds or --split, how often a private release is drawn."),
 ]
 Together = Annotated[bool, typer.Option("--together", help="Mask training and test rows together, as the papers do.")]
+Sample = Annotated[
+    int | None,
+    typer.Option(
+        "--sample", metavar="N", min=2, help="Work on N rows drawn at random; a million of very large tables."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
 
 
@@ -51,6 +57,7 @@ def register(app: typer.Typer, console: Console) -> None:
         split: SplitOption = None,
         seeds: Seeds = SEEDS,
         together: Together = False,
+        sample: Sample = None,
         as_json: Json = False,
     ) -> None:
         """Say what a classifier learns from a release, beside raw data and full masking."""
@@ -63,6 +70,7 @@ def register(app: typer.Typer, console: Console) -> None:
                 protocol=protocol(folds, test, split, seeds),
                 together=together,
                 seeds=draws(folds, split, seeds),
+                sample=sample,
                 progress=progress,
             )
         if as_json:
@@ -79,6 +87,7 @@ def register(app: typer.Typer, console: Console) -> None:
         split: SplitOption = None,
         seeds: Seeds = SEEDS,
         together: Together = False,
+        sample: Sample = None,
         plot: Annotated[
             Path | None, typer.Option(metavar="FILE", help="Draw accuracy against k, limit or ε: .png or .svg.")
         ] = None,
@@ -97,6 +106,7 @@ def register(app: typer.Typer, console: Console) -> None:
                 protocol=protocol(folds, test, split, seeds),
                 together=together,
                 seeds=draws(folds, split, seeds),
+                sample=sample,
                 progress=progress,
             )
         if plot is not None:

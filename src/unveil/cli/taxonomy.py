@@ -10,6 +10,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from unveil.cli.bars import watched
+
 if TYPE_CHECKING:
     from unveil.drafts import Draft
     from unveil.schema import Node, Taxonomy
@@ -54,7 +56,9 @@ def _register_draft(commands: typer.Typer, console: Console) -> None:
 
         if to is not None:
             check_absent(to, "taxonomy")
-        found = run(table, attribute, by, missing)
+        with watched() as progress:
+            progress(f"reading {table.name}", 0, None)
+            found = run(table, attribute, by, missing)
         taxonomy = found.taxonomy.declared() if declare else found.taxonomy
         if to is not None:
             write_taxonomy(taxonomy, to, attribute)

@@ -4,7 +4,8 @@ from unveil.tables.coder import Chunk, Coder, Recount, changed
 from unveil.tables.columns import Column, Domain, raw_column
 from unveil.tables.guesses import MARKS, Guess, TableGuess, guess_table
 from unveil.tables.outline import Outline, widened
-from unveil.tables.sources import FileSource, Source, open_source, read_table
+from unveil.tables.samples import Sample, draw_sample
+from unveil.tables.sources import FileSource, FrameSource, Source, open_source, read_table
 from unveil.tables.survey import Survey
 from unveil.tables.table import Rows, StreamedTable, Table, load_table
 from unveil.tables.types import plain_type
@@ -16,16 +17,19 @@ __all__ = [
     "Column",
     "Domain",
     "FileSource",
+    "FrameSource",
     "Guess",
     "Outline",
     "Recount",
     "Rows",
+    "Sample",
     "Source",
     "StreamedTable",
     "Survey",
     "Table",
     "TableGuess",
     "changed",
+    "draw_sample",
     "guess_table",
     "load_table",
     "open_source",

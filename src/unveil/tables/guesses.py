@@ -78,13 +78,15 @@ def guess_table(source: object) -> tuple[TableGuess, str]:
     certain = tuple(mark for mark in CERTAIN if mark in held)
     marks = (*certain, *(mark for mark in DOUBTFUL if mark in held and not _is_value(mark, columns, class_)))
     kept = [raw_column(name, table[name], marks, origin) for name in table.column_names]
-    guesses = tuple(
-        replace(_guess(column, column.name == class_.name, table.num_rows), missing=int(column.missing.sum()))
-        for column in kept
-    )
-    has_lines = isinstance(opened, FileSource) and opened.delimiter is not None
+    guesses = tuple(_guess(column, column.name == class_.name, table.num_rows) for column in kept)
+    guesses = tuple(_counted(guess, column) for guess, column in zip(guesses, kept, strict=True))
+    has_lines = isinstance(opened, FileSource) and opened.is_text
     doubt = header_doubt(table.column_names) if has_lines else ""
     return TableGuess(guesses, marks, table.num_rows, _incomplete(kept, guesses), doubt), origin
+
+
+def _counted(guess: Guess, column: RawColumn) -> Guess:
+    return replace(guess, missing=int(column.missing.sum()))
 
 
 def _incomplete(columns: Sequence[RawColumn], guesses: Sequence[Guess]) -> int:

@@ -46,7 +46,12 @@ class Source(Protocol):
 
 
 def open_source(source: Any) -> Source:
-    """Rows from a path to a csv or parquet file or a folder of them, a query, or a pandas, polars or pyarrow table."""
+    """Rows from a path to a csv or parquet file or a folder of them, a query, or a pandas, polars or pyarrow table.
+
+    A source that is open already is given as it is.
+    """
+    if isinstance(source, FrameSource | FileSource | QuerySource):
+        return source
     if isinstance(source, Query):
         return QuerySource(source)
     if isinstance(source, str | Path):
@@ -67,14 +72,20 @@ def read_table(source: Any) -> tuple[pa.Table, str]:
 class FrameSource:
     """Rows that are in memory already."""
 
-    def __init__(self, table: pa.Table) -> None:
-        self.origin = "table"
-        self.schema = table.schema
-        self._table = table
+    def __init__(self, frame: pa.Table, origin: str = "table") -> None:
+        """Keeps what is given.
+
+        Args:
+            frame: The rows.
+            origin: What messages call them, where they come from a file.
+        """
+        self.origin = origin
+        self.schema = frame.schema
+        self.frame = frame
 
     def rows(self) -> int:
         """How many rows there are."""
-        count: int = self._table.num_rows
+        count: int = self.frame.num_rows
         return count
 
     def stamp(self) -> object:
@@ -83,11 +94,11 @@ class FrameSource:
 
     def table(self, columns: Sequence[str]) -> pa.Table:
         """These columns."""
-        return self._table.select(columns)
+        return self.frame.select(columns)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """These columns, as they lie in memory."""
-        for batch in self._table.select(columns).to_batches(max_chunksize=files.BATCH):
+        for batch in self.frame.select(columns).to_batches(max_chunksize=files.BATCH):
             yield pa.Table.from_batches([batch])
 
 
@@ -113,10 +124,9 @@ class FileSource:
         self.schema = self._files[0].schema if len(self._files) == 1 else _common_schema(self._files, path)
 
     @property
-    def delimiter(self) -> str | None:
-        """What stands between the columns, if all files are csv and agree on it."""
-        found = {file.delimiter if isinstance(file, CsvFile) else None for file in self._files}
-        return found.pop() if len(found) == 1 else None
+    def is_text(self) -> bool:
+        """Whether all files are csv, so that the first line of each may be no names."""
+        return all(isinstance(file, CsvFile) for file in self._files)
 
     def rows(self) -> int:
         """How many rows the files have, or about how many."""

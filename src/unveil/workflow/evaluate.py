@@ -17,8 +17,9 @@ from unveil.evaluate.protocol import Holdout, Protocol, Split
 from unveil.progress import Tasks, Watcher, unwatched
 from unveil.release import RefinementManifest, Release
 from unveil.schema import COUNT, Spec, load_spec
-from unveil.tables import Column, Table, load_table, read_table
+from unveil.tables import Column, FrameSource, Table, load_table
 from unveil.workflow.publish import SpecLike, publish
+from unveil.workflow.samples import held_rows
 
 OWNERS = "These figures are computed from the raw rows; no guarantee covers them. Keep them as you keep those."
 DRAWN = (
@@ -39,6 +40,7 @@ def evaluate(
     together: bool = False,
     seeds: Sequence[int] = (0,),
     progress: Watcher = unwatched,
+    sample: int | None = None,
 ) -> Evaluation:
     """Publishes training rows, masks test rows the same way, and tests on them what classifiers learned.
 
@@ -57,11 +59,13 @@ def evaluate(
         together: Mask all rows together, then part them, as the papers do. A private release always sees the training
             rows alone.
         seeds: Seeds of private draws; each split is drawn once per seed.
+        sample: Work on so many rows, drawn at random, if there are more. Without it, on all rows of a table that is
+            held in memory, and else on a million of them; the notes of the result say so.
         progress: Told of every setting that is tried.
     """
     checked = load_spec(table if spec is None else spec)
     source = checked.source if spec is None else table
-    return _evaluations([checked], source, classifiers, protocol, together, seeds, progress)[0]
+    return _evaluations([checked], source, sample, classifiers, protocol, together, seeds, progress)[0]
 
 
 def compare(
@@ -73,6 +77,7 @@ def compare(
     together: bool = False,
     seeds: Sequence[int] = (0,),
     progress: Watcher = unwatched,
+    sample: int | None = None,
 ) -> Comparison:
     """Evaluates several specs of one table on the same rows held out.
 
@@ -83,6 +88,7 @@ def compare(
         protocol: How rows are parted.
         together: Mask all rows together, then part them.
         seeds: Seeds of private draws.
+        sample: Work on so many rows, as for `evaluate`; the same ones for every spec.
         progress: Told of every setting that is tried.
     """
     checked = [load_spec(spec) for spec in specs]
@@ -91,7 +97,7 @@ def compare(
     if table is None:
         _same_source(checked)
     source = checked[0].source if table is None else table
-    return Comparison(tuple(_evaluations(checked, source, classifiers, protocol, together, seeds, progress)))
+    return Comparison(tuple(_evaluations(checked, source, sample, classifiers, protocol, together, seeds, progress)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +139,7 @@ class Rows:
 def _evaluations(
     specs: Sequence[Spec],
     source: Any,
+    sample: int | None,
     classifiers: Sequence[str],
     protocol: Protocol,
     together: bool,
@@ -141,25 +148,27 @@ def _evaluations(
 ) -> list[Evaluation]:
     """All specs on the same splits."""
     progress("reading the table", 0, None)
-    raw, _ = read_table(source)
-    splits = protocol.splits(raw)
+    raw, notes = held_rows(source, sample)
+    splits = protocol.splits(raw.frame)
     trials = Tasks(progress, "learning and testing", sum(1 + len(splits) * _settings(spec) for spec in specs))
-    return [_evaluate(spec, raw, classifiers, protocol, splits, together, seeds, trials) for spec in specs]
+    return [_evaluate(spec, raw, classifiers, protocol, splits, together, seeds, notes, trials) for spec in specs]
 
 
 def _evaluate(
     spec: Spec,
-    raw: pa.Table,
+    raw: FrameSource,
     classifiers: Sequence[str],
     protocol: Protocol,
     splits: Sequence[Split],
     together: bool,
     seeds: Sequence[int],
+    notes: tuple[str, ...],
     trials: Tasks,
 ) -> Evaluation:
     tally = Tally(classifiers)
     rows = rows_of(spec, raw)
-    whole = publish(rows.table, rows.spec) if spec.plan is None else None
+    # Of the raw rows and not of those that are left, so that a refusal can say how many were left out.
+    whole = publish(raw, spec) if spec.plan is None else None
     trials.finish()
     for number, split in enumerate(splits):
         train, test = rows.part(split)
@@ -176,7 +185,7 @@ def _evaluate(
         protocol=str(protocol),
         lines=tally.lines(),
         measures=None if whole is None else measures(whole, spec, rows.checked),
-        notes=_notes(spec, together),
+        notes=(*notes, *_notes(spec, together)),
     )
 
 
@@ -185,7 +194,7 @@ def _settings(spec: Spec) -> int:
     return len(reference_columns(spec, ())) + 1
 
 
-def rows_of(spec: Spec, raw: pa.Table) -> Rows:
+def rows_of(spec: Spec, raw: FrameSource) -> Rows:
     """Checks the table as `publish` does, and keeps which of its rows are left."""
     checked = load_table(spec, raw)
     bare = replace(spec, attributes={item.name: item for item in spec.released}, is_file=False)
@@ -207,19 +216,20 @@ def try_releases(
     tally: Tally, rows: Rows, train: pa.Table, test: pa.Table, split: int, seeds: Sequence[int]
 ) -> list[Release]:
     """Publishes the training rows of a split, and tests what is learned from that; gives what was published."""
-    releases = list(_releases(rows.spec, train, split, seeds))
+    releases = list(_releases(rows, train, split, seeds))
     for release in releases:
         tally.try_all("released", _learned(release), rows.masked(release, test))
     return releases
 
 
-def _releases(spec: Spec, train: pa.Table, split: int, seeds: Sequence[int]) -> Iterator[Release]:
+def _releases(rows: Rows, train: pa.Table, split: int, seeds: Sequence[int]) -> Iterator[Release]:
     """The release of the training rows; of a private one as many draws as there are seeds, other ones in each split."""
-    if spec.plan is None:
-        yield publish(train, spec)
+    source = FrameSource(train, f"{rows.checked.origin} (training rows)")
+    if rows.spec.plan is None:
+        yield publish(source, rows.spec)
         return
     for seed in seeds:
-        yield publish(train, spec, unsafe_seed=int(np.random.SeedSequence([seed, split]).generate_state(1)[0]))
+        yield publish(source, rows.spec, unsafe_seed=int(np.random.SeedSequence([seed, split]).generate_state(1)[0]))
 
 
 def _learned(release: Release) -> Examples:

@@ -7,8 +7,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from unveil.errors import ReleaseError, RequirementError, SpecError, TableError
 from unveil.evaluate import Holdout, information_loss
 from unveil.evaluate.evaluation import Tally
@@ -32,7 +30,7 @@ from unveil.reasons import (
 )
 from unveil.release import DiffGenManifest, Release, open_release
 from unveil.schema import Spec, load_spec
-from unveil.tables import Table, load_table, read_table
+from unveil.tables import FrameSource, Table, load_table, read_table
 from unveil.workflow.evaluate import DRAWN, OWNERS, rows_of, try_releases
 from unveil.workflow.publish import SpecLike, publish
 
@@ -74,7 +72,7 @@ def explain(
     checked = load_spec(table if spec is None else spec)
     source = checked.source if spec is None else table
     loaded = load_table(checked, source, progress)
-    raw, _ = read_table(source)
+    raw = FrameSource(*read_table(source))
     spending = _spending(checked, loaded, raw, release)
     steps, cuts = (None, ()) if spending else _cuts(loaded, checked, progress)
     prices, unpriced = _prices(checked, loaded, raw, classifiers, protocol, seeds, progress) if shadow else ((), ())
@@ -103,7 +101,7 @@ def _cuts(table: Table, spec: Spec, progress: Watcher) -> tuple[int, tuple[Cut, 
     return steps, cuts_of(table, resolved_requirements(table, spec), search)
 
 
-def _spending(spec: Spec, table: Table, raw: pa.Table, release: str | Path | Release | None) -> Spending | None:
+def _spending(spec: Spec, table: Table, raw: FrameSource, release: str | Path | Release | None) -> Spending | None:
     if spec.plan is None:
         if release is not None:
             raise SpecError(f"{spec.origin}: a release is explained for the method 'diffgen' only, not for refinement.")
@@ -129,7 +127,7 @@ def _notes(spending: Spending | None, *, shadow: bool) -> tuple[str, ...]:
 def _prices(
     spec: Spec,
     table: Table,
-    raw: pa.Table,
+    raw: FrameSource,
     classifiers: Sequence[str],
     protocol: Protocol,
     seeds: Sequence[int],
@@ -137,7 +135,7 @@ def _prices(
 ) -> tuple[tuple[Price, ...], tuple[str, ...]]:
     """What relaxing would buy, and what was not priced. A table too small to be parted still has its reasons."""
     try:
-        splits = protocol.splits(raw)
+        splits = protocol.splits(raw.frame)
     except TableError as error:
         if isinstance(protocol, Given):
             raise
@@ -150,7 +148,7 @@ class _Trial:
 
     def __init__(
         self,
-        raw: pa.Table,
+        raw: FrameSource,
         classifiers: Sequence[str],
         splits: Sequence[Split],
         seeds: Sequence[int],

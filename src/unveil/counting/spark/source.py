@@ -17,7 +17,7 @@ import pyarrow as pa
 from unveil.counting.spark.session import check_settings, spark_session, told_plainly
 from unveil.errors import EngineError
 from unveil.frames import Mixed, arrow_table, check_names
-from unveil.tables import FileSource, changed, plain_type, raw_column
+from unveil.tables import FileSource, FrameSource, changed, plain_type, raw_column
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -162,7 +162,8 @@ def open_spark_source(source: Any, settings: Mapping[str, str] | None = None) ->
     if isinstance(source, str | Path):
         files = FileSource(Path(source))
         return _from_files(spark_session(settings), files)
-    return _from_memory(arrow_table(source), settings)
+    held = source if isinstance(source, FrameSource) else FrameSource(arrow_table(source))
+    return _from_memory(held, settings)
 
 
 def _from_spark(frame: DataFrame, asked: Mapping[str, str]) -> SparkSource:
@@ -200,8 +201,8 @@ def _from_files(spark: SparkSession, files: FileSource) -> SparkSource:
     return SparkSource(frame, files.schema, files.origin, read, files)
 
 
-def _from_memory(table: pa.Table, settings: Mapping[str, str] | None) -> SparkSource:
-    spark = spark_session(settings)
+def _from_memory(held: FrameSource, settings: Mapping[str, str] | None) -> SparkSource:
+    spark, table = spark_session(settings), held.frame
     known = [place for place, field in enumerate(table.schema) if not isinstance(field.type, Mixed)]
     parts = [(_packed(batch),) for batch in table.select(known).to_batches(max_chunksize=PART_ROWS)]
 
@@ -210,9 +211,9 @@ def _from_memory(table: pa.Table, settings: Mapping[str, str] | None) -> SparkSo
             with pa.ipc.open_stream(part.as_buffer()) as reader:
                 yield reader.read_all().select(names)
 
-    with told_plainly("table"):
+    with told_plainly(held.origin):
         frame = spark.createDataFrame(parts, "part binary")
-    return SparkSource(frame, table.schema, "table", read)
+    return SparkSource(frame, table.schema, held.origin, read)
 
 
 def _packed(batch: pa.RecordBatch) -> bytes:

@@ -1,0 +1,201 @@
+"""k-anonymity by several tools on the same rows, in one run: seconds, and what the result is worth.
+
+    python bench/side_by_side.py [--sizes 30000,100000] [--limit 900]
+
+Every tool reads a csv file and writes the released rows to another, in a process of its own. pycanon counts k of each
+result. Figures go to the terminal and to `.benchmarks/side-by-side.json`; `bench/run.py --write-docs` puts them on the
+page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from blowup import blow_up, original_records
+from places import CACHE
+from processes import Usage, run_watched
+from results import load
+from rich.console import Console
+from rich.table import Table
+from settings import CLASS, GA, K, write_side_spec
+from worth import accuracy, certainty_penalty, read
+
+from peers import ANJANA, SUPPRESSION, python_with, write_hierarchies
+
+SIZES = (30_000, 100_000)
+TRAINING = 30_000
+"""So many of the original records are there to learn from, the rest to test."""
+ANONYPY = ("anonypy==0.2.1", "pandas==2.3.3")
+PYCANON = "pycanon==1.3.6"
+KEPT = CACHE / "side-by-side.json"
+HEADER = ("rows", "tool", "seconds", "ratio", "CPU", "GB", "released", "k", "NCP", "accuracy")
+UNVEIL = "unveil"
+LIMIT = 900
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One tool on one table. Figures that do not exist are None: it was stopped, or cannot mask the test rows."""
+
+    rows: int
+    tool: str
+    seconds: float | None = None
+    cpu: float | None = None
+    peak: int | None = None
+    released: int | None = None
+    k: int | None = None
+    penalty: float | None = None
+    accuracy: float | None = None
+
+
+@dataclass(frozen=True)
+class Files:
+    """Where a tool finds its rows and puts what it makes of them."""
+
+    train: Path
+    test: Path
+    folder: Path
+
+    @property
+    def out(self) -> Path:
+        return self.folder / "out.csv"
+
+    @property
+    def masked(self) -> Path:
+        """The test rows, masked as the release is."""
+        return self.folder / "masked.csv"
+
+
+def run_unveil(files: Files, limit: float) -> Usage:
+    unveil = [sys.executable, "-m", "unveil"]
+    release = files.folder / "release"
+    publish = [*unveil, "publish", str(write_side_spec(files.train)), "--to", str(release), "--format", "csv"]
+    usage = run_watched(publish, os.environ, limit)
+    (release / "data.csv").rename(files.out)
+    apply = [*unveil, "apply", str(release), str(files.test), "--to", str(files.masked)]
+    subprocess.run(apply, check=True, stdout=subprocess.DEVNULL)
+    return usage
+
+
+def run_anjana(files: Files, limit: float) -> Usage:
+    arguments = [files.train, write_hierarchies(), K, SUPPRESSION, files.out, files.test, files.masked]
+    return run_watched([str(python_with(ANJANA)), _script("anjana_peer"), *map(str, arguments)], os.environ, limit)
+
+
+def run_anonypy(files: Files, limit: float) -> Usage:
+    arguments = [files.train, files.out, K, CLASS]
+    return run_watched([str(python_with(*ANONYPY)), _script("anonypy_peer"), *map(str, arguments)], os.environ, limit)
+
+
+TOOLS: dict[str, Callable[[Files, float], Usage]] = {
+    UNVEIL: run_unveil,
+    ANJANA: run_anjana,
+    ANONYPY[0]: run_anonypy,
+}
+
+
+def outcome(tool: str, rows: int, limit: float) -> Outcome:
+    """A tool on a table, and what its result is worth."""
+    with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+        files = Files(_table(rows), _table(0), Path(folder))
+        try:
+            usage = TOOLS[tool](files, limit)
+        except subprocess.TimeoutExpired:
+            return Outcome(rows, tool)
+        released, test = read(files.out), read(files.test)
+        masked = read(files.masked) if files.masked.exists() else None
+        learned = None if masked is None else accuracy(released, masked.assign(**{CLASS: test[CLASS]}))
+        k, penalty = _k(files.out), certainty_penalty(released, rows)
+        return Outcome(rows, tool, usage.seconds, usage.cpu, usage.peak, len(released), k, penalty, learned)
+
+
+def baseline(rows: int) -> Outcome:
+    """The raw rows, which nothing protects."""
+    train = read(_table(rows))
+    return Outcome(
+        rows, "raw rows", released=rows, k=_k(_table(rows)), penalty=0.0, accuracy=accuracy(train, read(_table(0)))
+    )
+
+
+def lines(outcomes: list[Outcome]) -> list[tuple[str, ...]]:
+    """The outcomes as the cells of a table; seconds also as a multiple of unveil's on the same rows."""
+    own = {one.rows: one.seconds for one in outcomes if one.tool == UNVEIL}
+    return [_cells(one, own.get(one.rows)) for one in outcomes]
+
+
+def _cells(one: Outcome, own: float | None) -> tuple[str, ...]:
+    ratio = one.seconds / own if one.seconds and own else None
+    facts = ((one.seconds, ".1f"), (ratio, ".1f"), (one.cpu, ".1f"), (one.peak and one.peak / 1e9, ".2f"))
+    worth = ((one.released, ",d"), (one.k, ",d"), (one.penalty, ".1%"), (one.accuracy, ".1%"))
+    return (
+        f"{one.rows:,}",
+        one.tool,
+        *("" if figure is None else format(figure, form) for figure, form in (*facts, *worth)),
+    )
+
+
+def _k(path: Path) -> int:
+    arguments = [str(python_with(PYCANON)), _script("pycanon_peer"), str(path), *GA]
+    return int(subprocess.run(arguments, check=True, stdout=subprocess.PIPE, text=True).stdout.split()[-1])
+
+
+def _script(name: str) -> str:
+    return str(Path(__file__).with_name(f"{name}.py"))
+
+
+def _table(rows: int) -> Path:
+    """The table of so many rows to learn from; that of none is for testing."""
+    return CACHE / (f"side-{rows}.csv" if rows else "side-test.csv")
+
+
+def write_tables(sizes: list[int]) -> None:
+    """Original records to learn from and to test on; larger tables add variations of the former."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.csv
+
+    records = original_records()
+    order = np.random.default_rng(2007).permutation(records.num_rows)
+    training = records.take(pa.array(order[:TRAINING]))
+    columns = [*GA, CLASS]
+    pa.csv.write_csv(records.take(pa.array(order[TRAINING:])).select(columns), _table(0))
+    for rows in sizes:
+        pa.csv.write_csv(blow_up(training, rows).select(columns), _table(rows))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="rows of the tables, with commas between")
+    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds after which a tool is stopped")
+    options = parser.parse_args()
+    sizes = [int(rows) for rows in options.sizes.split(",")]
+    CACHE.mkdir(exist_ok=True)
+    write_tables(sizes)
+    console = Console(width=max(Console().width, 120))
+    before, outcomes = load(), []
+    with console.status("side by side") as status:
+        for rows in sizes:
+            outcomes.append(baseline(rows))
+            for tool in TOOLS:
+                status.update(f"{tool}, {rows:,} rows")
+                outcomes.append(outcome(tool, rows, options.limit))
+    told = {"load": before, "limit": options.limit, "outcomes": [asdict(one) for one in outcomes]}
+    KEPT.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    table = Table(title=f"k = {K} on {len(GA)} attributes: from csv to released csv")
+    for title in HEADER:
+        table.add_column(title, justify="left" if title == "tool" else "right", no_wrap=True)
+    for row in lines(outcomes):
+        table.add_row(*row)
+    console.print(table)
+
+
+if __name__ == "__main__":
+    main()
