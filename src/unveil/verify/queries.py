@@ -67,6 +67,6 @@ def _answer(path: Path, query: str) -> Iterator[Any]:
             raise TableError(f"{path}: the query is not a single SELECT.")
         with duckdb.connect(str(path), read_only=True, config=dict(APART)) as database:
             database.execute("set TimeZone = 'UTC'")
-            yield database.execute(query).to_arrow_reader(batches.BATCH)
+            yield database.sql(query).to_arrow_reader(batches.BATCH)
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         raise TableError(f"{path}: the query cannot be answered: {first_line(error)}.") from error

@@ -7,7 +7,7 @@ pieces of candidates where they do not, occupied cells. It never sees a row.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 DRIVER_ROWS = 5_000_000
 """Up to so many distinct rows of a projection are searched in the driver: one of 1 GB holds them (docs/scale.md)."""
+GATHERED = 8
+"""What the partitions saw is put together in so many places before the driver sees it."""
 WEIGHT = "w"
 
 
@@ -50,8 +52,10 @@ class SparkEngine:
         survey = Survey(spec, self._source.schema, self._source.origin)
         found = self._source.partitions(_surveyor(survey), list(survey.columns), "survey binary")
         with self._source.watched():
-            for row in found.toLocalIterator():
-                survey.absorb(pickle.loads(row.survey))  # noqa: S301 - our own workers wrote it
+            # All partitions at once, and few surveys for the driver to hold.
+            gathered = found.repartition(GATHERED).mapInArrow(_gatherer(survey), "survey binary").toArrow()
+        for packed in gathered["survey"]:
+            survey.absorb(pickle.loads(packed.as_py()))  # noqa: S301 - our own workers wrote it
         self.outline, self._coder = survey.result()
 
     def histograms(self) -> tuple[IntArray, ...]:
@@ -137,6 +141,19 @@ def _surveyor(empty: Survey) -> Function:
         for batch in batches:
             survey.add(batch)
         yield pa.table({"survey": pa.array([pickle.dumps(survey)], pa.binary())})
+
+    return run
+
+
+def _gatherer(empty: Survey) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """What puts surveys of several partitions together."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        survey = empty.fresh()
+        for batch in batches:
+            for packed in batch.column(0):
+                survey.absorb(pickle.loads(packed.as_py()))  # noqa: S301 - our own workers wrote it
+        yield pa.RecordBatch.from_pydict({"survey": pa.array([pickle.dumps(survey)], pa.binary())})
 
     return run
 

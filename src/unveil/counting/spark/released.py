@@ -135,11 +135,12 @@ class SparkReleasedRows:
         def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield pa.RecordBatch.from_pydict({"rows": [write_part(batches, layout, drafts, target)]})
 
-        rows = 0
+        total = self._rows if layout.weight is None else None
+        progress(f"writing {path.name}", 0, total)
         with self._source.watched():
-            for row in self._ordered().mapInArrow(run, "rows bigint").toLocalIterator():
-                rows += row.rows
-                progress(f"writing {path.name}", rows, self._rows if layout.weight is None else None)
+            # Not one part after the other, as an iterator would ask for them.
+            rows = sum(self._ordered().mapInArrow(run, "rows bigint").toArrow()["rows"].to_pylist())
+        progress(f"writing {path.name}", rows, total)
         shutil.rmtree(drafts, ignore_errors=True)
         if sum(pa.parquet.read_metadata(part).num_rows for part in path.iterdir()) != rows:
             raise EngineError(f"{path}: the workers of Spark do not share this folder with the driver.")
