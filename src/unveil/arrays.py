@@ -63,9 +63,17 @@ def _words(sizes: Sequence[int]) -> list[range]:
 
 def sorted_order(keys: Sequence[IntArray]) -> IntArray:
     """The stable order of rows by their keys, the first key most significant."""
-    if len(keys) == 1:
-        return np.argsort(keys[0], kind="stable")
-    return np.lexsort(tuple(reversed(keys)))
+    order = np.argsort(keys[0], kind="stable")
+    if len(keys) > 1:
+        # The first key has room for so many columns that few rows are left to the others.
+        first = keys[0][order]
+        same = first[1:] == first[:-1]
+        tied = np.zeros(len(order), dtype=np.bool_)
+        tied[1:] |= same
+        tied[:-1] |= same
+        rows = order[tied]
+        order[tied] = rows[np.lexsort([key[rows] for key in reversed(keys)])]
+    return order
 
 
 def run_starts(keys: Sequence[IntArray]) -> IntArray:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unveil.arrays import packed_keys, unpacked_columns
+from unveil.arrays import packed_keys, sorted_order, unpacked_columns
 from unveil.counting import distinct
 from unveil.counting.distinct import DistinctRows
 
@@ -71,3 +71,9 @@ def test_keys_hold_all_there_is_of_the_columns(made: tuple[tuple[int, ...], list
     columns = columns_of([row for chunk in chunks for row, _ in chunk], len(sizes))
     unpacked = unpacked_columns(packed_keys(columns, sizes), sizes)
     assert [column.tolist() for column in unpacked] == [column.tolist() for column in columns]
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 1)), max_size=30))
+def test_rows_are_ordered_by_all_keys_and_ties_by_place(rows: list[Row]) -> None:
+    order = sorted_order(columns_of(rows, 3))
+    assert order.tolist() == sorted(range(len(rows)), key=lambda place: (rows[place], place))
