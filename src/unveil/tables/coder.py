@@ -98,7 +98,9 @@ class Recount:
         raw = [raw_column(name, column, coder.marks, coder.origin) for name, column in shown.items()]
         kept = kept_rows(raw, batch.num_rows)
         numbers = {column.name: self._numbers(column, kept) for column in raw}
-        others = other_columns(batch.select(self._others).filter(pa.array(kept)), coder.origin)
+        # Given their plain types first: Arrow cannot filter some of the others, such as views of text.
+        others = other_columns(batch.select(self._others), coder.origin)
+        others = others.filter(pa.array(kept)) if self._others else others
         return coder.coded(numbers, others)
 
     def _numbers(self, raw: RawColumn, kept: BoolArray) -> Codes:
