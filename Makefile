@@ -6,13 +6,16 @@ READY  := $(VENV)/.ready
 
 PEERS  := .venv-peers/.ready
 
-.PHONY: demo test check lint types layers format docs transcripts notebooks bench audit reproduce clean
+.PHONY: demo test engines check lint types layers format docs transcripts notebooks bench audit reproduce clean
 
 demo: $(READY)  ## publish the bundled data set and show what came out
 	$(BIN)/unveil demo
 
 test: check $(PEERS)  ## what continuous integration runs
 	$(BIN)/pytest -n 2
+
+engines: $(READY)  ## the refinement and DiffGen suites on every engine, Spark too
+	$(BIN)/pytest -n 2 --engines memory,stream,spark,spark-cluster tests/counting tests/refine tests/papers tests/noise tests/privacy
 
 check: lint types layers
 

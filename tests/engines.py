@@ -11,7 +11,8 @@ from unveil.tables import files
 
 NAMES = ("memory", "stream", "spark", "spark-cluster")
 """`spark` searches in the driver, `spark-cluster` on the cluster."""
-SPARK_EXAMPLES = 3
+QUICK = ("memory", "stream")
+SPARK_EXAMPLES = 2
 """A job on Spark takes about a second, so hypothesis tries fewer examples there unless all are asked for."""
 SPARK = {
     "spark.master": "local[2,3]",
@@ -30,8 +31,11 @@ def chosen(name: str) -> Iterator[None]:
         if engine == "stream":
             patch.setattr(files, "BATCH", 3)
         if engine == "spark":
+            from pyspark.sql import SparkSession
+
             from unveil.counting.spark.session import spark_session
 
-            spark_session(SPARK)
+            # Other tests of this process may have started a session of their own.
+            spark_session(None if SparkSession.getActiveSession() else SPARK)
             patch.setenv("UNVEIL_INDEX", "cluster" if cluster else "driver")
         yield
