@@ -223,7 +223,7 @@ def test_specs_are_compared_on_the_same_rows() -> None:
     found = compare(
         [with_town, without, k_anonymous(100) | {"table": with_town["table"]}], table=gaps, protocol=Recorded()
     )
-    assert splits[0] == splits[1] == splits[2]
+    assert len(splits) == 1  # rows are parted once, for all specs
     errors = [item.line("released", "tree").error for item in found.evaluations]
     assert errors[2] > errors[1]
 
