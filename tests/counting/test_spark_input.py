@@ -122,7 +122,7 @@ def test_a_session_of_another_thread_is_used_as_it_is(project: Project) -> None:
 
 
 def test_csv_is_not_written(project: Project, run: Run) -> None:
-    refused(project, run, ["data.csv", "writes parquet"], "--format", "csv")
+    refused(project, run, ["csv", "writes parquet"], "--format", "csv")
 
 
 Make = Callable[[Path], object]
