@@ -142,7 +142,7 @@ def tree_accuracy(release: Release, test: pa.Table) -> float:
     """A tree learns from the cells that are not empty, each weighted by its count."""
     counts = release.table["count"].to_numpy()
     held = release.table.filter(pa.array(counts > 0))
-    masked = release.masking.apply(test)
+    masked = release.masking.labels(test)
     encoder = OneHotEncoder(handle_unknown="ignore")
     known = encoder.fit_transform(_values(held, list(release.masking)))
     tree = DecisionTreeClassifier(criterion="entropy", ccp_alpha=PRUNING, random_state=0)

@@ -38,7 +38,7 @@ def masked_error(data: DataSet, release: Release, classifier: str = "c45") -> fl
 def masked(rows: pa.Table, release: Release) -> pa.Table:
     """Rows as a release has them, with their class."""
     class_ = release.manifest.class_
-    return release.masking.apply(rows).append_column(class_, rows[class_])
+    return release.masking.labels(rows).append_column(class_, rows[class_])
 
 
 def counted_error(release: Release, test: pa.Table, classifier: str = "c45") -> float:
