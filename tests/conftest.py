@@ -1,5 +1,6 @@
 """Shared fixtures, and the engines that a suite runs on."""
 
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,6 +44,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--engines", default=None, help="the engines that suites run on: memory,stream,spark,spark-cluster"
     )
     parser.addoption("--all-examples", action="store_true", help="try as many examples on Spark as elsewhere")
+
+
+def pytest_configure() -> None:
+    # A shell starts its background jobs with interrupts ignored, and the commands under test would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
