@@ -94,6 +94,17 @@ def test_undescribed_columns_of_every_type_and_missing_values(rows: int, seed: i
         same(unveil.publish(table, SPEC), in_memory(table, SPEC))
 
 
+def test_nans_of_other_bits_tell_nothing_of_the_order_of_the_input() -> None:
+    bits = np.array([0x7FF8000000000000, 0xFFF8000000000000, 0x7FF8000000000001], dtype=np.uint64)
+    columns = {"age": [20, 30] * 12, "score": np.tile(bits.view(np.float64), 8), "note": [*"abcdef"] * 4}
+    table = pa.table({**columns, "ill": ["yes", "no"] * 12})
+    spec = SPEC | {"attributes": {"age": {"kind": "number"}}}
+    spec["require"] = [{"kind": "k-anonymity", "quasi-identifier": ["age"], "k": 3}]
+    release = unveil.publish(table, spec)
+    assert len(set(release.table["score"].to_numpy().view(np.uint64))) == 1
+    same(release, in_memory(table.take(list(reversed(range(24)))), spec))
+
+
 def test_dropped_rows_where_no_other_column_is_released() -> None:
     table, spec = people(90), SPEC | {"table": SPEC["table"] | {"others": "drop"}}
     assert in_memory(table, spec).manifest.rows.dropped > 0

@@ -85,9 +85,7 @@ class OtherColumn:
     def of(self, chunk: Chunk) -> CodeArray:
         """The values of some rows, by their numbers."""
         encoded = dictionary_of(chunk.others[self._name])
-        values = encoded.dictionary
-        if pa.types.is_floating(values.type):
-            values = pc.add(values, pa.scalar(0.0, values.type))  # minus zero is zero, and sorts like it
+        values = _single(encoded.dictionary)
         values = pa.concat_arrays([values, pa.nulls(1, values.type)])
         indices = encoded.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False)
         numbers: CodeArray = self._numbers(values)[indices]
@@ -106,6 +104,14 @@ class OtherColumn:
     def settled(self) -> RankedValues:
         """The values that some row holds, and the ranks of their numbers."""
         return ranked(self._name, pa.nulls(0) if self._seen is None else self._seen, self._held)
+
+
+def _single(values: pa.Array) -> pa.Array:
+    """Floats with one zero and one NaN: those of other bits sort alike, and would stand as the input's rows did."""
+    if not pa.types.is_floating(values.type):
+        return values
+    added = pc.add(values, pa.scalar(0.0, values.type))  # minus zero becomes zero
+    return pc.if_else(pc.is_nan(added), pa.scalar(float("nan"), values.type), added)
 
 
 class PackedTable:
