@@ -27,7 +27,7 @@ from rich.console import Console
 from rich.table import Table
 from settings import CLASS, GA, K, write_side_spec
 from side_results import HEADER, KEPT, UNVEIL, Outcome, lines
-from worth import accuracy, certainty_penalty, read
+from worth import accuracy, certainty_penalty, raw_accuracy, read
 
 from peers import ANJANA, SUPPRESSION, python_with, write_hierarchies
 
@@ -97,15 +97,15 @@ def outcome(tool: str, rows: int, limit: float) -> Outcome:
         masked = read(files.masked) if files.masked.exists() else None
         learned = None if masked is None else accuracy(released, masked.assign(**{CLASS: test[CLASS]}))
         k, penalty = _k(files.out), certainty_penalty(released, rows)
-        return Outcome(rows, tool, usage.seconds, usage.cpu, usage.peak, len(released), k, penalty, learned)
+        used = (usage.seconds, usage.cpu, usage.peak)
+        return Outcome(rows, tool, *used, len(released), k, penalty, learned, raw_accuracy(released, test))
 
 
 def baseline(rows: int) -> Outcome:
     """The raw rows, which nothing protects."""
-    train = read(_table(rows))
-    return Outcome(
-        rows, "raw rows", released=rows, k=_k(_table(rows)), penalty=0.0, accuracy=accuracy(train, read(_table(0)))
-    )
+    train, test = read(_table(rows)), read(_table(0))
+    learned = {"accuracy": accuracy(train, test), "raw_accuracy": raw_accuracy(train, test)}
+    return Outcome(rows, "raw rows", released=rows, k=_k(_table(rows)), penalty=0.0, **learned)
 
 
 def _k(path: Path) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from places import CACHE
 
 KEPT = CACHE / "side-by-side.json"
-HEADER = ("rows", "tool", "seconds", "ratio", "CPU", "GB", "released", "k", "NCP", "accuracy")
+HEADER = ("rows", "tool", "seconds", "ratio", "CPU", "GB", "released", "k", "NCP", "accuracy", "raw test")
 UNVEIL = "unveil"
 
 
@@ -24,6 +24,7 @@ class Outcome:
     k: int | None = None
     penalty: float | None = None
     accuracy: float | None = None
+    raw_accuracy: float | None = None
 
 
 def lines(outcomes: list[Outcome]) -> list[tuple[str, ...]]:
@@ -35,9 +36,10 @@ def lines(outcomes: list[Outcome]) -> list[tuple[str, ...]]:
 def _cells(one: Outcome, own: float | None) -> tuple[str, ...]:
     ratio = one.seconds / own if one.seconds and own else None
     facts = ((one.seconds, ".1f"), (ratio, ".1f"), (one.cpu, ".1f"), (one.peak and one.peak / 1e9, ".2f"))
-    worth = ((one.released, ",d"), (one.k, ",d"), (one.penalty, ".1%"), (one.accuracy, ".1%"))
+    worth = ((one.released, ",d"), (one.k, ",d"), (one.penalty, ".1%"))
+    learned = ((one.accuracy, ".1%"), (one.raw_accuracy, ".1%"))
     return (
         f"{one.rows:,}",
         one.tool,
-        *("" if figure is None else format(figure, form) for figure, form in (*facts, *worth)),
+        *("" if figure is None else format(figure, form) for figure, form in (*facts, *worth, *learned)),
     )

@@ -31,11 +31,18 @@ def chosen(name: str) -> Iterator[None]:
         if engine == "stream":
             patch.setattr(files, "BATCH", 3)
         if engine == "spark":
-            from pyspark.sql import SparkSession
-
-            from unveil.counting.spark.session import spark_session
-
-            # Other tests of this process may have started a session of their own.
-            spark_session(None if SparkSession.getActiveSession() else SPARK)
+            _start_spark()
             patch.setenv("UNVEIL_INDEX", "cluster" if cluster else "driver")
         yield
+
+
+def _start_spark() -> None:
+    """Makes the session that of all these tests; others of this process may have started one with other settings."""
+    from pyspark.sql import SparkSession
+
+    from unveil.counting.spark.session import spark_session
+
+    running = SparkSession.getActiveSession()
+    if running and any(running.conf.get(key, None) != value for key, value in SPARK.items()):
+        running.stop()
+    spark_session(SPARK)

@@ -2,6 +2,7 @@
 
 import pytest
 
+import engines
 import unveil
 from commands import Run
 from project import Project
@@ -21,7 +22,7 @@ def test_every_engine_gives_the_same_release(engine: str, project: Project, run:
         (("--engine", "sparc"), "there is no engine 'sparc'; it is one of auto, memory, stream, spark; did you mean"),
         (("--engine", "duck"), "there is no engine 'duck'; it is one of auto, memory, stream, spark.\n"),
         (("--index", "driver"), "where the index lies and how Spark is set up are for the engine 'spark'"),
-        (("--spark", "spark.master=local[2]"), "are for the engine 'spark', not for 'memory'"),
+        (("--spark", f"spark.master={engines.SPARK['spark.master']}"), "are for the engine 'spark', not for 'memory'"),
         (("--engine", "spark", "--index", "moon"), "the index of Spark lies in one of auto, driver, cluster, not in"),
         (
             ("--engine", "spark", "--spark", "spark.master"),
@@ -56,7 +57,7 @@ def test_the_environment_names_an_engine_too(project: Project, run: Run, monkeyp
 
 @pytest.mark.xdist_group("spark")
 def test_spark(project: Project, run: Run) -> None:
-    words = ("--engine", "spark", "--index", "driver", "--spark", "spark.master=local[2]")
+    words = ("--engine", "spark", "--index", "driver", "--spark", f"spark.master={engines.SPARK['spark.master']}")
     outcome = run("publish", project.spec, "--to", project.release, *words)
     assert outcome.code == 0, outcome
     assert list((project.release / "data.parquet").glob("part-*.parquet"))
