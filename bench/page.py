@@ -92,8 +92,8 @@ of unveil's. The rows are 30,000 of the original records, and variations of them
 result. NCP: which part of the domain a released value covers, the mean over attributes and rows; a row that was left
 out costs 1. Accuracy: a decision tree that learns from the released rows, on the 15,222 other records, masked in the
 same way; anonypy has no way to mask records that it has not released, so it has none. Raw test: the same on the raw
-records, for every tool alike; a released label counts for each value that it covers, in equal parts, and an interval as
-its middle. The load of the machine was {load} before.
+records, for every tool alike: the tree learns from released rows in which each label is replaced by one of the values
+that it covers, drawn at random. The load of the machine was {load} before.
 
 {table}
 
