@@ -1,6 +1,6 @@
 """One release from parquet, stage by stage, in a process of its own that others can watch.
 
-    python bench/scale_stages.py SPEC ENGINE [INDEX]
+    python bench/scale_stages.py SPEC ENGINE [INDEX MEMORY]
 
 does what `unveil publish` does, looks at the clock between the stages, and prints the moments and facts as JSON.
 """
@@ -26,7 +26,7 @@ from unveil.schema import load_spec
 from unveil.version import __version__
 from unveil.workflow.engines import open_engine
 
-SPARK = {"spark.master": "local[2]", "spark.driver.memory": "4g", "spark.driver.maxResultSize": "2g"}
+SPARK = {"spark.master": "local[2]", "spark.driver.maxResultSize": "0"}
 
 
 class TimedEngine:
@@ -62,11 +62,12 @@ def _distinct(index: Any) -> int:
     return len(held) if held is not None else int(index._frame.count())
 
 
-def publish(spec_file: Path, engine: str, place: str | None) -> dict[str, Any]:
+def publish(spec_file: Path, engine: str, place: str | None = None, memory: str | None = None) -> dict[str, Any]:
     """Publishes under one requirement, so that each stage comes once and in order."""
     moments = [perf_counter()]
     spec = load_spec(spec_file)
-    outline, counts = open_engine(spec, None, engine, place, SPARK if engine == "spark" else None)
+    settings = None if memory is None else {**SPARK, "spark.driver.memory": memory}
+    outline, counts = open_engine(spec, None, engine, place, settings)
     moments.append(perf_counter())
     timed = TimedEngine(counts)
     release = publish_refinement(outline, spec, timed, __version__)
@@ -77,4 +78,4 @@ def publish(spec_file: Path, engine: str, place: str | None) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(publish(Path(sys.argv[1]), sys.argv[2], sys.argv[3] if len(sys.argv) > 3 else None)))
+    print(json.dumps(publish(Path(sys.argv[1]), *sys.argv[2:])))

@@ -218,7 +218,7 @@ def test_a_worker_that_draws_would_be_found_out(folder: Path, tmp_path: Path, mo
 
 
 DRIVER = """
-    import sys, time
+    import os, signal, sys, threading, time
     from pathlib import Path
     sys.path[:0] = {path!r}
     import engines, unveil
@@ -234,14 +234,33 @@ DRIVER = """
                 time.sleep(40)
         return usual(slow(), layout, drafts, target)
     released.write_part = write_part
+"""
+PUBLISH = """
     unveil.publish({spec!r}, engine="spark", spark=engines.SPARK).write({target!r})
 """
+LOSE_JAVA = """
+    def lose_java():
+        from pyspark import SparkContext
+        while not Path({mark!r}).exists():
+            time.sleep(0.1)
+        os.kill(SparkContext._gateway.proc.pid, signal.SIGKILL)
+    threading.Thread(target=lose_java, daemon=True).start()
+    from unveil.cli import script
+    settings = [word for pair in engines.SPARK.items() for word in ("--spark", "=".join(pair))]
+    sys.argv = ["unveil", "publish", {spec!r}, "--to", {target!r}, "--engine", "spark", *settings]
+    script()
+"""
+
+
+def driver_of(project: Project, ending: str, mark: Path) -> list[str]:
+    """A process that publishes on Spark, and is slow from the moment that it begins to write."""
+    places = {"path": sys.path, "mark": str(mark), "spec": str(project.spec), "target": str(project.release)}
+    return [sys.executable, "-c", textwrap.dedent(DRIVER + ending).format(**places)]
 
 
 def test_a_driver_that_is_killed_leaves_no_release(project: Project) -> None:
     mark = project.folder / "writing"
-    code = DRIVER.format(path=sys.path, mark=str(mark), spec=str(project.spec), target=str(project.release))
-    with subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)]) as driver:
+    with subprocess.Popen(driver_of(project, PUBLISH, mark)) as driver:
         deadline = time.monotonic() + 400
         while not mark.exists() and driver.poll() is None and time.monotonic() < deadline:
             time.sleep(0.1)
@@ -255,3 +274,14 @@ def test_a_driver_that_is_killed_leaves_no_release(project: Project) -> None:
             look(drafts[0])
     unveil.publish(project.spec).write(project.release)
     assert unveil.verify(project.release, project.spec) == []
+
+
+def test_java_that_is_killed_is_told_in_one_sentence_and_leaves_nothing(project: Project) -> None:
+    mark, before = project.folder / "writing", project.files()
+    told = subprocess.run(driver_of(project, LOSE_JAVA, mark), capture_output=True, text=True, check=False, timeout=400)
+    assert mark.exists()
+    mark.unlink()
+    assert (told.returncode, told.stdout) == (2, "")
+    assert "Spark stopped" in told.stderr
+    assert "Traceback" not in told.stderr
+    assert project.files() == before

@@ -89,13 +89,19 @@ def _started(settings: Mapping[str, str]) -> SparkSession:
     try:
         with Path(os.devnull).open("w") as nowhere:
             os.dup2(nowhere.fileno(), 2)
-        return builder.getOrCreate()
+        return _muted(builder.getOrCreate())
     except Exception as error:
         raise EngineError(f"Spark does not start: {first_line(error)}.") from error
     finally:
         os.dup2(stderr, 2)
         os.close(stderr)
         _restore(handler)
+
+
+def _muted(session: SparkSession) -> SparkSession:
+    """The session, which prints nothing beside our sentence when Java dies."""
+    session.sparkContext._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
+    return session
 
 
 def _restore(handler: Any) -> None:
@@ -159,12 +165,14 @@ def told_plainly(origin: str) -> Iterator[None]:
 
     An error that a worker raised for the user is told as it is; of anything else the first line.
     """
-    from py4j.protocol import Py4JError
+    from py4j.protocol import Py4JError, Py4JNetworkError
     from pyspark.errors import PySparkException
 
     try:
         with quiet():
             yield
+    except (Py4JNetworkError, ConnectionError, EOFError) as error:
+        raise EngineError(f"{origin}: Spark stopped: its Java process died, perhaps for want of memory.") from error
     except (PySparkException, Py4JError) as error:
         text = str(error)
         said = re.search(r"^unveil\.errors\.(\w*Error): (.+)$", text, flags=re.MULTILINE)
