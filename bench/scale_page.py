@@ -18,8 +18,11 @@ TEMPLATE = Path(__file__).with_name("scale.md")
 MACHINES, CORES, NETWORK = 20, 16, 1.25e9
 """The cluster of the arithmetic; bytes that a machine sends in a second."""
 SIZES = (10**9, 10**10)
-SHUFFLED = 4 * len(GA) + 8
-"""Bytes of a distinct row between machines: a whole number of 4 bytes for each code, and the weight."""
+SHUFFLED = 16
+"""Bytes of a distinct row between machines: its codes in one word, and the weight."""
+PASSES, SMALL_JOBS, JOBS = "8:100000000:spark:driver", "8:1000000:spark:cluster", "8:10000000:spark:cluster"
+STEPS = "8:100000000:stream"
+"""The cases that the arithmetic takes its constants from."""
 NOT_YET = "Not measured yet: `make bench FULL=1` fills this in."
 
 
@@ -59,25 +62,26 @@ def _table(header: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
 
 def _constants(found: Found) -> Iterator[tuple[str, ...]]:
     """Per core and second, and per distinct row: CPU seconds, which hang less on what else the machine does."""
-    for name in ("8:10000000:stream", "14:10000000:stream", "8:10000000:spark:driver"):
+    for name in ("8:10000000:stream", "14:10000000:stream", PASSES):
         if case := found.of(name):
             for stage in ("survey", "index", "rows", "write"):
                 if case.stages[stage].cpu > 1:
                     yield f"{stage}, rows per core and second", f"{_rate(case, stage):,.0f}", name
-    for name in ("8:10000000:stream", "8:100000000:stream"):
+    for name in ("8:10000000:stream", STEPS):
         if case := found.of(name):
             search = case.stages["search"]
             yield "search, CPU µs per distinct row and step", f"{_step(case) * 1e6:.3f}", name
             more = (search.peak - case.stages["survey"].peak) / case.distinct
             yield "search, bytes per distinct row beyond the survey", f"{more:.0f}", name
-    if case := found.of("8:1000000:spark:cluster"):
-        yield "search on the cluster, seconds per job", f"{_job(case):.1f}", case.plan.name
-        yield "search on the cluster, CPU µs per distinct row and step", f"{_step(case) * 1e6:.1f}", case.plan.name
+    if case := found.of(SMALL_JOBS):
+        yield "search on the cluster, seconds per job", f"{_job(case):.1f}", SMALL_JOBS
+    if case := found.of(JOBS):
+        yield "search on the cluster, CPU µs per distinct row and step", f"{_step(case) * 1e6:.1f}", JOBS
 
 
 def _arithmetic(found: Found) -> Iterator[tuple[str, ...]]:
-    passes, cluster, steps = (found.of(name) for name in _NEEDED)
-    if passes is None or cluster is None or steps is None:
+    passes, small, large, steps = (found.of(name) for name in (PASSES, SMALL_JOBS, JOBS, STEPS))
+    if passes is None or small is None or large is None or steps is None:
         return
     cores = MACHINES * CORES
     for rows in SIZES:
@@ -88,13 +92,10 @@ def _arithmetic(found: Found) -> Iterator[tuple[str, ...]]:
         over = f"{rows:.0e} · {SHUFFLED} B / ({MACHINES} · {NETWORK:.3g} B/s)"
         yield f"{rows:.0e}", "index, shuffle, if no rows are equal", over, f"{sent / MACHINES / NETWORK:,.0f} s"
         distinct = min(rows, _product())
-        count, job = steps.steps + 1, _job(cluster)
-        busy = distinct * _step(cluster) / cores
-        told = f"{count} · ({job:.1f} s + {distinct:.1e} · {_step(cluster) * 1e6:.1f} µs / {cores})"
+        count, job = steps.steps + 1, _job(small)
+        busy = distinct * _step(large) / cores
+        told = f"{count} · ({job:.1f} s + {distinct:.1e} · {_step(large) * 1e6:.1f} µs / {cores})"
         yield f"{rows:.0e}", "search on the cluster, at most", told, f"{count * (job + busy):,.0f} s"
-
-
-_NEEDED = ("8:10000000:spark:driver", "8:1000000:spark:cluster", "8:100000000:stream")
 
 
 def _rate(case: Case, stage: str) -> float:

@@ -32,15 +32,24 @@ class SortedRows:
 
     def columns(self) -> list[Array]:
         """The codes of all rows, column by column, each in the smallest type that holds them."""
-        columns: list[Array] = [np.empty(len(self), kind.dtype) for kind in self.part(0, 0)]
-        for start in range(0, len(self), BLOCK):
-            for column, codes in zip(columns, self.part(start, start + BLOCK), strict=True):
-                column[start : start + BLOCK] = codes
-        return columns
+        return unpacked(list(self.keys.T), self.sizes)
 
     def part(self, start: int, stop: int) -> list[Array]:
         """The codes of some rows."""
         return list(unpacked_columns(list(self.keys[start:stop].T), self.sizes))
+
+
+def unpacked(words: Sequence[IntArray], sizes: Sequence[int]) -> list[Array]:
+    """The codes of packed rows, column by column, each in the smallest type that holds them."""
+    rows = len(words[0])
+    columns: list[Array] = [
+        np.empty(rows, kind.dtype) for kind in unpacked_columns([word[:0] for word in words], sizes)
+    ]
+    for start in range(0, rows, BLOCK):
+        block = slice(start, start + BLOCK)
+        for column, codes in zip(columns, unpacked_columns([word[block] for word in words], sizes), strict=True):
+            column[block] = codes
+    return columns
 
 
 class DistinctRows:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from unveil.arrays import IntArray
-from unveil.counting.distinct import DistinctRows
+from unveil.counting.distinct import DistinctRows, unpacked
 from unveil.counting.engine import Cells, Index
 from unveil.counting.memory import Array, MemoryIndex, block_numbers, cells_of
 from unveil.counting.spark.index import SparkIndex
@@ -73,8 +73,10 @@ class SparkEngine:
             width = 1 if sensitive is None else sizes[-1]
             if not fits:
                 self._check_total(frame)
-                return SparkIndex(frame, columns, sizes[: len(columns)], width, self.outline)
-            codes, weight = _collected(frame, len(places))
+                index = SparkIndex(_unpacked(frame, sizes), columns, sizes[: len(columns)], width, self.outline)
+                frame.unpersist()
+                return index
+            codes, weight = _collected(frame, sizes)
             frame.unpersist()
         self._check_marginals(places, codes, weight)
         secrets = np.zeros(len(weight), dtype=np.uint8) if sensitive is None else codes.pop()
@@ -86,7 +88,7 @@ class SparkEngine:
         sizes = [*(len(cut) for cut in cuts), len(self.outline.classes)]
         frame = self._distinct(range(len(cuts)), lookups, sizes, with_class=True)
         with self._source.watched():
-            codes, weight = _collected(frame, len(sizes))
+            codes, weight = _collected(frame, sizes)
         if int(weight.sum()) != self.outline.records:
             raise changed(self.outline.origin)
         distinct = DistinctRows(sizes)
@@ -100,11 +102,14 @@ class SparkEngine:
     def _distinct(
         self, places: Collection[int], lookups: Sequence[Array], sizes: Sequence[int], *, with_class: bool
     ) -> DataFrame:
-        """The distinct rows of looked-up codes with their weights, collapsed in each partition and then by Spark."""
+        """The distinct rows of looked-up codes with their weights, collapsed in each partition and then by Spark.
+
+        Codes are packed: Spark compares and moves one word or two, not a column for each attribute.
+        """
         from pyspark.sql import functions
 
         coder, order = self._coder, list(places)
-        names = [f"k{number}" for number in range(len(sizes))]
+        words = [f"word{number}" for number in range(DistinctRows(sizes).sorted().keys.shape[1])]
 
         def collapse(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
             recount, distinct = Recount(coder, order), DistinctRows(sizes)
@@ -112,13 +117,11 @@ class SparkEngine:
                 chunk = recount.chunk(batch)
                 distinct.add(_looked_up(chunk, order, lookups, with_class), chunk.weight)
             rows = distinct.sorted()
-            codes = zip(names, rows.columns(), strict=True)
-            columns = {name: pa.array(column.astype(np.int32)) for name, column in codes}
-            yield pa.table({**columns, WEIGHT: pa.array(rows.weight)})
+            yield pa.Table.from_arrays([*map(pa.array, rows.keys.T), pa.array(rows.weight)], [*words, WEIGHT])
 
-        schema = ", ".join([*(f"{name} int" for name in names), f"{WEIGHT} bigint"])
+        schema = ", ".join(f"{name} bigint" for name in [*words, WEIGHT])
         found = self._source.partitions(collapse, Recount(coder, order).names, schema)
-        return found.groupBy(*names).agg(functions.sum(WEIGHT).alias(WEIGHT))
+        return found.groupBy(*words).agg(functions.sum(WEIGHT).alias(WEIGHT))
 
     def _check_marginals(self, places: Sequence[int], codes: Sequence[Array], weight: IntArray) -> None:
         """The values of each column must be those of the first pass, or the source has changed since."""
@@ -163,8 +166,21 @@ def _looked_up(chunk: Chunk, places: Sequence[int], lookups: Sequence[Array], wi
     return [*codes, chunk.classes] if with_class else codes
 
 
-def _collected(frame: DataFrame, columns: int) -> tuple[list[Array], IntArray]:
+def _collected(frame: DataFrame, sizes: Sequence[int]) -> tuple[list[Array], IntArray]:
     """Counts from Spark, as arrays."""
-    table = frame.toArrow()
-    codes: list[Array] = [table[place].to_numpy() for place in range(columns)]
-    return codes, table[columns].to_numpy()
+    *words, weight = (column.to_numpy() for column in frame.toArrow().columns)
+    return unpacked(words, sizes), weight
+
+
+def _unpacked(frame: DataFrame, sizes: Sequence[int]) -> DataFrame:
+    """The same counts with a column for each code, `k0, k1, …`."""
+    names = [f"k{number}" for number in range(len(sizes))]
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            *words, weight = batch.columns
+            codes = unpacked([word.to_numpy() for word in words], sizes)
+            columns = [pa.array(column.astype(np.int32)) for column in codes]
+            yield pa.RecordBatch.from_arrays([*columns, weight], [*names, WEIGHT])
+
+    return frame.mapInArrow(run, ", ".join([*(f"{name} int" for name in names), f"{WEIGHT} bigint"]))
