@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from unveil.arrays import IntArray
+from unveil.arrays import CodeArray, IntArray
+from unveil.counting.distinct import DistinctRows
 from unveil.counting.released import DescribedColumn, RankedValues, released_columns
 from unveil.counting.spark.source import SparkSource
 from unveil.errors import EngineError
@@ -164,12 +166,15 @@ class SparkReleasedRows:
             class_ = DescribedColumn(layout.class_, None)
             for batch in batches:
                 chunk = recount.chunk(batch)
-                held = {f"r{place}": pa.array(column.of(chunk)) for place, column in enumerate(columns)}
+                ranks, records = [column.of(chunk) for column in (*columns, class_)], chunk.records
+                if not others:
+                    ranks, records = _collapsed(ranks, [column.room for column in (*columns, class_)], records)
+                held = {f"r{place}": pa.array(codes) for place, codes in enumerate(ranks[:-1])}
                 held |= {
                     name: chunk.others[place].cast(kind.of_arrow)
                     for place, (name, kind) in enumerate(zip(others, kinds, strict=True))
                 }
-                yield pa.table({**held, CLASS: pa.array(class_.of(chunk)), COUNT: pa.array(chunk.records)})
+                yield pa.table({**held, CLASS: pa.array(ranks[-1]), COUNT: pa.array(records)})
 
         schema = StructType(
             [
@@ -185,6 +190,14 @@ class SparkReleasedRows:
     def _ordered(self) -> DataFrame:
         keys = [name for name in self._distinct.columns if name != COUNT]
         return self._distinct.orderBy(*(self._distinct[name].asc_nulls_last() for name in keys))
+
+
+def _collapsed(ranks: Sequence[CodeArray], sizes: Sequence[int], records: IntArray) -> tuple[list[CodeArray], IntArray]:
+    """The distinct rows among some: masked rows are few, and what Spark need not see it need not move."""
+    distinct = DistinctRows(sizes)
+    distinct.add(ranks, records)
+    rows = distinct.sorted()
+    return [column.astype(np.int32) for column in rows.columns()], rows.weight
 
 
 def write_part(batches: Iterator[pa.RecordBatch], layout: Layout, drafts: Path, folder: Path) -> int:
