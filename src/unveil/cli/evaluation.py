@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -63,16 +63,9 @@ def register(app: typer.Typer, console: Console) -> None:
         """Say what a classifier learns from a release, beside raw data and full masking."""
         from unveil.workflow.evaluate import evaluate as run
 
+        protocol = protocol_of(folds, test, split, seeds)
         with watched() as progress:
-            found = run(
-                spec,
-                classifiers=classifiers or ("tree",),
-                protocol=protocol(folds, test, split, seeds),
-                together=together,
-                seeds=draws(folds, split, seeds),
-                sample=sample,
-                progress=progress,
-            )
+            found = run(spec, **experiment(classifiers, protocol, seeds, together, sample), progress=progress)
         if as_json:
             print(json.dumps(found.to_dict(), ensure_ascii=False))
         else:
@@ -99,16 +92,9 @@ def register(app: typer.Typer, console: Console) -> None:
 
         if plot is not None:
             evaluation.check_plot(plot)
+        protocol = protocol_of(folds, test, split, seeds)
         with watched() as progress:
-            found = run(
-                specs,
-                classifiers=classifiers or ("tree",),
-                protocol=protocol(folds, test, split, seeds),
-                together=together,
-                seeds=draws(folds, split, seeds),
-                sample=sample,
-                progress=progress,
-            )
+            found = run(specs, **experiment(classifiers, protocol, seeds, together, sample), progress=progress)
         if plot is not None:
             evaluation.plot(found, plot)
         if as_json:
@@ -119,7 +105,7 @@ def register(app: typer.Typer, console: Console) -> None:
             console.print(f"Drawn into {plot}.")
 
 
-def protocol(folds: int | None, test: float | None, split: str | None, seeds: int) -> Holdout | Folds | Given:
+def protocol_of(folds: int | None, test: float | None, split: str | None, seeds: int) -> Holdout | Folds | Given:
     """How the options say that rows are parted."""
     from unveil.evaluate import Folds, Given, Holdout
 
@@ -132,9 +118,19 @@ def protocol(folds: int | None, test: float | None, split: str | None, seeds: in
     return Holdout(1 / 3 if test is None else test, range(seeds))
 
 
-def draws(folds: int | None, split: str | None, seeds: int) -> range:
-    """The seeds of private draws: one for each hold-out, or all of them where the split is given."""
-    return range(1 if folds is None and split is None else seeds)
+def experiment(
+    classifiers: list[str] | None, protocol: Holdout | Folds | Given, seeds: int, together: bool, sample: int | None
+) -> dict[str, Any]:
+    """What both commands ask of the workflow. A private release is drawn once for each hold-out, else for each seed."""
+    from unveil.evaluate import Holdout
+
+    return {
+        "classifiers": classifiers or ("tree",),
+        "protocol": protocol,
+        "together": together,
+        "seeds": range(1 if isinstance(protocol, Holdout) else seeds),
+        "sample": sample,
+    }
 
 
 def show_evaluation(console: Console, evaluation: Evaluation) -> None:
