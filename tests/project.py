@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-SPEC = """\
+DESCRIBED = """\
 [table]
 source  = "people.csv"
 class   = "ill"
@@ -23,7 +23,12 @@ taxonomy = "job.tree"
 [attributes.town]
 kind   = "category"
 values = ["Aarhus", "Bergen", "Cork"]
+"""
+"""What both specs of the table say, with and without differential privacy."""
 
+SPEC = (
+    DESCRIBED
+    + """
 [attributes.income]
 kind = "number"
 
@@ -32,6 +37,7 @@ kind             = "k-anonymity"
 quasi-identifier = ["age", "job", "town"]
 k                = 3
 """
+)
 
 TREE = """\
 # jobs of the little table

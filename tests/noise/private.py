@@ -2,31 +2,12 @@
 
 import pytest
 
-from project import Project
+from project import DESCRIBED, Project
 from unveil.noise import SystemSource
 
-SPEC = """\
-[table]
-source  = "people.csv"
-class   = "ill"
-missing = { values = ["?", ""], rows = "drop" }
-
-[attributes.name]
-role = "identifier"
-
-[attributes.age]
-kind  = "number"
-range = [0, 100]
-whole = true
-
-[attributes.job]
-kind     = "category"
-taxonomy = "job.tree"
-
-[attributes.town]
-kind   = "category"
-values = ["Aarhus", "Bergen", "Cork"]
-
+SPEC = (
+    DESCRIBED
+    + """
 [attributes.income]
 kind  = "number"
 range = [0, 2000]
@@ -44,6 +25,7 @@ epsilon = 0.5
 method          = "diffgen"
 specializations = 3
 """
+)
 
 
 class PrivateProject(Project):

@@ -6,6 +6,7 @@ import csv
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,12 +77,54 @@ k = 2
 """
 
 
+FITTING = "A sentence that fits the requirements is put here."
+
+
+def promised(requirements: Any) -> str:
+    """The requirements in a few words. Those that a test has spoilt are left out."""
+    sentences = []
+    for stated in requirements if isinstance(requirements, list) else ():
+        with suppress(KeyError, TypeError, ValueError):
+            sentences.append(PROMISES[stated["kind"]](stated))
+    return " ".join(sentences) or "Nothing."
+
+
+def _set(names: list[str]) -> str:
+    return "{" + ", ".join(names) + "}"
+
+
+def _number(value: float) -> str:
+    return repr(float(value)).removesuffix(".0")
+
+
+def _values(stated: dict[str, Any]) -> str:
+    return " or ".join(map(repr, stated["values"])) + f" of {stated['sensitive']}"
+
+
+PROMISES: dict[str, Callable[[dict[str, Any]], str]] = {
+    "k-anonymity": lambda stated: f"{_set(stated['quasi-identifier'])} is shared by {stated['k']:,}.",
+    "confidence": lambda stated: (
+        f"{_set(stated['channel'])} tells {_values(stated)} by {_number(round(100 * stated['limit'], 6))}% or less."
+    ),
+    "l-diversity": lambda stated: (
+        f"{_set(stated['quasi-identifier'])} goes with {_number(stated['l'])} values of {stated['sensitive']}."
+    ),
+    "t-closeness": lambda stated: (
+        f"{_set(stated['quasi-identifier'])} moves {stated['sensitive']} by {_number(stated['t'])} or less."
+    ),
+    "alpha-k-anonymity": lambda stated: (
+        f"{_set(stated['quasi-identifier'])} is shared by {stated['k']:,}, of whom "
+        f"{_number(round(100 * stated['alpha'], 6))}% or less have {_values(stated)}."
+    ),
+}
+
+
 def manifest() -> dict[str, Any]:
     return {
         "schema_version": 1,
         "unveil_version": "0.1.0",
         "method": "refinement",
-        "guarantee": "Every combination of {age, education, sex} is shared by at least 2 records.",
+        "guarantee": FITTING,
         "class": "income",
         "weight": None,
         "requirements": [{"kind": "k-anonymity", "quasi-identifier": ["age", "education", "sex"], "k": 2}],
@@ -153,6 +196,8 @@ class Draft:
         """Writes the release: one data file, or parts of so many rows."""
         if sort:
             self.rows.sort(key=_order)
+        if self.manifest.get("guarantee") == FITTING:
+            self.manifest["guarantee"] = promised(self.manifest.get("requirements"))
         folder.mkdir()
         written = self.table() if table is None else table
         if parts:

@@ -13,6 +13,7 @@ from unveil.verify.cuts import check_cuts, check_disclosed, check_labels, releas
 from unveil.verify.data import Data, read_data
 from unveil.verify.files import check_files
 from unveil.verify.findings import BrokenClaimError, Finding
+from unveil.verify.guarantee import check_guarantee
 from unveil.verify.manifest import Manifest, read_manifest
 from unveil.verify.parts import MANIFEST
 from unveil.verify.private import DiffGenManifest
@@ -47,6 +48,8 @@ def verify_release(folder: Path) -> list[Finding]:
         if isinstance(manifest, DiffGenManifest):
             findings += check_promise(manifest)
             findings += check_ledger(manifest)
+        else:
+            findings += check_guarantee(manifest)
         data, beside = read_data(folder, manifest)
         findings += beside
         findings += check_copy(folder, manifest, data)
