@@ -64,6 +64,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("engine", params, indirect=True, scope="module")
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skips what runs on Java where there is none; the summary says so."""
+    group = item.get_closest_marker("xdist_group")
+    if group and group.args[0] in ("spark", "weka") and (reason := engines.without_java()):
+        pytest.skip(reason)
+
+
 @pytest.fixture(scope="module")
 def engine(request: pytest.FixtureRequest) -> Iterator[str]:
     """The engine that publishes while the test runs."""

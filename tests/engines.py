@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
 import pytest
 
+from unveil.errors import EngineError
 from unveil.tables import files
 
 NAMES = ("memory", "stream", "spark", "spark-cluster")
@@ -20,6 +22,18 @@ SPARK = {
     "spark.driver.memory": "1g",
     "spark.sql.session.timeZone": "Asia/Kolkata",  # that of the session must not matter
 }
+
+
+@cache
+def without_java() -> str:
+    """Why nothing can run on Java here; empty where it can."""
+    from unveil.counting.spark.session import check_java
+
+    try:
+        check_java()
+    except EngineError as error:
+        return str(error)
+    return ""
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+import engines
 import unveil
 from commands import Run
 from noise.private import PrivateProject, no_draws
@@ -234,7 +235,7 @@ def test_a_table_without_attributes_has_nothing_to_release() -> None:
         unveil.publish(pa.table({"c": ["a", "b", "a"]}), spec, unsafe_seed=1)
 
 
-def test_a_number_that_is_on_its_grid_but_for_rounding_counts_as_on_it() -> None:
+def test_a_number_that_is_on_its_grid_but_for_rounding_counts_as_on_it(engine: str) -> None:
     """0.7 as a 32-bit number is a little less. It belongs to [0.7, …), and no interval may be empty."""
     spec = {
         "table": {"class": "c"},
@@ -247,7 +248,7 @@ def test_a_number_that_is_on_its_grid_but_for_rounding_counts_as_on_it() -> None
     }
     table = pa.table({"x": pa.array([0.7] * 3, pa.float32()), "c": ["a", "b", "a"]})
     labels: Counter[str] = Counter()
-    for seed in range(300):
+    for seed in range(300 if engine in engines.QUICK else 10):
         labels.update(set(unveil.publish(table, spec, unsafe_seed=seed).table["x"].to_pylist()))
     bounds = [label.strip("[)").split(", ") for label in labels]
     assert [pair for pair in bounds if pair[0] == pair[1]] == []
