@@ -15,6 +15,7 @@ import numpy as np
 from unveil.arrays import FloatArray, IntArray, packed_keys, run_starts, sorted_order
 from unveil.errors import UnveilError, did_you_mean, listed
 from unveil.evaluate.examples import UNSEEN, Coded, Examples, Labels, Numbers, encoded
+from unveil.evaluate.pruning import leaves_above
 
 BITS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 """What a leaf of the tree may have to save to be kept, in bits over all training records: the candidates."""
@@ -166,7 +167,7 @@ def _one_hot(columns: Sequence[Coded | Numbers], part: Literal["train", "test"],
     return laid.toarray(order="C") if width * len(rows) <= DENSE else laid.tocsr()
 
 
-def _grown(rows: Any, classes: IntArray, weight: FloatArray, bits: float) -> Any:
+def _grown(rows: Any, classes: IntArray, weight: FloatArray, bits: float = 0.0) -> Any:
     from sklearn.tree import DecisionTreeClassifier
 
     model = DecisionTreeClassifier(criterion="entropy", ccp_alpha=bits / weight.sum(), random_state=0)
@@ -181,11 +182,12 @@ def _chosen_bits(rows: Any, classes: IntArray, weight: FloatArray) -> float:
     for held in drawn.T:
         kept = weight - held
         learn, test = np.flatnonzero(kept > 0), np.flatnonzero(held > 0)
-        for place, bits in enumerate(BITS if len(learn) and len(test) else ()):
+        if len(learn) and len(test):
+            model = _grown(rows[learn], classes[learn], kept[learn])
             # The cost of a leaf is told for all records, of which this part holds some.
-            part = bits * kept.sum() / weight.sum()
-            missed = _grown(rows[learn], classes[learn], kept[learn], part).predict(rows[test]) != classes[test]
-            wrong[place] += held[test] @ missed
+            leaves = leaves_above(model.tree_, [bits / weight.sum() for bits in BITS])[model.apply(rows[test])]
+            said = model.classes_[model.tree_.value[:, 0].argmax(axis=1)]
+            wrong += held[test] @ (said[leaves] != classes[test][:, None])
     return BITS[int(np.flatnonzero(wrong == wrong.min())[-1])]
 
 
