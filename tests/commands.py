@@ -3,9 +3,11 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
+
+from project import Project
 
 DRIVER = Path(__file__).with_name("interrupting.py")
 
@@ -17,6 +19,19 @@ class Outcome(NamedTuple):
 
 
 Run = Callable[..., Outcome]
+
+
+def refused(project: Project, run: Run, words: Iterable[str], *options: object) -> None:
+    """To publish is refused in one sentence with these words, and nothing is written."""
+    before = project.files()
+    outcome = run("publish", project.spec, "--to", project.release, *options)
+    assert (outcome.code, outcome.out) == (2, ""), outcome
+    assert outcome.err.startswith("unveil: ")
+    assert outcome.err.count("\n") == 1, outcome.err
+    assert "Traceback" not in outcome.err
+    for word in words:
+        assert word in outcome.err
+    assert project.files() == before
 
 
 def interrupted(moment: str, *words: object, **variables: str) -> Outcome:

@@ -4,7 +4,7 @@ import pytest
 
 import engines
 import unveil
-from commands import Run
+from commands import Run, refused
 from project import Project
 
 
@@ -40,12 +40,7 @@ def test_one_sentence_and_nothing_done(
 
     monkeypatch.setattr("unveil.tables.survey.Survey.add", refuse)
     monkeypatch.setattr("unveil.counting.spark.session._started", refuse)
-    before = project.files()
-    outcome = run("publish", project.spec, "--to", project.release, *words)
-    assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err.count("\n") == 1
-    assert sentence in outcome.err
-    assert project.files() == before
+    refused(project, run, [sentence], *words)
 
 
 def test_the_environment_names_an_engine_too(project: Project, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

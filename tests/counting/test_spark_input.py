@@ -13,7 +13,7 @@ import pytest
 
 import engines
 import unveil
-from commands import Run
+from commands import Run, refused
 from project import ROWS, Project
 from unveil.counting.spark import session
 
@@ -37,18 +37,6 @@ def _on_spark() -> Any:
 def none_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if no session had been started yet."""
     monkeypatch.setattr(session, "_running", lambda: None)
-
-
-def refused(project: Project, run: Run, words: list[str], *options: str) -> None:
-    before = project.files()
-    outcome = run("publish", project.spec, "--to", project.release, *options)
-    assert (outcome.code, outcome.out) == (2, ""), outcome
-    assert outcome.err.startswith("unveil: ")
-    assert outcome.err.count("\n") == 1, outcome.err
-    assert "Traceback" not in outcome.err
-    for word in words:
-        assert word in outcome.err
-    assert project.files() == before
 
 
 def fake_java(folder: Path, says: str) -> Path:

@@ -15,7 +15,7 @@ import pyarrow.parquet
 import pytest
 
 import unveil
-from commands import Run
+from commands import Run, refused
 from project import Project
 from unveil.errors import TableError
 from unveil.schema import Query
@@ -261,17 +261,6 @@ def test_bad_input(name: str, project: Project, run: Run) -> None:
     spoil, words = CASES[name]
     spoil(project)
     refused(project, run, words)
-
-
-def refused(project: Project, run: Run, words: list[str]) -> None:
-    before = project.files()
-    outcome = run("publish", project.spec, "--to", project.release)
-    assert (outcome.code, outcome.out) == (2, ""), outcome
-    assert outcome.err.startswith("unveil: ")
-    assert outcome.err.count("\n") == 1, outcome.err
-    for word in words:
-        assert word in outcome.err
-    assert project.files() == before
 
 
 def test_a_database_that_another_process_writes(project: Project, run: Run) -> None:
