@@ -174,7 +174,7 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
 def _show_measures(console: Console, measures: Measures) -> None:
     loss = measures.loss
     precision = "" if loss.precision is None else f", precision {loss.precision:.1%}"
-    console.print("The release of all rows", style="bold")
+    console.print(f"A release of all {loss.records:,} records", style="bold")
     console.print(
         f"Information loss: {loss.global_penalty:.1%} of the masked attributes' domains (NCP){precision}; "
         f"{loss.records / loss.groups:,.1f} records to a group on all of them; discernibility {loss.discernibility:,}; "
