@@ -19,7 +19,6 @@ exits with 2; nothing has been written by then.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 
 
 class UnveilError(Exception):
@@ -59,10 +58,23 @@ class UnverifiedError(ReleaseError):
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A clause that offers the nearest known word, or nothing if none is near."""
-    spellings = {name.casefold(): name for name in reversed(list(known))}
-    match = get_close_matches(word.casefold(), list(spellings), n=1, cutoff=0.6)
-    return f"; did you mean {spellings[match[0]]!r}?" if match else ""
+    """A clause that offers the nearest known word, or nothing if none is near.
+
+    Near means that a typing slip explains it: at most one letter in three is wrong, missing, added or swapped with its
+    neighbour. Of a short word one letter may be, but not the only one.
+    """
+    # Only errors need this, so the commands do not wait for it.
+    from rapidfuzz.distance import OSA
+
+    def slips(name: str) -> int:
+        return OSA.distance(word.casefold(), name.casefold())
+
+    def near(name: str) -> bool:
+        longer = max(len(word), len(name))
+        return slips(name) <= max(1, longer // 3) and slips(name) < longer
+
+    nearest = min(filter(near, known), key=slips, default=None)
+    return "" if nearest is None else f"; did you mean {nearest!r}?"
 
 
 def listed(words: Iterable[str], most: int = 8) -> str:
@@ -85,6 +97,11 @@ def shortened(words: Sequence[str], room: int = 76) -> str:
     return line if len(line) <= room else line[: room - 1].rsplit(" · ", 1)[0] + " · …"
 
 
+def count_text(count: int, noun: str) -> str:
+    """A count as it reads in a sentence: `1 row`, `2,000 rows`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def rows_text(count: int) -> str:
     """A count of rows as it reads in a sentence."""
-    return "1 row" if count == 1 else f"{count:,} rows"
+    return count_text(count, "row")

@@ -138,3 +138,8 @@ def test_whole_numbers_that_may_be_codes_are_told(project: Project, run: Run) ->
     assert "[attributes.benefits]    # guess: 3 different numbers; if they are codes, it is a category\n" in text
     assert '[attributes."job code"]    # guess: 40 different numbers; if they are codes, it is a category\n' in text
     assert "[attributes.size]    # guess: 50 different numbers\n" in text
+
+
+def test_a_single_value_is_one_value(project: Project, run: Run) -> None:
+    project.table.write_text("unit,ill\n" + "ward,yes\nward,no\n" * 30)
+    assert "[attributes.unit]    # guess: 1 different value\n" in run("init", project.table).out

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ import pytest
 
 from project import Project
 from unveil import SpecError, TableError, UnveilError, publish
-from unveil.evaluate import Folds, Given, Holdout
-from unveil.evaluate.evaluation import SETTINGS, Comparison, guarantee, guarantee_text, plot
+from unveil.evaluate import CLASSIFIERS, Folds, Given, Holdout
+from unveil.evaluate.evaluation import SETTINGS, Comparison, guarantee, guarantee_text
+from unveil.evaluate.plot import drawn, plot
 from unveil.schema import load_spec
 from unveil.tables import FrameSource
 from unveil.workflow.evaluate import DRAWN, OWNERS, TOGETHER, compare, evaluate
@@ -269,14 +271,49 @@ def compared() -> Comparison:
 def test_the_plot(compared: Comparison, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed (unveil[report])")
     plot(compared, tmp_path / "cost.svg")
-    drawn = (tmp_path / "cost.svg").read_text()
-    assert "<svg" in drawn
+    assert "<svg" in (tmp_path / "cost.svg").read_text()
     plot(compared, tmp_path / "cost.png")
     assert (tmp_path / "cost.png").read_bytes().startswith(b"\x89PNG")
     mixed = Comparison((*compared.evaluations, evaluate(survey(), private(), protocol=ONCE, classifiers=("bayes",))))
     plot(mixed, tmp_path / "mixed.svg")
     with pytest.raises(UnveilError, match="exists already"):
         plot(compared, tmp_path / "cost.svg")
+
+
+def cut_off(figure: Any) -> list[str]:
+    """The texts of a plot that are not wholly inside of it."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.text import Text
+
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    frame = figure.bbox
+    boxes = {item.get_text(): item.get_window_extent() for item in figure.findobj(Text) if item.get_text()}
+    return [
+        text
+        for text, box in boxes.items()
+        if box.x0 < frame.x0 or box.y0 < frame.y0 or box.x1 > frame.x1 or box.y1 > frame.y1
+    ]
+
+
+def with_every_classifier(comparison: Comparison) -> Comparison:
+    """The same figures under the name of each classifier."""
+    evaluations = (
+        replace(item, lines=tuple(replace(line, classifier=name) for name in CLASSIFIERS for line in item.lines))
+        for item in comparison.evaluations
+    )
+    return Comparison(tuple(evaluations))
+
+
+def test_the_legend_is_inside_of_the_plot(compared: Comparison) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed (unveil[report])")
+    figure = drawn(with_every_classifier(compared))
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert legend[0] == "decision tree (scikit-learn, pruned; not C4.5)"
+    assert len(legend) == len(CLASSIFIERS) + 3
+    assert cut_off(figure) == []
+    figure.legend(loc="outside lower center", ncols=4)
+    assert any("not C4.5" in text for text in cut_off(figure))
 
 
 def test_a_plot_that_cannot_be_drawn(compared: Comparison, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

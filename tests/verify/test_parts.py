@@ -59,7 +59,7 @@ def test_a_csv_copy_of_parts_is_compared(tmp_path: Path) -> None:
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     edit_manifest(release, lambda content: content["files"]["data.csv"].update(sha256=sha256(path)))
     [finding] = verify_release(release)
-    expected = "row 5 of data.csv has income='low', but data.parquet has income='high' (1 rows differ)."
+    expected = "row 5 of data.csv has income='low', but data.parquet has income='high' (the column differs in 1 row)."
     assert finding == Finding("copy", expected)
 
 

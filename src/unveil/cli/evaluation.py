@@ -87,16 +87,17 @@ def register(app: typer.Typer, console: Console) -> None:
         as_json: Json = False,
     ) -> None:
         """Evaluate several specs on the same rows held out."""
-        from unveil.evaluate import evaluation
+        from unveil.evaluate.plot import check_plot
+        from unveil.evaluate.plot import plot as draw
         from unveil.workflow.evaluate import compare as run
 
         if plot is not None:
-            evaluation.check_plot(plot)
+            check_plot(plot)
         protocol = protocol_of(folds, test, split, seeds)
         with watched() as progress:
             found = run(specs, **experiment(classifiers, protocol, seeds, together, sample), progress=progress)
         if plot is not None:
-            evaluation.plot(found, plot)
+            draw(found, plot)
         if as_json:
             print(json.dumps(found.to_dict(), ensure_ascii=False))
             return

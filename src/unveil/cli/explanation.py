@@ -11,6 +11,7 @@ from rich.console import Console
 
 from unveil.cli.bars import watched
 from unveil.cli.evaluation import SEEDS, Classifiers, Json, Seeds
+from unveil.errors import count_text
 
 if TYPE_CHECKING:
     from unveil.reasons import Explanation
@@ -57,7 +58,7 @@ def show_explanation(console: Console, found: Explanation, *, every: bool) -> No
     if found.steps is None:
         _show_spending(console, found)
     else:
-        _show_cuts(console, found, every=every)
+        _show_cuts(console, found, found.steps, every=every)
     if found.prices:
         console.print()
         console.print("What relaxing one number would buy", style="bold")
@@ -71,11 +72,10 @@ def show_explanation(console: Console, found: Explanation, *, every: bool) -> No
         console.print(note, style="yellow")
 
 
-def _show_cuts(console: Console, found: Explanation, *, every: bool) -> None:
+def _show_cuts(console: Console, found: Explanation, steps: int, *, every: bool) -> None:
     from unveil.reasons import reason, summary
 
-    steps = "1 refinement" if found.steps == 1 else f"{found.steps:,} refinements"
-    console.print(f"{found.spec.origin}: the search ends after {steps}.")
+    console.print(f"{found.spec.origin}: the search ends after {count_text(steps, 'refinement')}.")
     for number, sentence in enumerate(found.requirements, start=1):
         console.print(f"Requirement {number}: {sentence}")
     console.print()

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from unveil.arrays import IntArray
-from unveil.errors import braced, listed, rows_text, shortened
+from unveil.errors import braced, count_text, listed, rows_text, shortened
 from unveil.evaluate import InferenceRisk, group_sizes, quasi_identifiers
 from unveil.masking import AsIs, Discretization, Generalization, Suppression
 from unveil.release import DiffGenManifest, RefinementManifest, Release
@@ -28,7 +28,7 @@ MOST = 8
 def show_fit(console: Console, fit: Fit) -> None:
     """The result of `check`: the risks of the raw table first, then what a release will promise."""
     table = fit.table
-    console.print(f"{fit.spec.origin} fits {table.origin}: {table.records:,} records can be released.")
+    console.print(f"{fit.spec.origin} fits {table.origin}: {count_text(table.records, 'record')} can be released.")
     _say_dropped(console, table.dropped)
     for group in fit.groups:
         console.print(
@@ -62,10 +62,13 @@ def show_release(console: Console, release: Release) -> None:
     """The result of `publish`. Of a private release only what is released is told: no row was counted here."""
     manifest = release.manifest
     if isinstance(manifest, RefinementManifest):
-        console.print(f"{manifest.records:,} records in {release.rows.num_rows:,} rows are ready.")
+        are = "is" if manifest.records == 1 else "are"
+        console.print(f"{count_text(manifest.records, 'record')} in {rows_text(release.rows.num_rows)} {are} ready.")
         _say_dropped(console, manifest.rows.dropped)
     else:
-        console.print(f"Noisy counts of {manifest.cells:,} cells are ready, in {release.rows.num_rows:,} rows.")
+        console.print(
+            f"Noisy counts of {count_text(manifest.cells, 'cell')} are ready, in {rows_text(release.rows.num_rows)}."
+        )
     console.print(masking_table(release))
     if isinstance(manifest, RefinementManifest):
         for names in quasi_identifiers(release):
@@ -125,7 +128,9 @@ def show_demo(console: Console, demo: Demo) -> None:
 
 def _show_groups(console: Console, release: Release) -> None:
     if isinstance(release.manifest, DiffGenManifest):
-        console.print(f"Noisy counts of {release.manifest.cells:,} cells, in {release.rows.num_rows:,} rows.")
+        console.print(
+            f"Noisy counts of {count_text(release.manifest.cells, 'cell')}, in {rows_text(release.rows.num_rows)}."
+        )
         return
     for names in quasi_identifiers(release):
         sizes = group_sizes(release, names)
@@ -134,9 +139,8 @@ def _show_groups(console: Console, release: Release) -> None:
 
 
 def _group_line(names: Sequence[str], sizes: IntArray) -> str:
-    groups = "1 group" if len(sizes) == 1 else f"{len(sizes):,} groups"
     return (
-        f"{braced(names, MOST)}: {groups}; the smallest has {records_text(int(sizes[0]))}, "
+        f"{braced(names, MOST)}: {count_text(len(sizes), 'group')}; the smallest has {records_text(int(sizes[0]))}, "
         f"the middle one {int(np.median(sizes)):,}, the largest {sizes[-1]:,}."
     )
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from unveil.drafts.values import Paths, Proposal, Values
+from unveil.errors import count_text
 
 RUNS = 4
 LEAST = 0.01
@@ -22,7 +23,7 @@ def by_frequency(values: Values, *, asked: bool) -> Proposal:
     paths: Paths = {}
     _place(ordered, [values.counts[text] for text in ordered], (), "", paths)
     share = values.counts[ordered[0]] / sum(values.counts.values())
-    kinds = "1 value" if len(ordered) == 1 else f"{len(ordered):,} values"
+    kinds = count_text(len(ordered), "value")
     most = f"{share:.0%}" if share >= LEAST else f"less than {LEAST:.0%}"
     return Proposal(paths, f"{kinds} by how many rows hold them, {ordered[0]!r} first with {most}")
 

@@ -1,21 +1,19 @@
-"""What an evaluation found: errors beside their reference lines, and what a table and a plot show of it."""
+"""What an evaluation found: errors next to their reference lines, and what a table shows of it."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from unveil import html
-from unveil.errors import UnveilError
 from unveil.evaluate.classifiers import CLASSIFIERS, classifier, error_rate
 from unveil.evaluate.examples import Examples
 from unveil.evaluate.information import InformationLoss, information_loss
 from unveil.evaluate.protocol import interval
 from unveil.evaluate.reidentification import ReidentificationRisk, quasi_identifiers, reidentification_risk
-from unveil.release import RefinementManifest, Release, check_absent, write_whole
+from unveil.release import RefinementManifest, Release
 from unveil.schema import AlphaKAnonymity, Confidence, KAnonymity, Spec, decimal_text
 from unveil.tables import Table
 
@@ -27,9 +25,8 @@ SETTINGS: dict[Setting, str] = {
     "masked": "everything masked (UE)",
 }
 """What is learned from, in the order it is told, with the papers' names for the errors."""
-PLOTS = (".png", ".svg")
-DRAWN: dict[Setting, str] = {"raw": "--", "released": "o-", "masked": ":"}
-"""The settings that a plot shows, and how."""
+COMPARED: tuple[Setting, ...] = ("raw", "released", "masked")
+"""The settings that a comparison shows."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +79,8 @@ class Evaluation:
         return next(line for line in self.lines if (line.setting, line.classifier) == (setting, classifier))
 
     def errors(self, classifier: str) -> tuple[str, ...]:
-        """What a comparison shows of a classifier: its error in each setting that is drawn."""
-        return tuple(f"{self.line(setting, classifier).error:.2%}" for setting in DRAWN)
+        """What a comparison shows of a classifier: its error in each setting."""
+        return tuple(f"{self.line(setting, classifier).error:.2%}" for setting in COMPARED)
 
     @property
     def classifiers(self) -> tuple[str, ...]:
@@ -144,7 +141,7 @@ class Comparison:
         )
         return html.page_part(
             html.paragraph(f"Errors on the same test rows, {self.evaluations[0].protocol}"),
-            html.table(("spec", "asks for", "classifier", *DRAWN), rows),
+            html.table(("spec", "asks for", "classifier", *COMPARED), rows),
             *(html.paragraph(note, stripe=html.PLAIN) for note in self.notes),
         )
 
@@ -215,65 +212,3 @@ def guarantee_text(spec: Spec) -> str:
     if spec.plan is not None:
         return f"ε = {decimal_text(spec.plan.epsilon)}"
     return ", ".join(f"{name} = {value:g}" for name, value in guarantee(spec).items()) or "other requirements"
-
-
-def check_plot(path: Path) -> None:
-    """Refuses a plot that could not be written in the end, before anything is computed for it."""
-    if path.suffix not in PLOTS:
-        raise UnveilError(f"{path}: a plot ends in {' or '.join(PLOTS)}.")
-    check_absent(path, "plot")
-    _figure()
-
-
-def plot(comparison: Comparison, path: Path) -> None:
-    """Draws accuracy against k, limit or ε; specs that differ in something else stand side by side by name."""
-    check_plot(path)
-    figure = _figure()(figsize=(7, 4.5), layout="constrained")
-    axes = figure.subplots()
-    places, label = _places(comparison.evaluations)
-    for number, name in enumerate(comparison.evaluations[0].classifiers):
-        _draw(axes, comparison.evaluations, places, name, f"C{number}")
-    if label is None:
-        axes.set_xticks(places, [f"{item.spec.origin}\n{guarantee_text(item.spec)}" for item in comparison.evaluations])
-    else:
-        axes.set_xlabel(label)
-        if max(places) / min(places) >= 10:
-            axes.set_xscale("log")
-        axes.set_xticks(places, [f"{place:g}" for place in places])
-        axes.set_xticks([], minor=True)
-    axes.set_ylabel("accuracy on rows held out, %")
-    axes.grid(visible=True, alpha=0.3)
-    figure.legend(loc="outside lower center", ncols=2, fontsize="small")
-    write_whole(path, lambda draft: figure.savefig(draft, dpi=150), "plot")
-
-
-def _draw(axes: Any, evaluations: Sequence[Evaluation], places: Sequence[float], name: str, color: str) -> None:
-    """One classifier: the release with its interval, and raw data and full masking as lines without."""
-    order = sorted(range(len(places)), key=places.__getitem__)
-    across = [places[place] for place in order]
-    for setting, style in DRAWN.items():
-        lines = [evaluations[place].line(setting, name) for place in order]
-        heights = [100 * line.accuracy for line in lines]
-        axes.plot(across, heights, style, color=color, label=f"{CLASSIFIERS[name].label}: {SETTINGS[setting]}")
-        if setting == "released":
-            reach = [0.0 if line.high is None else 100 * (line.high - line.error) for line in lines]
-            axes.errorbar(across, heights, yerr=reach, fmt="none", ecolor=color, capsize=3)
-
-
-def _places(evaluations: Sequence[Evaluation]) -> tuple[list[float], str | None]:
-    """Where each spec stands: at the first number in which all differ, or side by side where they ask other things."""
-    numbers = [guarantee(item.spec) for item in evaluations]
-    if all(list(item) == list(numbers[0]) for item in numbers):
-        for name in numbers[0]:
-            places = [item[name] for item in numbers]
-            if len(set(places)) == len(places):
-                return places, name
-    return [float(place) for place in range(len(evaluations))], None
-
-
-def _figure() -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise UnveilError("a plot needs matplotlib: install unveil[report].") from error
-    return Figure

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from unveil.errors import count_text
 from unveil.schema import Atom, KAnonymity, LDiversity, TCloseness, Template, number_text
 
 DIGITS = 4
@@ -62,7 +63,7 @@ class Break:
     @property
     def size(self) -> str:
         """Its records as they read in a sentence."""
-        return "1 record" if self.records == 1 else f"{self.records:,} records"
+        return count_text(self.records, "record")
 
     def sentence(self) -> str:
         """Which group would break it, and how far."""

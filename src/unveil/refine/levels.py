@@ -17,6 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from unveil.arrays import BoolArray, FloatArray, IntArray
+from unveil.errors import count_text
 from unveil.schema import Atom, KAnonymity, LDiversity, TCloseness, Template
 
 ROUNDING = 1e-9
@@ -59,7 +60,7 @@ class Anonymity:
 
     def shortfall(self, total: IntArray) -> str:
         """The table is too small."""
-        return f"it has {int(total.sum()):,} records"
+        return f"it has {count_text(int(total.sum()), 'record')}"
 
 
 class Inference:
@@ -90,7 +91,7 @@ class Inference:
         held, size = int(total[self._place]), int(total.sum())
         return (
             f"its smallest reachable confidence is {held / size:.2%}, "
-            f"with everything masked ({held:,} of {size:,} records)"
+            f"with everything masked ({held:,} of {count_text(size, 'record')})"
         )
 
 
@@ -114,7 +115,7 @@ class DistinctDiversity:
 
     def shortfall(self, total: IntArray) -> str:
         """The table does not have so many values."""
-        return f"the table holds {np.count_nonzero(total)} different values"
+        return f"the table holds {count_text(int(np.count_nonzero(total)), 'different value')}"
 
 
 class EntropyDiversity:

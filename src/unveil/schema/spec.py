@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from unveil import html
-from unveil.errors import SpecError, TaxonomyError
+from unveil.errors import SpecError, TaxonomyError, count_text
 from unveil.schema.attributes import Attribute, Range, number_text
 from unveil.schema.files import read_text
 from unveil.schema.grid import fraction
@@ -103,7 +103,7 @@ class Spec:
         return tuple(requirement.sentence() for requirement in self.requirements)
 
     def __repr__(self) -> str:
-        known = f"{len(self.released)} attributes, class {self.table.class_!r}"
+        known = f"{count_text(len(self.released), 'attribute')}, class {self.table.class_!r}"
         return f"Spec({self.origin}: {known}: {' '.join(self.promises)})"
 
     def _repr_html_(self) -> str:

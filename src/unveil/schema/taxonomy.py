@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import dataclass
 
 from unveil import html
-from unveil.errors import TaxonomyError
+from unveil.errors import TaxonomyError, count_text
 
 SUPPRESSED = "⊥"
 """The label of a suppressed value."""
@@ -125,11 +125,11 @@ class Taxonomy:
         return "\n".join([*mark, *_lines(self.root, 0)])
 
     def __repr__(self) -> str:
-        return f"Taxonomy({self.origin}: {len(self.leaves)} values below {self.root.label!r})"
+        return f"Taxonomy({self.origin}: {count_text(len(self.leaves), 'value')} below {self.root.label!r})"
 
     def _repr_html_(self) -> str:
         """The tree, for notebooks; it opens on a click, since there may be thousands of values."""
-        return html.folded(f"{self.origin}: {len(self.leaves)} values", html.preformatted(self))
+        return html.folded(f"{self.origin}: {count_text(len(self.leaves), 'value')}", html.preformatted(self))
 
 
 def _lines(node: Node, depth: int) -> Iterator[str]:

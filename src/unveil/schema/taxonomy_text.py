@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from unveil.errors import TaxonomyError
+from unveil.errors import TaxonomyError, count_text
 from unveil.schema.taxonomy import OBSERVED, Node, Taxonomy
 
 LINES = 60
@@ -94,7 +94,7 @@ def _drawn(node: Node, first: str, rest: str, levels: int, most: int) -> Iterato
         below = rest + ("    " if last else "│   ")
         yield from _drawn(child, rest + ("└── " if last else "├── "), below, levels - 1, most)
     if left:
-        yield rest + "└── ", "", f"… {len(left):,} more with {node.hi - left[0].lo:,} values"
+        yield rest + "└── ", "", f"… {len(left):,} more with {count_text(node.hi - left[0].lo, 'value')}"
 
 
 def _length(node: Node, levels: int) -> int:

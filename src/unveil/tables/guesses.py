@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
+from unveil.errors import count_text, rows_text
 from unveil.masking import days
 from unveil.schema import number_of, parse_number
 from unveil.tables.columns import RawColumn, raw_column
@@ -117,19 +118,26 @@ def _fractional(column: RawColumn) -> bool:
 def _guess(column: RawColumn, is_class: bool, rows: int) -> Guess:
     distinct = len(column.distinct)
     if is_class:
-        return Guess(column.name, "class", f"{distinct} labels", distinct=distinct)
+        return Guess(column.name, "class", count_text(distinct, "label"), distinct=distinct)
     if IDENTIFIER_NAMES.search(column.name):
         return Guess(column.name, "identifier", "by its name", distinct=distinct)
     dates = {number_of(value, "date") for value in column.distinct}
     found = [date for date in dates if date is not None]
     if found and len(found) == len(dates):
-        return Guess(column.name, "date", f"{len(found):,} different dates", True, len(found), (min(found), max(found)))
+        return Guess(
+            column.name, "date", count_text(len(found), "different date"), True, len(found), (min(found), max(found))
+        )
     numbers = [parse_number(value) for value in column.distinct]
     if distinct and all(number is not None and np.isfinite(number) for number in numbers):
         return _number(column, np.array(numbers, dtype=np.float64), rows)
     if distinct > 0.9 * rows and distinct > FEW:
-        return Guess(column.name, "identifier", f"{distinct:,} different values in {rows:,} rows", distinct=distinct)
-    return Guess(column.name, "category", f"{distinct:,} different values", distinct=distinct)
+        return Guess(
+            column.name,
+            "identifier",
+            f"{count_text(distinct, 'different value')} in {rows_text(rows)}",
+            distinct=distinct,
+        )
+    return Guess(column.name, "category", count_text(distinct, "different value"), distinct=distinct)
 
 
 def _number(column: RawColumn, numbers: np.ndarray[tuple[int], np.dtype[np.float64]], rows: int) -> Guess:
@@ -138,7 +146,7 @@ def _number(column: RawColumn, numbers: np.ndarray[tuple[int], np.dtype[np.float
     if whole and distinct == rows and distinct > FEW:
         return Guess(column.name, "identifier", "whole numbers, all different", distinct=distinct)
     if distinct <= 2:
-        return Guess(column.name, "category", f"{distinct} different values", distinct=distinct)
+        return Guess(column.name, "category", count_text(distinct, "different value"), distinct=distinct)
     bounds = float(numbers.min()), float(numbers.max())
     reason = f"{distinct:,} different numbers"
     if whole and (distinct <= FEW or CODE_NAMES.search(column.name)):

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
-from unveil.errors import listed
+from unveil.errors import listed, rows_text
 from unveil.verify.batches import first_line, open_files
 from unveil.verify.columns import Column, encode
 from unveil.verify.data import Data
@@ -53,7 +53,7 @@ def check_copy(folder: Path, manifest: Claims, data: Data) -> Iterator[Finding]:
         yield Finding("copy", f"{CSV} has {rows:,} rows, but {PARQUET} has {data.rows:,}.")
         return
     for difference in differences.values():
-        yield Finding("copy", f"{difference.text} ({difference.rows:,} rows differ).")
+        yield Finding("copy", f"{difference.text} (the column differs in {rows_text(difference.rows)}).")
 
 
 def side_by_side(one: Iterator[pa.Table], other: Iterator[pa.Table]) -> Iterator[tuple[pa.Table, pa.Table]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from unveil.errors import count_text
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -25,7 +27,7 @@ class Finding:
 
 def records_text(count: int) -> str:
     """A count of records as it reads in a sentence."""
-    return "1 record" if count == 1 else f"{count:,} records"
+    return count_text(count, "record")
 
 
 class BrokenClaimError(Exception):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unveil import html
-from unveil.errors import rows_text
+from unveil.errors import count_text, rows_text
 from unveil.evaluate import GroupRisk, InferenceRisk, group_risk, inference_risk
 from unveil.progress import Watcher, unwatched
 from unveil.publishers import make_guards, redundant_atoms, resolved_requirements
@@ -47,7 +47,8 @@ class Fit:
     def summary(self) -> str:
         """That the spec fits, and what of the table can be released."""
         dropped = f", {rows_text(self.table.dropped)} left out" if self.table.dropped else ""
-        return f"{self.spec.origin} fits {self.table.origin}: {self.table.records:,} records can be released{dropped}"
+        records = count_text(self.table.records, "record")
+        return f"{self.spec.origin} fits {self.table.origin}: {records} can be released{dropped}"
 
     def __repr__(self) -> str:
         can = " ".join(requirement.sentence() for requirement in self.requirements)

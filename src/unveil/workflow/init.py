@@ -66,7 +66,7 @@ def _missing(guess: TableGuess) -> str:
     if not guess.incomplete:
         return "no row lacks a value"
     columns = listed(column.name for column in guess.columns if column.missing and column.role != "identifier")
-    return f"{guess.incomplete:,} of {guess.rows:,} rows would be dropped, for {columns}"
+    return f"{guess.incomplete:,} of {rows_text(guess.rows)} would be dropped, for {columns}"
 
 
 def _reason(guess: TableGuess) -> str:

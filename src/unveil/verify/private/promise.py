@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from math import prod
 
-from unveil.errors import listed
+from unveil.errors import count_text, listed
 from unveil.verify.findings import Finding
 from unveil.verify.parts import MANIFEST, Generalization, Masked, Suppression
 from unveil.verify.private.claims import DiffGenManifest, exact_text
@@ -67,7 +67,9 @@ def _class_findings(manifest: DiffGenManifest) -> Iterator[Finding]:
         twice = [label for index, label in enumerate(classes) if label in classes[:index]]
         yield Finding("classes", f"{MANIFEST}: the class label {listed(twice)} stands twice.")
     if len(classes) < 2:
-        yield Finding("classes", f"{MANIFEST} has {len(classes)} class labels, but a class has at least 2.")
+        yield Finding(
+            "classes", f"{MANIFEST} has {count_text(len(classes), 'class label')}, but a class has at least 2."
+        )
 
 
 def _step_findings(manifest: DiffGenManifest) -> Iterator[Finding]:
