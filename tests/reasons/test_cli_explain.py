@@ -78,6 +78,25 @@ def test_a_private_release(project: Project, run: Run) -> None:
     assert outcome.code == 0, outcome
     assert "where the budget of ε = 0.5 goes, by the release." in outcome.out
     assert "read off the release alone" in outcome.out
+    private.table.unlink()
+    assert run("explain", private.spec, "--release", private.release, "--no-shadow").out == outcome.out
+    assert run("explain", private.spec, "--release", private.release).code == 2
+
+
+def test_a_private_release_has_as_many_blocks_as_its_rows_show(project: Project) -> None:
+    """Where all values are disclosed at once, `⊥` hides none and is no block."""
+    private = PrivateProject(project)
+    for seed in range(6):
+        release = unveil.publish(private.spec, unsafe_seed=seed)
+        spending = unveil.explain(private.spec, release=release, shadow=False).spending
+        assert spending is not None
+        shown = {name: len(set(release.table[name].to_pylist())) for name in release.masking}
+        assert spending.blocks == shown
+        assert spending.refined == {name: int(count > 1) for name, count in shown.items()}
+
+
+def test_a_private_release_that_is_drawn_from_seeds(project: Project, run: Run) -> None:
+    private = PrivateProject(project)
     seeded = run("explain", private.spec, "--seeds", 2)
     assert "by 5 draws from seeds" in seeded.out
     assert "nothing was charged to the ledger" in seeded.out

@@ -70,3 +70,27 @@ def test_a_missing_column_is_named(release: unveil.Release) -> None:
 
 def test_identifiers_and_unknown_columns_do_not_come_through(release: unveil.Release) -> None:
     assert list(release.masking.apply(rows(name="x", other=1)).columns) == ["age", "job", "town", "income"]
+
+
+@pytest.mark.parametrize("changes", [{}, {"ill": "yes"}])
+def test_the_class_is_kept_where_the_rows_have_it_as_the_command_keeps_it(
+    project: Project, release: unveil.Release, changes: dict[str, object]
+) -> None:
+    release.write(project.release)
+    later = rows(**changes)
+    masked = release.masking.apply(later, intervals="text")
+    assert list(masked.columns) == ["age", "job", "town", "income", *changes]
+    assert masked.to_dict("records") == unveil.apply(project.release, later).to_pylist()
+
+
+def test_class_and_weight_keep_their_types() -> None:
+    frame = pd.DataFrame({"age": [1, 2] * 20, "ill": [0, 1] * 20, "n": [3] * 40})
+    spec = {
+        "table": {"class": "ill", "weight": "n"},
+        "attributes": {"age": {"kind": "number", "range": [0, 9], "whole": True}},
+        "require": [{"kind": "k-anonymity", "quasi-identifier": ["age"], "k": 2}],
+    }
+    later = pd.DataFrame({"n": [1], "ill": ["1"], "age": [5]})
+    masked = unveil.publish(frame, spec).masking.apply(later)
+    assert list(masked.columns) == ["age", "ill", "n"]
+    assert (masked["ill"].dtype.kind, masked["n"].tolist()) == ("i", [1])

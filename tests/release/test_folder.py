@@ -1,6 +1,8 @@
 """A release is written whole or not at all, carries nothing that was masked, and says the same wherever it is made."""
 
+import os
 import shutil
+import stat
 from pathlib import Path
 
 import pyarrow as pa
@@ -82,6 +84,36 @@ def test_what_is_no_release_is_refused(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text('{"schema_version": 99}')
     with pytest.raises(ReleaseError, match="manifest"):
         unveil.open_release(tmp_path)
+
+
+def test_modes_follow_the_umask_which_no_other_thread_sees_change(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = unveil.publish(project.spec)
+    before = os.umask(0o027)
+    try:
+        with monkeypatch.context() as patch:
+            patch.delattr(os, "umask")
+            release.write(project.release)
+            release.write_trace(project.folder / "trace.json")
+    finally:
+        os.umask(before)
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (project.release, project.folder / "trace.json")]
+    assert modes == [0o750, 0o640]
+
+
+def test_a_draft_is_withheld_while_it_is_written(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+
+    def look(self: object, path: Path, *_: object) -> None:
+        seen.append(stat.S_IMODE(path.parent.stat().st_mode))
+        raise RuntimeError("looked")
+
+    release = unveil.publish(project.spec)
+    monkeypatch.setattr("unveil.release.CountedRows.write", look)
+    with pytest.raises(RuntimeError, match="looked"):
+        release.write(project.release)
+    assert seen == [0o700]
 
 
 def test_there_must_be_a_folder_to_write_into(project: Project) -> None:

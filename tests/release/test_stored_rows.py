@@ -84,6 +84,17 @@ def test_rows_can_be_written_again(tmp_path: Path, name: str) -> None:
         assert StoredRows([tmp_path / name]).table() == TABLE
 
 
+def test_an_opened_release_can_be_written_again(tmp_path: Path) -> None:
+    unveil.publish(PEOPLE, SPEC).write(tmp_path / "release", ("parquet", "csv"))
+    told: list[tuple[str, int, int | None]] = []
+    unveil.open_release(tmp_path / "release").write(
+        tmp_path / "again", ("parquet", "csv"), lambda what, done, total: told.append((what, done, total))
+    )
+    assert ("writing data.csv", 60, 60) in told
+    assert unveil.verify(tmp_path / "again") == []
+    assert (tmp_path / "again" / "data.csv").read_bytes() == (tmp_path / "release" / "data.csv").read_bytes()
+
+
 def in_parts(folder: Path, sizes: tuple[int, ...]) -> Path:
     """A release of people whose data lies in parts."""
     release = unveil.publish(PEOPLE, SPEC)

@@ -300,10 +300,11 @@ def test_a_column_that_the_raw_table_does_not_have_is_found(tmp_path: Path) -> N
     assert finding == Finding("truth", "the raw table has no column 'zip' to release.")
 
 
-def test_a_csv_with_other_delimiters_and_quotes_is_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_csv_with_other_delimiters_quotes_and_line_ends_is_read(tmp_path: Path, end: str) -> None:
     spec = write_raw(tmp_path)
     lines = [";".join(f'"{value} "' for value in row) for row in [RAW_HEADER, *RAW_ROWS]]
-    (tmp_path / "raw.csv").write_text("\r\n".join(lines), encoding="utf-8-sig")
+    (tmp_path / "raw.csv").write_text(end.join(lines), encoding="utf-8-sig", newline="")
     assert verify_both(tmp_path, draft(), spec) == ([], [])
 
 

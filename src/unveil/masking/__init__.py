@@ -2,6 +2,7 @@
 
 from unveil.masking.blocks import Block, Offer, Refinement
 from unveil.masking.freeze import as_is, domain_of, freeze
+from unveil.masking.labels import ClassType, class_type, typed_labels
 from unveil.masking.masking import (
     AsIs,
     ColumnMasking,
@@ -20,6 +21,7 @@ __all__ = [
     "INTERVALS",
     "AsIs",
     "Block",
+    "ClassType",
     "ColumnMasking",
     "Discretization",
     "Discretize",
@@ -38,10 +40,12 @@ __all__ = [
     "Unseen",
     "View",
     "as_is",
+    "class_type",
     "days",
     "decoded",
     "dictionary_of",
     "domain_of",
     "freeze",
     "python_values",
+    "typed_labels",
 ]

@@ -17,7 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from unveil import html
 from unveil.errors import TableError, did_you_mean, rows_text, shortened
 from unveil.frames import arrow_table, is_pandas, like
-from unveil.masking.values import date_column, days, decoded, dictionary_of, python_values
+from unveil.masking.labels import ClassType, typed_labels
+from unveil.masking.values import date_column, days, decoded, dictionary_of, is_text, python_values
 from unveil.masking.views import Intervals, View
 from unveil.schema import SUPPRESSED, Kind, Unit, number_of, value_text
 
@@ -145,8 +146,25 @@ ColumnMasking = Annotated[Generalization | Suppression | Discretization | AsIs, 
 class Masking:
     """How every column of a release is masked. It applies to rows that arrive later as well."""
 
-    def __init__(self, columns: dict[str, Generalization | Suppression | Discretization | AsIs]) -> None:
+    def __init__(
+        self,
+        columns: dict[str, Generalization | Suppression | Discretization | AsIs],
+        class_: str | None = None,
+        class_type: ClassType = "text",
+        weight: str | None = None,
+    ) -> None:
+        """Keeps what is given.
+
+        Args:
+            columns: How each column is masked.
+            class_: The column of the class. Later rows that have it keep it.
+            class_type: What that column holds.
+            weight: The column that says how many records a row stands for, kept in the same way.
+        """
         self.columns = columns
+        self._class = class_
+        self._class_type = class_type
+        self._weight = weight
 
     def __getitem__(self, name: str) -> Generalization | Suppression | Discretization | AsIs:
         return self.columns[name]
@@ -174,7 +192,7 @@ class Masking:
 
         A value that is not disclosed is suppressed, seen before or not. A value without a block (a category that the
         taxonomy does not have, a number outside the range, a missing value) is refused, or suppressed if asked for.
-        Columns that the masking does not know are left out.
+        Class and weight are kept, after the masked columns, where the rows have them. All other columns are left out.
 
         The guarantee of a release is about its own rows: nothing is promised about how many new rows share a group.
 
@@ -186,17 +204,24 @@ class Masking:
             suppressed: The text for a suppressed value; None for null.
 
         Returns:
-            The masked columns, as the kind of table that was given.
+            The masked rows, as the kind of table that was given.
         """
-        labels = self.labels(arrow_table(rows), unseen=unseen)
+        labels = self.rows(arrow_table(rows), unseen=unseen)
         if is_pandas(rows):
             return (
                 View(intervals or "interval", suppressed).of_pandas(labels, self.columns).set_axis(rows.index, axis=0)
             )
         return like(rows, View(intervals or "bounds", suppressed).of(labels, self.columns))
 
+    def rows(self, rows: pa.Table, *, unseen: Unseen = "refuse") -> pa.Table:
+        """Masks rows into those that the data files of a release hold, with class and weight where they have them."""
+        masked = self.labels(rows, unseen=unseen)
+        if self._class in rows.column_names:
+            masked = masked.append_column(self._class, typed_labels(rows[self._class], self._class_type))
+        return masked.append_column(self._weight, rows[self._weight]) if self._weight in rows.column_names else masked
+
     def labels(self, rows: pa.Table, *, unseen: Unseen = "refuse") -> pa.Table:
-        """Masks rows into the labels that the data files of a release hold."""
+        """Masks the columns into the labels that the data files of a release hold, and leaves out all others."""
         return pa.table({name: self._masked(name, rows, unseen) for name in self.columns})
 
     def _masked(self, name: str, table: pa.Table, unseen: Unseen) -> pa.ChunkedArray | pa.DictionaryArray:
@@ -239,7 +264,7 @@ def _typed(name: str, column: pa.ChunkedArray, type_: Kind) -> pa.ChunkedArray:
     if type_ == "date":
         return date_column(name, column)
     plain = decoded(column)
-    if type_ == "category" or not pa.types.is_string(plain.type):
+    if type_ == "category" or not is_text(plain.type):
         return plain
     for number in (pa.int64(), pa.float64()):
         try:

@@ -67,6 +67,11 @@ def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
+def is_text(type_: pa.DataType) -> bool:
+    """Whether a column of this type holds text; pandas and polars have long ones."""
+    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
+
+
 def _microseconds(type_: pa.DataType) -> pa.DataType:
     if pa.types.is_timestamp(type_):
         return pa.timestamp("us", type_.tz)

@@ -16,12 +16,12 @@ import pyarrow as pa
 from unveil.arrays import FloatArray, IntArray, NumberArray, packed_keys, sorted_order
 from unveil.counting import Engine
 from unveil.counting.released import ranked
-from unveil.masking import Block, Discretize, Flat, Generalize, Masking, Tree, freeze
+from unveil.masking import Block, Discretize, Flat, Generalize, Masking, Tree, class_type, freeze
 from unveil.noise import Ledger, Source, below, exponential_choice, permute_and_flip
 from unveil.progress import Tasks, Watcher, unwatched
 from unveil.publishers.cells import cell_total, feasible_threshold, noisy_cells, public_threshold
 from unveil.refine import InfoGainUtility, MaxUtility, Search, Utility, gain_alone
-from unveil.release import DiffGenManifest, LedgerEntry, Release, class_type
+from unveil.release import DiffGenManifest, LedgerEntry, Release
 from unveil.schema import COUNT, Grid, PrivatePlan, Spec, grid_of
 from unveil.tables import Outline
 

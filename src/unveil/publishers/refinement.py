@@ -11,11 +11,11 @@ import pyarrow as pa
 
 from unveil.arrays import IntArray
 from unveil.counting import Engine
-from unveil.masking import AsIs, Discretize, Generalize, Masking, Suppress, Tree, as_is, freeze
+from unveil.masking import AsIs, Discretize, Generalize, Masking, Suppress, Tree, as_is, class_type, freeze
 from unveil.progress import Watcher, unwatched
 from unveil.publishers.guards import make_guards, redundant_atoms, resolved_requirements
 from unveil.refine import Search, Step, best_split, gain_alone, gain_per_loss
-from unveil.release import RefinementManifest, Release, Rows, class_type
+from unveil.release import RefinementManifest, Release, Rows
 from unveil.schema import Kind, Spec
 from unveil.tables import Outline
 

@@ -136,14 +136,18 @@ def drawn_run(releases: Sequence[Release], errors: dict[str, tuple[float, ...]])
 
 
 def blocks_of(release: Release) -> dict[str, tuple[str, ...]]:
-    """The blocks of each masked attribute; `⊥` is one of them."""
-    return {
-        name: (*entry.disclosed, entry.marker)
-        if isinstance(entry, Suppression)
-        else tuple(block.label for block in entry.blocks)
-        for name, entry in release.masking.columns.items()
-        if not isinstance(entry, AsIs)
-    }
+    """The blocks of each masked attribute; `⊥` is one of them where it can hide a value.
+
+    Under differential privacy the values of an attribute are disclosed all at once, so that `⊥` then hides none.
+    """
+    private = isinstance(release.manifest, DiffGenManifest)
+    blocks = {}
+    for name, entry in release.masking.columns.items():
+        if private and isinstance(entry, Suppression) and entry.disclosed:
+            blocks[name] = entry.disclosed
+        elif not isinstance(entry, AsIs):
+            blocks[name] = entry.shown
+    return blocks
 
 
 def _blocks(name: str, count: int) -> str:

@@ -9,7 +9,6 @@ from unveil.release.folder import (
     write_text,
     write_whole,
 )
-from unveil.release.labels import ClassType, class_type, typed_labels
 from unveil.release.manifest import DiffGenManifest, LedgerEntry, Manifest, RefinementManifest, Rows
 from unveil.release.release import Release, open_release
 from unveil.release.rows import CountedRows, ReleasedRows, write_rows
@@ -17,7 +16,6 @@ from unveil.release.stored import StoredRows
 
 __all__ = [
     "FORMATS",
-    "ClassType",
     "CountedRows",
     "DiffGenManifest",
     "LedgerEntry",
@@ -28,11 +26,9 @@ __all__ = [
     "Rows",
     "StoredRows",
     "check_absent",
-    "class_type",
     "open_release",
     "read_manifest",
     "replace_text",
-    "typed_labels",
     "write_folder",
     "write_rows",
     "write_text",

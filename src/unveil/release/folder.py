@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -59,8 +60,10 @@ def write_folder(folder: Path, write: Callable[[Path], None], what: str) -> None
     draft = _beside(folder)
     try:
         with unfinished(draft):
-            draft.mkdir(mode=0o700)
+            draft.mkdir()
+            mode = _withheld(draft, 0o700)
             write(draft)
+            draft.chmod(mode)
             _settle(draft, folder)
     except OSError as error:
         raise ReleaseError(f"{folder}: the {what} cannot be written: {error.strerror or error}.") from error
@@ -72,9 +75,10 @@ def write_whole(path: Path, write: Callable[[Path], None], what: str) -> None:
     draft = _beside(path)
     try:
         with unfinished(draft):
-            draft.touch(mode=0o600, exist_ok=False)
+            draft.touch(exist_ok=False)
+            mode = _withheld(draft, 0o600)
             write(draft)
-            draft.chmod(0o666 & ~_umask())
+            draft.chmod(mode)
             settle(draft, path)
     except OSError as error:
         raise ReleaseError(f"{path}: the {what} cannot be written: {error.strerror or error}.") from error
@@ -122,7 +126,6 @@ def read_manifest(folder: Path) -> Manifest:
 
 def _settle(draft: Path, folder: Path) -> None:
     """Makes a finished draft the release."""
-    draft.chmod(0o777 & ~_umask())
     for path in _files(draft):
         with path.open("rb") as file:
             os.fsync(file.fileno())
@@ -134,10 +137,14 @@ def _files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _withheld(draft: Path, mode: int) -> int:
+    """Keeps an empty draft from everybody else while it is written; gives the mode that its owner's umask gave it.
+
+    The umask itself can only be read by changing it, and then for every thread of the process.
+    """
+    given = stat.S_IMODE(draft.stat().st_mode)
+    draft.chmod(mode)
+    return given
 
 
 def _sha256(path: Path) -> str:

@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from unveil.errors import ReleaseError
-from unveil.masking import ColumnMasking, Entry, Masking
-from unveil.release.labels import ClassType
+from unveil.masking import ClassType, ColumnMasking, Entry, Masking
 
 
 class Rows(Entry):
@@ -50,7 +49,7 @@ class Claims(Entry):
     @property
     def masking(self) -> Masking:
         """How the columns are masked, for rows that arrive later."""
-        return Masking(self.columns)
+        return Masking(self.columns, self.class_, self.class_type, getattr(self, "weight", None))
 
     def to_json(self) -> str:
         """The text of `manifest.json`."""

@@ -12,8 +12,9 @@ import pyarrow.parquet
 
 from unveil.arrays import IntArray
 from unveil.errors import ReleaseError
+from unveil.progress import Watcher, unwatched
 from unveil.release import rows
-from unveil.release.rows import write_rows
+from unveil.release.rows import told, write_rows
 
 ROWS = "rows"
 
@@ -64,9 +65,9 @@ class StoredRows:
         found = _merged(held)
         return found.drop_columns([ROWS]).rename_columns(self.schema.names), found[ROWS].to_numpy()
 
-    def write(self, path: Path) -> None:
-        """Writes all rows as csv or parquet, by the ending of the file."""
-        write_rows(path, self.schema, self.batches())
+    def write(self, path: Path, progress: Watcher = unwatched) -> None:
+        """Writes all rows as csv or parquet, by the ending of the file, and tells how many are written."""
+        write_rows(path, self.schema, told(self.batches(), progress, f"writing {path.name}", self.num_rows))
 
     def _read(self, *, dictionaries: bool) -> Iterator[pa.Table]:
         texts = [field.name for field in self.schema if dictionaries and pa.types.is_string(field.type)]

@@ -123,7 +123,7 @@ def _csv_batches(path: Path) -> Iterator[pa.Table]:
 def _open_csv(path: Path) -> pa_csv.CSVStreamingReader:
     with pa.input_stream(path, compression="detect") as stream:
         head = stream.read(1 << 16).decode("utf-8-sig", "replace")
-    header = io.StringIO(head).readline().rstrip("\r\n")
+    header = io.StringIO(head, newline=None).readline().rstrip("\n")  # a line may end in CR alone
     delimiter = max(",;\t", key=header.count)
     names = [name.strip() for name in next(csv.reader([header], delimiter=delimiter), [])]
     return pa_csv.open_csv(

@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 from unveil.errors import TableError
-from unveil.masking import AsIs, Intervals, Masking, Unseen, View, decoded
+from unveil.masking import AsIs, Intervals, Masking, Unseen, View, decoded, typed_labels
 from unveil.progress import Watcher, unwatched
-from unveil.release import Manifest, check_absent, read_manifest, typed_labels, write_rows, write_whole
+from unveil.release import Manifest, check_absent, read_manifest, write_rows, write_whole
 from unveil.schema import SUPPRESSED
 from unveil.tables import Source, changed, open_source, plain_type, read_table
 
@@ -76,16 +76,11 @@ class Application:
 
     def masked(self, rows: pa.Table) -> pa.Table:
         """Rows as they are written: the masked columns, and class and weight where the rows have them."""
-        manifest = self.manifest
         try:
-            labels = manifest.masking.labels(rows, unseen=self.unseen)
+            masked = self.manifest.masking.rows(rows, unseen=self.unseen)
         except TableError as error:
             raise TableError(f"{self.origin}: {error}") from error
-        masked = self.view.of(labels, manifest.columns)
-        if manifest.class_ in rows.column_names:
-            masked = masked.append_column(manifest.class_, typed_labels(rows[manifest.class_], manifest.class_type))
-        weight = getattr(manifest, "weight", None)
-        return masked.append_column(weight, rows[weight]) if weight in rows.column_names else masked
+        return self.view.of(masked, self.manifest.columns)
 
     def columns(self, schema: pa.Schema) -> list[str]:
         """The columns of some rows that masking them needs."""

@@ -70,10 +70,13 @@ def explain(
         progress: Told of every part of the work that is done.
     """
     checked = load_spec(table if spec is None else spec)
+    held = None if release is None else _held(checked, release)
+    if held is not None and not shadow:  # the release alone tells it: no raw row is read
+        return Explanation(checked, None, (), (), spending_of([held]), (), (), None, (FROM_RELEASE,))
     source = checked.source if spec is None else table
     loaded = load_table(checked, source, progress)
     raw = FrameSource(*read_table(source))
-    spending = _spending(checked, loaded, raw, release)
+    spending = _spending(checked, loaded, raw, held)
     steps, cuts = (None, ()) if spending else _cuts(loaded, checked, progress)
     prices, unpriced = _prices(checked, loaded, raw, classifiers, protocol, seeds, progress) if shadow else ((), ())
     return Explanation(
@@ -85,7 +88,7 @@ def explain(
         prices=prices,
         unpriced=unpriced,
         protocol=str(protocol) if prices else None,
-        notes=_notes(spending, shadow=shadow),
+        notes=_notes(spending),
     )
 
 
@@ -101,27 +104,30 @@ def _cuts(table: Table, spec: Spec, progress: Watcher) -> tuple[int, tuple[Cut, 
     return steps, cuts_of(table, resolved_requirements(table, spec), search)
 
 
-def _spending(spec: Spec, table: Table, raw: FrameSource, release: str | Path | Release | None) -> Spending | None:
+def _held(spec: Spec, release: str | Path | Release) -> Release:
+    """The release at hand, which must be one that the spec can have made."""
     if spec.plan is None:
-        if release is not None:
-            raise SpecError(f"{spec.origin}: a release is explained for the method 'diffgen' only, not for refinement.")
-        return None
-    if release is None:
-        return spending_of([publish(raw, spec, unsafe_seed=seed) for seed in DRAWS], table.records)
+        raise SpecError(f"{spec.origin}: a release is explained for the method 'diffgen' only, not for refinement.")
     held = release if isinstance(release, Release) else open_release(release)
     if not isinstance(held.manifest, DiffGenManifest) or list(held.manifest.columns) != [
         attribute.name for attribute in spec.released
     ]:
         raise ReleaseError(f"{release}: this is not a differentially private release by {spec.origin}.")
-    return spending_of([held])
+    return held
 
 
-def _notes(spending: Spending | None, *, shadow: bool) -> tuple[str, ...]:
+def _spending(spec: Spec, table: Table, raw: FrameSource, held: Release | None) -> Spending | None:
+    if spec.plan is None:
+        return None
+    if held is not None:
+        return spending_of([held])
+    return spending_of([publish(raw, spec, unsafe_seed=seed) for seed in DRAWS], table.records)
+
+
+def _notes(spending: Spending | None) -> tuple[str, ...]:
     if spending is None:
         return (NAMED,)
-    if spending.seeded:
-        return (OWNERS, DRAWN)
-    return (FROM_RELEASE, OWNERS, DRAWN) if shadow else (FROM_RELEASE,)
+    return (OWNERS, DRAWN) if spending.seeded else (FROM_RELEASE, OWNERS, DRAWN)
 
 
 def _prices(

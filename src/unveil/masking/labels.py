@@ -6,7 +6,7 @@ from typing import Literal
 
 import pyarrow as pa
 
-from unveil.masking import decoded
+from unveil.masking.values import decoded, is_text
 
 ClassType = Literal["text", "integer", "number", "boolean", "date"]
 TYPES: dict[ClassType, pa.DataType] = {
@@ -31,7 +31,7 @@ def class_type(type_: pa.DataType) -> ClassType:
 def typed_labels(column: pa.ChunkedArray, type_: ClassType) -> pa.ChunkedArray:
     """Class labels of later rows with the type that they have in the release; text where one of them is none such."""
     plain = decoded(column)
-    if type_ not in TYPES or not pa.types.is_string(plain.type):
+    if type_ not in TYPES or not is_text(plain.type):
         return plain
     try:
         return plain.cast(TYPES[type_])
