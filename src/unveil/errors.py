@@ -18,7 +18,11 @@ exits with 2; nothing has been written by then.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+
+WORD = re.compile(r"[\w.-]+")
+"""A name that cannot be mistaken for the words around it."""
 
 
 class UnveilError(Exception):
@@ -86,9 +90,15 @@ def listed(words: Iterable[str], most: int = 8) -> str:
 
 def braced(names: Sequence[str], most: int | None = None) -> str:
     """Attributes as a set; with `most`, the tail of a long one is counted instead of printed."""
+    shown = [quoted(name) for name in names]
     if most is not None and len(names) > most:
-        names = [*names[: most - 1], f"{len(names) - most + 1} more"]
-    return f"{{{', '.join(names)}}}"
+        shown = [*shown[: most - 1], f"{len(names) - most + 1} more"]
+    return f"{{{', '.join(shown)}}}"
+
+
+def quoted(name: str) -> str:
+    """A name within a sentence: as it is where it is one word, else in quotes, so that none adds to the sentence."""
+    return name if WORD.fullmatch(name) else repr(name)
 
 
 def shortened(words: Sequence[str], room: int = 76) -> str:

@@ -17,6 +17,11 @@ Manifest = dict[str, Any]
 Charge = dict[str, str]
 
 COUNTS = "counts of all cells"
+GUARANTEE = (
+    "This release is ε-differentially private with ε = 1: adding or removing one record changes the probability of any "
+    "release by a factor of at most exp(1)."
+)
+SEEDED = "None: it was made with a seed, for tests and experiments."
 SPEC = """
 [table]
 source = "nowhere.csv"
@@ -90,7 +95,7 @@ def manifest() -> Manifest:
         "schema_version": 1,
         "unveil_version": "0.1.0",
         "method": "diffgen",
-        "guarantee": "This release is ε-differentially private with ε = 1: a factor of at most exp(1).",
+        "guarantee": GUARANTEE,
         "private": True,
         "class": "income",
         "classes": ["low", "high"],

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -81,10 +82,10 @@ FITTING = "A sentence that fits the requirements is put here."
 
 
 def promised(requirements: Any) -> str:
-    """The requirements in a few words. Those that a test has spoilt are left out."""
+    """The requirements as sentences. Those that a test has spoilt are left out."""
     sentences = []
     for stated in requirements if isinstance(requirements, list) else ():
-        with suppress(KeyError, TypeError, ValueError):
+        with suppress(KeyError, TypeError, ValueError, IndexError, ArithmeticError):
             sentences.append(PROMISES[stated["kind"]](stated))
     return " ".join(sentences) or "Nothing."
 
@@ -97,26 +98,38 @@ def _number(value: float) -> str:
     return repr(float(value)).removesuffix(".0")
 
 
-def _values(stated: dict[str, Any]) -> str:
-    return " or ".join(map(repr, stated["values"])) + f" of {stated['sensitive']}"
+def _shares(stated: dict[str, Any], share: str) -> str:
+    values = ", ".join(map(repr, stated["values"]))
+    which = f"each of the values {values}" if stated["values"][1:] else f"the value {values}"
+    percent = f"{Decimal(repr(stated[share])) * 100:f}"
+    percent = percent.rstrip("0").rstrip(".") if "." in percent else percent
+    return f"{which} of {stated['sensitive']} is held by at most {percent}%"
 
 
+SHARING = "records that share a combination of released values of"
+VARIANTS = {"distinct": "different values", "entropy": "well represented values (entropy)"}
 PROMISES: dict[str, Callable[[dict[str, Any]], str]] = {
-    "k-anonymity": lambda stated: f"{_set(stated['quasi-identifier'])} is shared by {stated['k']:,}.",
-    "confidence": lambda stated: (
-        f"{_set(stated['channel'])} tells {_values(stated)} by {_number(round(100 * stated['limit'], 6))}% or less."
+    "k-anonymity": lambda stated: (
+        f"Every combination of released values of {_set(stated['quasi-identifier'])} is shared by at least "
+        f"{stated['k']:,} records."
     ),
+    "confidence": lambda stated: f"Among the {SHARING} {_set(stated['channel'])}, {_shares(stated, 'limit')}.",
     "l-diversity": lambda stated: (
-        f"{_set(stated['quasi-identifier'])} goes with {_number(stated['l'])} values of {stated['sensitive']}."
+        f"The {SHARING} {_set(stated['quasi-identifier'])} hold at least {_number(stated['l'])} "
+        f"{VARIANTS[stated['variant']]} of {stated['sensitive']}."
     ),
     "t-closeness": lambda stated: (
-        f"{_set(stated['quasi-identifier'])} moves {stated['sensitive']} by {_number(stated['t'])} or less."
+        f"Among the {SHARING} {_set(stated['quasi-identifier'])}, {stated['sensitive']} is distributed as in the "
+        f"whole release up to a distance ({stated['distance']}) of {_number(stated['t'])}."
     ),
     "alpha-k-anonymity": lambda stated: (
-        f"{_set(stated['quasi-identifier'])} is shared by {stated['k']:,}, of whom "
-        f"{_number(round(100 * stated['alpha'], 6))}% or less have {_values(stated)}."
+        f"{PROMISES['k-anonymity'](stated)} {_capital(_shares(stated, 'alpha'))} of them."
     ),
 }
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def manifest() -> dict[str, Any]:

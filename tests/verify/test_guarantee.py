@@ -1,11 +1,16 @@
-"""The guarantee of a release: it says what the requirements state, and no more."""
+"""The guarantee of a release is the sentence that its requirements make."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from unveil.schema import AlphaKAnonymity, Confidence, KAnonymity, LDiversity, Requirement, TCloseness
+from unveil.verify.guarantee import sentence_of
 from verify.releases import YOUNG, Draft, Verify
 from verify.sensitive import alpha_k, closeness, confidence, diversity, found, people, release_of
 
@@ -14,8 +19,8 @@ ROWS = people(YOUNG, "flu", "cold", "gout", "mumps")
 KINDS = {
     "confidence": (
         confidence(0.25, "flu", "cold"),
-        "No combination of released values of {age} lets anyone infer any one of the values 'flu', 'cold' of disease "
-        "with a confidence above 25%.",
+        "Among the records that share a combination of released values of {age}, each of the values 'flu', 'cold' of "
+        "disease is held by at most 25%.",
     ),
     "diversity": (
         diversity(1.5, "entropy"),
@@ -29,8 +34,8 @@ KINDS = {
     ),
     "alpha": (
         alpha_k(4, 0.5, "flu"),
-        "Every combination of released values of {age} is shared by at least 4 records. At most 50% of them hold the "
-        "value 'flu' of disease.",
+        "Every combination of released values of {age} is shared by at least 4 records. The value 'flu' of disease is "
+        "held by at most 50% of them.",
     ),
 }
 
@@ -42,28 +47,35 @@ def promising(sentence: str, verify_planted: Verify) -> list[str]:
     return [finding.message for finding in verify_planted(plant) if finding.claim == "guarantee"]
 
 
-@pytest.mark.parametrize("sentence", [WORDS, "{age, education, sex}: groups of 2.", "Of {age, education, sex}: 2."])
-def test_words_are_free(sentence: str, verify_planted: Verify) -> None:
-    assert promising(sentence, verify_planted) == []
+def test_the_sentence_of_the_requirements_holds(verify_planted: Verify) -> None:
+    assert promising(WORDS, verify_planted) == []
 
 
 @pytest.mark.parametrize(
     ("sentence", "said"),
     [
-        (WORDS.replace("2", "5"), "does not say 2 of requirement 1"),
-        (WORDS.replace("2", "20"), "speaks of '0'"),
-        (WORDS.replace("2", "12"), "speaks of '1'"),
-        (WORDS.replace("age, ", ""), "does not say {age, education, sex} of requirement 1"),
-        (WORDS.replace("sex", "sex, hours"), "does not say {age, education, sex} of requirement 1"),
-        (WORDS + " No more than 1% are at risk.", "speaks of '1%'"),
-        (WORDS + " The same is true of {hours}.", "speaks of '{hours}.'"),
-        ("It is safe.", "does not say {age, education, sex} of requirement 1"),
+        (WORDS.replace("2", "500"), "'500 records.'"),
+        (WORDS.replace("2", "５００"), "'５００ records.'"),
+        (WORDS.replace("2", "2⁹"), "'2⁹ records.'"),
+        (WORDS.replace("2", "\u202e51\u202c"), r"\u202e51\u202c"),
+        (WORDS.replace("2 records", "two thousand records, see note 2"), "two thousand records"),
+        (WORDS.replace("age, ", ""), "'education, sex} is shared"),
+        (WORDS.replace("sex", "sex, hours"), "', hours} is shared"),
+        (WORDS + " No more than one in a million is at risk.", "' No more than one in a million"),
+        (WORDS.removesuffix("."), "it reads …"),
+        ("It is safe.", "'It is safe.'"),
     ],
 )
-def test_a_promise_that_no_requirement_states_is_found(sentence: str, said: str, verify_planted: Verify) -> None:
+def test_any_other_sentence_is_found(sentence: str, said: str, verify_planted: Verify) -> None:
     [message] = promising(sentence, verify_planted)
-    assert message.startswith("manifest.json: the guarantee ")
-    assert said in message
+    assert message.startswith("manifest.json: the guarantee is not the sentence that its requirements make: ")
+    assert said.strip("'") in message
+
+
+def test_a_long_sentence_is_shown_around_its_first_difference(verify_planted: Verify) -> None:
+    [message] = promising(WORDS + "!" * 80_000, verify_planted)
+    assert "from character 95 on" in message
+    assert len(message) < 400
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -74,7 +86,7 @@ def test_every_kind_of_requirement(kind: str, tmp_path: Path) -> None:
     assert found(tmp_path, planted) == []
 
 
-CHANGES = (("{age}", "{sex}"), ("5", "4"), ("25", "2"), ("5", "55"), ("'flu'", "'gout'"))
+CHANGES = (("{age}", "{sex}"), ("5", "4"), ("25", "2"), ("5", "55"), ("'flu'", "'gout'"), ("least", "most"))
 
 
 @pytest.mark.parametrize(
@@ -85,3 +97,39 @@ def test_every_kind_of_requirement_with_another_promise(kind: str, change: tuple
     planted = release_of(ROWS, stated)
     planted.manifest["guarantee"] = sentence.replace(*change)
     assert [finding.claim for finding in found(tmp_path, planted)] == ["guarantee"]
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("marital-status", "{marital-status}"),
+        ("age, sex", "{'age, sex'}"),
+        ("x} is shared by at least 9 records. {y", "{'x} is shared by at least 9 records. {y'}"),
+    ],
+)
+def test_a_name_cannot_add_to_the_sentence(name: str, shown: str) -> None:
+    sentence = f"Every combination of released values of {shown} is shared by at least 2 records."
+    assert sentence_of({"kind": "k-anonymity", "quasi-identifier": [name], "k": 2}) == sentence
+    assert KAnonymity((name,), 2).sentence() == sentence
+
+
+def test_a_tiny_share_is_not_rounded_to_nothing() -> None:
+    stated = {"kind": "confidence", "channel": ["a"], "sensitive": "b", "values": ["c"], "limit": 1e-9}
+    assert sentence_of(stated).endswith("is held by at most 0.0000001%.")
+
+
+NAMES = st.lists(st.text(min_size=1, max_size=5), min_size=1, max_size=4).map(tuple)
+SHARES = st.floats(0, 1, exclude_min=True)
+SIZES = st.integers(1, 10**9)
+REQUIREMENTS: st.SearchStrategy[Any] = st.one_of(
+    st.builds(KAnonymity, NAMES, SIZES),
+    st.builds(Confidence, NAMES, st.text(), NAMES, SHARES),
+    st.builds(LDiversity, NAMES, st.text(), st.floats(1, 1e6), st.sampled_from(["distinct", "entropy"])),
+    st.builds(TCloseness, NAMES, st.text(), st.floats(0, 1), st.sampled_from(["equal", "ordered"])),
+    st.builds(AlphaKAnonymity, NAMES, SIZES, st.text(), NAMES, SHARES),
+)
+
+
+@given(REQUIREMENTS)
+def test_what_publish_writes_is_what_verify_writes(requirement: Requirement) -> None:
+    assert sentence_of(requirement.describe()) == requirement.sentence()

@@ -12,6 +12,8 @@ import pytest
 
 from unveil.verify import verify_release
 from verify.private_releases import (
+    GUARANTEE,
+    SEEDED,
     Plant,
     PrivateDraft,
     above_threshold,
@@ -97,29 +99,56 @@ def test_a_column_that_is_released_as_it_is_is_found(tmp_path: Path) -> None:
 
 
 SENTENCES = {
-    "another epsilon": "This release is ε-differentially private with ε = 2: a factor of at most exp(2).",
-    "rounded": "It is ε-differentially private with ε = 1.0000001.",
-    "another factor": "It is ε-differentially private with ε = 1, a factor of exp(1/2).",
+    "another epsilon": GUARANTEE.replace("1", "2"),
+    "another factor": GUARANTEE.replace("exp(1)", "exp(1/2)"),
+    "rounded": GUARANTEE.replace("ε = 1", "ε = 1.0"),
+    "smaller, further on": f"{GUARANTEE} Against any one reader it keeps ε = 0.01.",
+    "power of ten": GUARANTEE.replace("ε = 1", "ε = 1·10⁻⁶"),
+    "fullwidth": GUARANTEE.replace("ε = 1", "ε = １"),
     "no epsilon": "This release is differentially private.",
+    "a person": GUARANTEE.replace("one record", "the record of any one person"),
+    "seeded words": SEEDED,
 }
 
 
 @each(SENTENCES)
-def test_a_guarantee_that_names_another_epsilon_is_found(tmp_path: Path, case: str) -> None:
-    found(verify_private(tmp_path, _with(guarantee=case)), "guarantee", "guarantee")
+def test_a_guarantee_that_is_not_the_sentence_is_found(tmp_path: Path, case: str) -> None:
+    found(verify_private(tmp_path, _with(guarantee=case)), "guarantee", "but it must read")
 
 
-@pytest.mark.parametrize("written", ["1", "1.0", "1e0", "2/2"])
-def test_an_epsilon_may_be_written_in_many_ways(tmp_path: Path, written: str) -> None:
-    assert verify_private(tmp_path, _with(guarantee=f"It keeps ε = {written}.")) == []
+def test_the_sentence_about_weights_may_be_the_guarantee(tmp_path: Path) -> None:
+    sentence = GUARANTEE.replace("one record", "one record (a row of weight n is n records)")
+    assert verify_private(tmp_path, _with(guarantee=sentence)) == []
 
 
-def test_a_seeded_release_must_not_call_itself_private(tmp_path: Path) -> None:
-    found(verify_private(tmp_path, _with(private=False)), "guarantee", "says that it is not private")
+def _budget(epsilon: Fraction) -> Plant:
+    """Another ε, with a ledger that fits it."""
+
+    def plant(planted: PrivateDraft) -> None:
+        _epsilon(str(epsilon))(planted)
+        planted.manifest["ledger"] = ledger(str(epsilon / 28), str(epsilon * 17 / 28))
+
+    return plant
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "written"), [("1/2", "0.5"), ("1/3", "1/3"), ("1/1000000", "1e-06"), ("1" + "0" * 400, "1" + "0" * 400)]
+)
+def test_an_epsilon_is_written_in_one_way(tmp_path: Path, epsilon: str, written: str) -> None:
+    def plant(planted: PrivateDraft) -> None:
+        _budget(Fraction(epsilon))(planted)
+        planted.manifest["guarantee"] = GUARANTEE.replace("= 1", f"= {written}").replace("(1)", f"({written})")
+
+    assert verify_private(tmp_path, plant) == []
+
+
+@each({"": GUARANTEE, "mixed": f"{SEEDED} {GUARANTEE}", "other words": "It was made with differential privacy."})
+def test_a_seeded_release_says_that_it_promises_nothing(tmp_path: Path, case: str) -> None:
+    found(verify_private(tmp_path, _with(private=False, guarantee=case)), "guarantee", "but it must read")
 
 
 def test_a_seeded_release_that_says_so_holds(tmp_path: Path) -> None:
-    assert verify_private(tmp_path, _with(private=False, guarantee="None: it was made with a seed.")) == []
+    assert verify_private(tmp_path, _with(private=False, guarantee=SEEDED)) == []
 
 
 @pytest.mark.parametrize("name", ["age", "education", "job"])

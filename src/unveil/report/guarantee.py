@@ -1,4 +1,8 @@
-"""The requirements of a release in plain words: what a stranger cannot do, and what is not promised."""
+"""The requirements of a release in plain words: what a stranger does not find, and what is not promised.
+
+Each is a statement about the released rows, and no more is claimed: not what a reader believes, who may know other
+columns, or how the release was made.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +52,10 @@ def _k_anonymity(entry: Entry) -> Promise:
             f"{WHO} a person's {known}, however exactly, finds at least {k:,} records that fit, or none. "
             "The released values of these columns do not tell these records apart."
         ),
-        cannot=f"point at one person's record: among the records that fit, a guess is right once in {k:,} at most.",
+        cannot=(
+            "point at one person's record: to somebody who knows nothing else, a guess among the records that fit is "
+            f"right once in {k:,} at most."
+        ),
         can=(
             "see what all records that fit have in common: if all have the same class, it is that person's too.",
             "tell the records apart by columns that are not named here.",
@@ -65,12 +72,13 @@ def _confidence(entry: Entry) -> Promise:
             f"Take all records that fit what somebody knows of a person's {known}. At most {share} of them hold "
             f"{values} as {entry['sensitive']}{_each(entry)}."
         ),
-        cannot=f"conclude {values} from these columns alone with more than {share} confidence{_each(entry)}.",
+        cannot=f"find records that fit of which more than {share} hold {values}{_each(entry)}.",
         can=(
             "rule a value out: a group in which nobody holds it says so.",
             "learn values that are not named here, and that a person holds some one of several named values.",
             "meet groups of very few records: this promise is about shares, not about sizes.",
-            "be surer by knowing more, such as another column.",
+            "be surer than this share by knowing more, such as another column, or by working out which tables could "
+            "have given this release: in a small table that can leave a single answer.",
         ),
     )
 
@@ -81,12 +89,12 @@ def _l_diversity(entry: Entry) -> Promise:
     spread = " (measured by their entropy)" if entropy else ""
     return Promise(
         kind=f"ℓ-diversity, {entry['variant']}",
-        headline=f"{sensitive}: at least {entry['l']:g} values remain possible",
+        headline=f"{sensitive}: at least {entry['l']:g} values in every group",
         promise=(
             f"Among the records that fit what somebody knows of a person's {known}, {sensitive} takes at least "
             f"{entry['l']:g} different values{spread}."
         ),
-        cannot=f"be certain of a person's {sensitive} from these columns alone.",
+        cannot=f"find records that fit with fewer than {entry['l']:g} values of {sensitive}{spread}.",
         can=(
             "find one value much likelier than the others.",
             "draw conclusions where the possible values mean much the same.",
@@ -103,7 +111,7 @@ def _t_closeness(entry: Entry) -> Promise:
             f"Among the records that fit what somebody knows of a person's {known}, {sensitive} is distributed as in "
             f"the whole release, up to a distance of {entry['t']:g} (0 is the same, 1 as different as can be)."
         ),
-        cannot=f"learn much more about a person's {sensitive} from these columns than the table tells of everybody.",
+        cannot=f"find records that fit in which {sensitive} is farther than that from the whole release.",
         can=("learn what the whole table tells: a value that most people hold is likely for each of them.",),
     )
 
@@ -132,7 +140,7 @@ PROMISES: dict[str, Callable[[Entry], Promise]] = {
 
 LIMITS = (
     "Several promises hold each by itself. Nothing is promised to somebody who knows the columns of two together.",
-    "Records are counted, not people: somebody who stands in several rows is counted several times.",
+    "Records are counted, not people: somebody who has several rows is counted several times.",
     "The class is released as it is. Who knows it of a person can use it to narrow a group down.",
     "Bounds of intervals are values of the data.",
     "Other releases of the same people can be joined with this one, and both together can tell more than each.",

@@ -43,7 +43,7 @@ class PrivatePlan:
         Args:
             weighted: Whether rows stand for several records; then a record is a unit of weight.
         """
-        unit = "one record (a row of weight n is n records)" if weighted else "the record of any one person"
+        unit = "one record (a row of weight n is n records)" if weighted else "one record"
         epsilon = decimal_text(self.epsilon)
         return (
             f"This release is ε-differentially private with ε = {epsilon}: adding or removing {unit} "

@@ -8,14 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import ClassVar, Literal, Self
 
-from unveil.errors import braced
+from unveil.errors import braced, quoted
 from unveil.schema.attributes import number_text
 
 
 def _percent(share: float) -> str:
-    return f"{number_text(round(100 * share, 6))}%"
+    """Exact, so that no sentence promises less than what is checked."""
+    return f"{Decimal(str(share)).scaleb(2).normalize():f}%"
+
+
+def _share_clause(values: Sequence[str] | None, sensitive: str, share: float) -> str:
+    """What a bound on shares says. It bounds a share of records, and not what a reader can conclude."""
+    return f"{_each(values)} of {quoted(sensitive)} is held by at most {_percent(share)}"
 
 
 @dataclass(frozen=True)
@@ -118,8 +125,8 @@ class Confidence:
     def sentence(self) -> str:
         """The guarantee as a reader of the release gets it."""
         return (
-            f"No combination of released values of {braced(self.channel)} lets anyone infer {_each(self.values)} "
-            f"of {self.sensitive} with a confidence above {_percent(self.limit)}."
+            f"Among the records that share a combination of released values of {braced(self.channel)}, "
+            f"{_share_clause(self.values, self.sensitive, self.limit)}."
         )
 
     def describe(self) -> dict[str, object]:
@@ -156,7 +163,7 @@ class LDiversity(OnQuasiIdentifier):
         how = "different values" if self.variant == "distinct" else "well represented values (entropy)"
         return (
             f"The records that share a combination of released values of {braced(self.quasi_identifier)} "
-            f"hold at least {number_text(self.l)} {how} of {self.sensitive}."
+            f"hold at least {number_text(self.l)} {how} of {quoted(self.sensitive)}."
         )
 
     def describe(self) -> dict[str, object]:
@@ -201,7 +208,7 @@ class TCloseness(OnQuasiIdentifier):
         """The guarantee as a reader of the release gets it."""
         return (
             f"Among the records that share a combination of released values of {braced(self.quasi_identifier)}, "
-            f"{self.sensitive} is distributed as in the whole release up to a distance ({self.distance}) "
+            f"{quoted(self.sensitive)} is distributed as in the whole release up to a distance ({self.distance}) "
             f"of {number_text(self.t)}."
         )
 
@@ -243,10 +250,8 @@ class AlphaKAnonymity(OnQuasiIdentifier):
 
     def sentence(self) -> str:
         """The guarantee as a reader of the release gets it."""
-        return (
-            f"{KAnonymity(self.quasi_identifier, self.k).sentence()} At most {_percent(self.alpha)} of them hold "
-            f"{_each(self.values)} of {self.sensitive}."
-        )
+        clause = _share_clause(self.values, self.sensitive, self.alpha)
+        return f"{KAnonymity(self.quasi_identifier, self.k).sentence()} {clause[0].upper()}{clause[1:]} of them."
 
     def describe(self) -> dict[str, object]:
         """The entry of this requirement in a manifest."""
@@ -273,7 +278,7 @@ def _each(values: Sequence[str] | None) -> str:
     words = [repr(value) for value in values or ()]
     if len(words) == 1:
         return f"the value {words[0]}"
-    return f"any one of the values {', '.join(words)}" if words else "any one value"
+    return f"each of the values {', '.join(words)}" if words else "each value"
 
 
 def without_redundant(atoms: Sequence[Atom]) -> tuple[Atom, ...]:

@@ -88,7 +88,7 @@ class TopDownRefinement(Masker):
 
 
 class ProgressiveDisclosure(Masker):
-    """Masks rows so that no named sensitive value can be inferred from a group with more confidence than its limit.
+    """Masks rows so that no named sensitive value has a larger share in a group than its limit.
 
     Args:
         templates: What must not be inferred, each a mapping: `sensitive`, a column; `values`, those to protect, all if

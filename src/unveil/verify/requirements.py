@@ -47,7 +47,7 @@ def k_anonymity(place: str, stated: Stated, manifest: RefinementManifest, data: 
 
 
 def confidence(place: str, stated: Stated, manifest: RefinementManifest, data: Data) -> Iterator[Finding]:
-    """No inference from the channel to one of the values has a confidence above the limit."""
+    """In every group on the channel, each of the values has a share of at most the limit."""
     requirement = Confidence.model_validate(stated)
     _check_category(place, requirement.sensitive, manifest)
     holdings = _holdings(place, "channel", requirement.channel, requirement.sensitive, manifest, data)

@@ -12,14 +12,19 @@ from fractions import Fraction
 from unveil.errors import listed
 from unveil.schema import Attribute, Node, PrivatePlan, Spec, Taxonomy
 from unveil.verify.findings import Finding
+from unveil.verify.guarantee import differing
 from unveil.verify.parts import MANIFEST, Discretization, Generalization, Masked, Suppression
 from unveil.verify.private.claims import DiffGenManifest, exact_text
+from unveil.verify.private.promise import promised
 
 
 def check_plan(manifest: DiffGenManifest, spec: Spec) -> Iterator[Finding]:
     """The release spends what the plan says, as it says, on the domains that the spec declares."""
     if spec.plan is not None:
         yield from _plan_findings(manifest, spec.plan)
+    weighted = spec.table.weight is not None
+    if manifest.private and manifest.guarantee == promised(manifest, weighted=not weighted):
+        yield from differing(manifest.guarantee, promised(manifest, weighted=weighted))
     declared = spec.table.class_values or ()
     if set(manifest.classes) != set(declared):
         labels, known = listed(manifest.classes), listed(declared)
