@@ -169,7 +169,7 @@ def test_a_class_of_one_label_is_found(tmp_path: Path) -> None:
         planted.manifest.update(classes=["low"], cells=36)
         planted.rows = [row for row in planted.rows if row[5] == "low"]
 
-    found(verify_private(tmp_path, plant), "classes", "has 1 class labels")
+    found(verify_private(tmp_path, plant), "classes", "has 1 class label,")
 
 
 @pytest.mark.parametrize("cells", [71, 73, 36, 10**4000])
