@@ -17,11 +17,13 @@ class Query:
 
     path: Path
     text: str
+    by_row: bool = False
+    """Whether it may only choose columns and rows, each row by itself, as differential privacy needs."""
 
 
-def source_of(path: Path, query: str | None) -> Path | Query:
+def source_of(path: Path, query: str | None, *, by_row: bool = False) -> Path | Query:
     """The file or folder itself, or a query to it."""
-    return path if query is None else Query(path, query)
+    return path if query is None else Query(path, query, by_row)
 
 
 def check_query(source: str | None, query: str | None, origin: str) -> None:

@@ -81,7 +81,7 @@ class Spec:
     @property
     def source(self) -> Path | Query:
         """Where the rows come from."""
-        return source_of(self.source_path, self.table.query)
+        return source_of(self.source_path, self.table.query, by_row=self.plan is not None)
 
     @property
     def released(self) -> tuple[Attribute, ...]:

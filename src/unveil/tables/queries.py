@@ -13,6 +13,7 @@ from unveil.errors import TableError
 from unveil.frames import check_names
 from unveil.schema import Query
 from unveil.tables import files
+from unveil.tables.projections import foreign_part
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -40,6 +41,8 @@ class QuerySource:
         self._text = query.text
         with self._told():
             self._check_statement()
+            if query.by_row:
+                self._check_by_row()
             rows = self._rows()
             self._names = list(rows.columns)
             self._types = [str(type_) for type_ in rows.types]
@@ -84,10 +87,14 @@ class QuerySource:
         return self._rows().project(", ".join(f"#{place + 1}" for place in places))
 
     def _rows(self) -> Any:
-        """The query, not run yet, on a connection of its own; what an instant shows hangs on no machine's zone."""
+        """The query, not run yet, on a connection of its own."""
+        return self._session().sql(self._text)
+
+    def _session(self) -> DuckDBPyConnection:
+        """A connection of its own, in UTC: what an instant shows does not depend on the zone of the machine."""
         cursor = self._connection.cursor()
         cursor.execute("set TimeZone = 'UTC'")
-        return cursor.sql(self._text)
+        return cursor
 
     def _check_statement(self) -> None:
         """A query is one SELECT, and nothing that changes or sets anything."""
@@ -98,6 +105,14 @@ class QuerySource:
             raise TableError(f"{self.origin}: the query holds {len(found)} statements, but it must be one SELECT.")
         if found != ["SELECT"]:
             raise TableError(f"{self.origin}: the query is of the kind {found[0]}, but only a SELECT is run.")
+
+    def _check_by_row(self) -> None:
+        """Under differential privacy a query treats every row by itself."""
+        if part := foreign_part(self._session(), self._text):
+            raise TableError(
+                f"{self.origin}: under differential privacy a query may only choose columns and rows of one table, "
+                f"each row by itself, but this one has {part}."
+            )
 
     @contextmanager
     def _told(self) -> Iterator[None]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -15,7 +16,7 @@ import pyarrow as pa
 
 from unveil.errors import TableError
 from unveil.frames import arrow_table, first_line
-from unveil.schema import Query
+from unveil.schema import Query, Spec
 from unveil.tables import files
 from unveil.tables.files import CsvFile, File, open_file, unreadable
 from unveil.tables.queries import QuerySource
@@ -45,15 +46,20 @@ class Source(Protocol):
         ...
 
 
-def open_source(source: Any) -> Source:
+def open_source(source: Any, spec: Spec | None = None) -> Source:
     """Rows from a path to a csv or parquet file or a folder of them, a query, or a pandas, polars or pyarrow table.
 
     A source that is open already is given as it is.
+
+    Args:
+        source: The rows.
+        spec: What they are read for, where it is known.
     """
     if isinstance(source, FrameSource | FileSource | QuerySource):
         return source
     if isinstance(source, Query):
-        return QuerySource(source)
+        private = spec is not None and spec.plan is not None
+        return QuerySource(replace(source, by_row=True) if private else source)
     if isinstance(source, str | Path):
         return FileSource(Path(source))
     return FrameSource(arrow_table(source))

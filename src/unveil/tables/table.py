@@ -62,7 +62,7 @@ def load_table(spec: Spec, source: Any = None, progress: Watcher = unwatched) ->
         source: A path or a frame in memory; the spec's own source where it is not given.
         progress: Told of the work as it is done.
     """
-    opened = open_source(spec.source if source is None else source)
+    opened = open_source(spec.source if source is None else source, spec)
     survey = Survey(spec, opened.schema, opened.origin)
     others = other_names(spec, opened.schema.names)
     progress(f"reading {opened.origin}", 0, None)
@@ -94,7 +94,7 @@ class StreamedTable:
             progress: Told how many rows of each pass have been read.
         """
         self._progress = progress
-        self._source: Source = open_source(spec.source if source is None else source)
+        self._source: Source = open_source(spec.source if source is None else source, spec)
         self._stamp = self._source.stamp()
         survey = Survey(spec, self._source.schema, self._source.origin)
         for batch in self._batches(list(survey.columns), self._source.rows()):
