@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import json
 import os
 import sys
 import traceback
@@ -11,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast
 
 import typer
-from rich.console import Console
 from typer.core import TyperGroup
 
+from unveil.characters import visible
 from unveil.cli import evaluation, explanation, publication, report, taxonomy
 from unveil.cli.bars import watched
+from unveil.cli.terminal import Terminal, print_json, print_text
 from unveil.errors import UnveilError
 from unveil.interruption import leave_on_interrupt
 from unveil.version import __version__
@@ -33,13 +33,13 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
         except UnveilError as error:
             if ctx.params["debug"]:
-                traceback.print_exc()
+                Terminal(stderr=True).print(traceback.format_exc(), end="")
             fail(f"unveil: {error}", 2)
 
 
 def fail(message: str, code: int) -> NoReturn:
     """Ends with a message on stderr."""
-    Console(stderr=True, highlight=False, soft_wrap=True, markup=False).print(message)
+    Terminal(stderr=True).print(visible(message))
     sys.exit(code)
 
 
@@ -50,7 +50,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Publish person-level tables that are safe to hand out and still train good classifiers.",
 )
-console = Console(highlight=False, soft_wrap=True, markup=False)
+console = Terminal()
 
 SpecArgument = Annotated[Path, typer.Argument(metavar="SPEC", help="The spec: a TOML file.")]
 ReleaseArgument = Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")]
@@ -96,10 +96,10 @@ def init(
     if to is not None:
         write_text(to, text, "spec")
     if as_json:
-        facts.print_facts(facts.guess_facts(guess, origin, to))
+        print_json(facts.guess_facts(guess, origin, to))
         return
     if to is None:
-        print(text, end="")
+        print_text(text)
         return
     console.print(f"A first spec is in {to}. Read it, correct the guesses, then: unveil check {to}")
     if guess.doubt:
@@ -115,7 +115,7 @@ def check(spec: SpecArgument, as_json: Json = False) -> None:
     with watched() as progress:
         fit = workflow.check(spec, progress=progress)
     if as_json:
-        facts.print_facts(facts.fit_facts(fit))
+        print_json(facts.fit_facts(fit))
     else:
         screens.show_fit(console, fit)
 
@@ -134,7 +134,7 @@ def verify(
     with watched() as progress:
         findings = workflow.verify(release, raw, progress=progress)
     if as_json:
-        print(json.dumps([vars(finding) for finding in findings], ensure_ascii=False))
+        print_json([vars(finding) for finding in findings])
     elif findings:
         for finding in findings:
             console.print(str(finding))
@@ -181,7 +181,7 @@ def apply(
             progress=progress,
         )
     if as_json:
-        print(json.dumps({"file": str(to), "rows": rows}, ensure_ascii=False))
+        print_json({"file": str(to), "rows": rows})
         return
     console.print(f"{rows_text(rows)} masked into {to}.")
     console.print("The guarantee is about the rows of the release; it says nothing about these.", style="yellow")
@@ -199,7 +199,7 @@ def demo(
     with watched() as progress:
         shown = run(to or fresh_folder(Path("demo-release")), progress)
     if as_json:
-        facts.print_facts(facts.demo_facts(shown))
+        print_json(facts.demo_facts(shown))
     else:
         screens.show_demo(console, shown)
 

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
 from rich.text import Text
 
+from unveil.cli.terminal import Terminal
 from unveil.interruption import closing
 from unveil.progress import Watcher, unwatched
 
@@ -25,7 +26,7 @@ def watched() -> Iterator[Watcher]:
     if not sys.stderr.isatty():
         yield unwatched
         return
-    bar = Bar(Console(stderr=True))
+    bar = Bar(Terminal(stderr=True, soft_wrap=False))
     shown = threading.Timer(PATIENCE, bar.show)
     shown.daemon = True
     with closing(bar.close):

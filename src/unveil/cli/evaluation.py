@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from unveil.cli.bars import watched
+from unveil.cli.terminal import print_json
 from unveil.errors import braced
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def register(app: typer.Typer, console: Console) -> None:
         with watched() as progress:
             found = run(spec, **experiment(classifiers, protocol, seeds, together, sample), progress=progress)
         if as_json:
-            print(json.dumps(found.to_dict(), ensure_ascii=False))
+            print_json(found.to_dict())
         else:
             show_evaluation(console, found)
 
@@ -99,7 +99,7 @@ def register(app: typer.Typer, console: Console) -> None:
         if plot is not None:
             draw(found, plot)
         if as_json:
-            print(json.dumps(found.to_dict(), ensure_ascii=False))
+            print_json(found.to_dict())
             return
         show_comparison(console, found)
         if plot is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +10,7 @@ from rich.console import Console
 
 from unveil.cli.bars import watched
 from unveil.cli.evaluation import SEEDS, Classifiers, Json, Seeds
+from unveil.cli.terminal import print_json
 from unveil.errors import count_text
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def register(app: typer.Typer, console: Console) -> None:
                 progress=progress,
             )
         if as_json:
-            print(json.dumps(found.to_dict(), ensure_ascii=False))
+            print_json(found.to_dict())
         else:
             show_explanation(console, found, every=every)
 

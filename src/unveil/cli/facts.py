@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,11 +14,6 @@ from unveil.release import RefinementManifest, Release
 from unveil.tables import TableGuess
 from unveil.workflow import Fit
 from unveil.workflow.demo import Demo, Published
-
-
-def print_facts(facts: Any) -> None:
-    """Prints facts as one line of JSON."""
-    print(json.dumps(facts, ensure_ascii=False))
 
 
 def release_facts(release: Release, folder: Path) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from unveil.cli.bars import watched
 from unveil.cli.interrupt import stop_on_interrupt
+from unveil.cli.terminal import print_json
 from unveil.errors import ReleaseError, SpecError
 
 
@@ -68,7 +69,7 @@ def register(app: typer.Typer, console: Console) -> None:
         if trace is not None:
             release.write_trace(trace)
         if as_json:
-            facts.print_facts(facts.release_facts(release, to))
+            print_json(facts.release_facts(release, to))
             return
         screens.show_release(console, release)
         console.print(f"Written to {to}.")

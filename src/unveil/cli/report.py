@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +10,7 @@ from rich.console import Console
 
 from unveil.cli.bars import watched
 from unveil.cli.evaluation import Json
+from unveil.cli.terminal import print_json
 from unveil.errors import UnverifiedError
 
 
@@ -41,12 +41,12 @@ def register(app: typer.Typer, console: Console) -> None:
                 report_to_file(release, target, owner, progress=progress)
         except UnverifiedError as error:
             if as_json:
-                print(json.dumps({"report": None, "broken": str(error)}, ensure_ascii=False))
+                print_json({"report": None, "broken": str(error)})
             else:
                 console.print(str(error))
             raise typer.Exit(1) from error
         if as_json:
-            print(json.dumps({"report": str(target), "private": owner is not None}, ensure_ascii=False))
+            print_json({"report": str(target), "private": owner is not None})
             return
         console.print(f"The report is in {target}.")
         if owner is None:

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from unveil.cli.bars import watched
+from unveil.cli.terminal import Terminal, print_json, print_text
 
 if TYPE_CHECKING:
     from unveil.drafts import Draft
@@ -63,10 +64,10 @@ def _register_draft(commands: typer.Typer, console: Console) -> None:
         if to is not None:
             write_taxonomy(taxonomy, to, attribute)
         if as_json:
-            print(json.dumps({**_draft_facts(found), **_facts(taxonomy)}, ensure_ascii=False))
+            print_json({**_draft_facts(found), **_facts(taxonomy)})
         elif to is None:
-            print(taxonomy)
-            _say_guess(Console(stderr=True, highlight=False, soft_wrap=True, markup=False), found)
+            print_text(f"{taxonomy}\n")
+            _say_guess(Terminal(stderr=True), found)
         else:
             _say_guess(console, found)
             draw(console, taxonomy, whole=False)
@@ -88,7 +89,7 @@ def _register_files(commands: typer.Typer, console: Console) -> None:
 
         taxonomy = read_taxonomy(file, attribute)
         if as_json:
-            print(json.dumps(_facts(taxonomy), ensure_ascii=False))
+            print_json(_facts(taxonomy))
             return
         draw(console, taxonomy, whole=whole)
         console.print(f"{taxonomy.origin}: {_size(taxonomy)}.")
@@ -110,7 +111,7 @@ def _register_files(commands: typer.Typer, console: Console) -> None:
 
         taxonomy = run(source, target, attribute, declare=declare)
         if as_json:
-            print(json.dumps(_facts(taxonomy), ensure_ascii=False))
+            print_json(_facts(taxonomy))
         else:
             name = f" as the attribute {attribute or source.stem!r}" if target.suffix.lower() == ".hchy" else ""
             console.print(f"{source} is written to {target}{name}: {_size(taxonomy)}.")

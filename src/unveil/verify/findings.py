@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from unveil.characters import visible
 from unveil.errors import count_text
 
 
@@ -21,8 +22,8 @@ class Finding:
     message: str
 
     def __str__(self) -> str:
-        """One readable line, also where a name in the release holds a line break."""
-        return " ".join(f"{self.claim}: {self.message}".splitlines())
+        """One readable line, also where a name in the release holds a line break or an escape sequence."""
+        return visible(f"{self.claim}: {self.message}")
 
 
 def records_text(count: int) -> str:
