@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 
 PEERS  := .venv-peers/.ready
 
-.PHONY: demo test java engines check lint types layers format docs transcripts notebooks bench audit reproduce clean
+.PHONY: demo test java engines check lint types layers format docs transcripts notebooks bench audit reproduce wheel clean
 
 demo: $(READY)  ## publish the bundled data set and show what came out
 	$(BIN)/unveil demo
@@ -61,6 +61,12 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable ".[pandas,polars,c45,report,countries,spark,duckdb]" --group dev --group docs
 	touch $(READY)
 
+wheel: $(READY)  ## the package as users install it: built, put into an empty environment, and its demo run there
+	rm -rf dist && $(BIN)/python -m build --outdir dist > /dev/null
+	$(PYTHON) -m venv --clear .venv-wheel
+	.venv-wheel/bin/python -m pip install --quiet dist/unveil-*.whl
+	folder=$$(mktemp -d) && cd $$folder && $(CURDIR)/.venv-wheel/bin/unveil demo && rm -r $$folder
+
 audit: $(READY)  ## attack the differentially private release as a stranger would
 	$(BIN)/python audit/run.py
 
@@ -74,4 +80,4 @@ $(PEERS):
 	touch $(PEERS)
 
 clean:
-	rm -rf $(VENV) .venv-peers .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist site
+	rm -rf $(VENV) .venv-peers .venv-wheel .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist site
