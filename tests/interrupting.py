@@ -1,10 +1,11 @@
-"""Runs the command line in a process of its own, which gets a real SIGINT at an exact moment.
+"""Runs the command line in a process of its own, which gets a real signal at an exact moment.
 
     python interrupting.py MOMENT WORDS...
 
 A moment is `import NAME`, when that module is about to be imported; or `before PLACE` or `after PLACE`, with the dotted
-name of a function that is about to run or has just run. Where the variable UNGUARDED is set, Ctrl-C is left to Python,
-to show what the tests would see then.
+name of a function that is about to run or has just run, and a number if not every call of it counts but that one. The
+signal is SIGINT unless the variable SIGNAL holds the number of another. Where the variable UNGUARDED is set, Ctrl-C is
+left to Python, to show what the tests would see then.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 
 
 def interrupt() -> None:
-    os.kill(os.getpid(), signal.SIGINT)
+    os.kill(os.getpid(), int(os.environ.get("SIGNAL", signal.SIGINT)))
 
 
 class Gate:
@@ -33,20 +34,25 @@ class Gate:
             interrupt()
 
 
-def wrapped(function: Callable[..., Any], when: str) -> Callable[..., Any]:
+def wrapped(function: Callable[..., Any], when: str, number: int | None) -> Callable[..., Any]:
+    calls = 0
+
     @wraps(function)
     def call(*words: Any, **named: Any) -> Any:
-        if when == "before":
+        nonlocal calls
+        calls += 1
+        counts = number in (None, calls)
+        if counts and when == "before":
             interrupt()
         result = function(*words, **named)
-        if when == "after":
+        if counts and when == "after":
             interrupt()
         return result
 
     return call
 
 
-def plant(when: str, place: str) -> None:
+def plant(when: str, place: str, number: int | None = None) -> None:
     """Puts the interrupt into a function: that of a module, or of a class in one."""
     if when == "import":
         sys.meta_path.insert(0, Gate(place))  # type: ignore[arg-type]
@@ -58,21 +64,21 @@ def plant(when: str, place: str) -> None:
         above, _, class_ = module.rpartition(".")
         owner = getattr(import_module(above), class_)
     function = getattr(owner, name)
-    setattr(owner, name, wrapped(function, when))
+    setattr(owner, name, wrapped(function, when, number))
     for other in [held for known, held in sys.modules.items() if known.startswith("unveil")]:
         for known in [known for known, held in vars(other).items() if held is function]:
             setattr(other, known, getattr(owner, name))
 
 
 def main() -> None:
-    when, place = sys.argv[1].split()
+    when, place, *number = sys.argv[1].split()
     sys.argv = ["unveil", *sys.argv[2:]]
     if os.environ.get("UNGUARDED"):
         from unveil import interruption
 
         interruption.leave_on_interrupt = lambda: None
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    plant(when, place)
+    plant(when, place, *map(int, number))
     from unveil.cli import script
 
     script()

@@ -14,6 +14,7 @@ from unveil.errors import (
     SpecError,
     TableError,
     TaxonomyError,
+    UnchargedWarning,
     UnveilError,
 )
 from unveil.reasons import Explanation
@@ -36,6 +37,7 @@ __all__ = [
     "TableError",
     "Taxonomy",
     "TaxonomyError",
+    "UnchargedWarning",
     "UnveilError",
     "__version__",
     "apply",

@@ -12,6 +12,8 @@ The tree of exceptions::
     └── ReleaseError       a release folder, or another output that cannot be written
         └── UnverifiedError    a release of which a claim does not hold
 
+Beside it there is one warning, `UnchargedWarning`: a private release whose cost nobody counts.
+
 Each carries one sentence that names the file, the attribute, the rule and the value. The command line prints it and
 exits with 2; nothing has been written by then.
 """
@@ -51,6 +53,10 @@ class BudgetError(UnveilError):
 
 class EngineError(UnveilError):
     """An engine cannot run here, or cannot count this table."""
+
+
+class UnchargedWarning(UserWarning):
+    """A private release whose cost is entered in no ledger, so that its owner must count it."""
 
 
 class ReleaseError(UnveilError):

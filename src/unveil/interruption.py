@@ -1,4 +1,4 @@
-"""Ctrl-C in the command: at whatever moment it comes, drafts are removed, one sentence is said, and the process ends.
+"""Ctrl-C in the command, or another end from outside: drafts are removed, one sentence is said, and the process ends.
 
 An exception would not do: libraries swallow it in destructors and callbacks, a second Ctrl-C interrupts the clean-up of
 the first, and while modules are imported nobody is there to catch it. A handler runs between two instructions of the
@@ -19,19 +19,19 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
-INTERRUPTED = 130
-"""The exit code."""
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+"""Ctrl-C, what `kill` and schedulers send, and a terminal that is closed."""
 
 _drafts: set[Path] = set()
 _written: list[Path] = []
 _closing: list[Callable[[], None]] = []
 _settling = False
-_asked = False
+_asked: int | None = None
 
 
 @contextmanager
 def unfinished(draft: Path) -> Iterator[None]:
-    """A file or folder that is being written beside its place. It is removed unless it comes to its place.
+    """A file or folder that is being written next to its place. It is removed unless it comes to its place.
 
     It is known from before it exists, so that there is no moment at which it could be left behind.
     """
@@ -43,17 +43,54 @@ def unfinished(draft: Path) -> Iterator[None]:
         _drafts.discard(draft)
 
 
-def settle(draft: Path, place: Path) -> None:
-    """Moves a draft to its place. An interrupt comes before or after, and what it says is true."""
+@contextmanager
+def provisional(path: Path) -> Iterator[None]:
+    """A file in its place that goes again unless the block is completed."""
+    _drafts.add(path)
+    try:
+        yield
+    except BaseException:
+        remove(path)
+        raise
+    finally:
+        _drafts.discard(path)
+
+
+def settle(draft: Path, place: Path, *, over: bool = False) -> None:
+    """Moves a draft to its place. An interrupt comes before or after, and what it says is true.
+
+    Args:
+        draft: The finished draft.
+        place: Where it goes. If another process has been faster, an `OSError` says so, unless it may be replaced.
+        over: Whether it replaces a file that is there.
+    """
     global _settling
     _settling = True
     try:
-        draft.replace(place)
+        if over or draft.is_dir():  # a folder replaces none that holds anything
+            draft.replace(place)
+        else:
+            _link(draft, place)
         _written.append(place)
     finally:
         _settling = False
-    if _asked:
-        leave(signal.SIGINT, None)
+    if _asked is not None:
+        leave(_asked, None)
+
+
+def _link(draft: Path, place: Path) -> None:
+    """Gives a draft its name, if nobody has it: where there are no links, by taking the name first."""
+    try:
+        os.link(draft, place)
+    except FileExistsError:
+        raise
+    except OSError:
+        os.close(os.open(place, os.O_CREAT | os.O_EXCL, 0o600))
+        try:
+            draft.replace(place)
+        except OSError:
+            remove(place)
+            raise
 
 
 def temporary(path: Path) -> Path:
@@ -82,18 +119,20 @@ def remove(path: Path) -> None:
 
 
 def leave_on_interrupt() -> None:
-    """Makes Ctrl-C end this process. One that was started to ignore it goes on ignoring it."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, leave)
+    """Makes these signals end this process. One that was started to ignore a signal goes on ignoring it."""
+    for number in SIGNALS:
+        if signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL):
+            signal.signal(number, leave)
 
 
 def leave(number: int, frame: FrameType | None) -> None:
     """The handler. It writes past `sys.stderr`, which may be in the middle of a write itself."""
     global _asked
     if _settling:
-        _asked = True
+        _asked = number
         return
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for other in SIGNALS:
+        signal.signal(other, signal.SIG_IGN)
     for close in _closing:
         with suppress(Exception):
             close()
@@ -101,7 +140,7 @@ def leave(number: int, frame: FrameType | None) -> None:
         remove(draft)
     with suppress(OSError):
         os.write(2, f"unveil: {_sentence()}\n".encode(errors="replace"))
-    os._exit(INTERRUPTED)
+    os._exit(128 + number)
 
 
 def _sentence() -> str:

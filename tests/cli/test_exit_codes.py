@@ -1,6 +1,7 @@
 """Every exit code that the documentation lists, from a real process, with what it prints and what it leaves behind."""
 
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -39,8 +40,17 @@ def bad_usage(project: Project) -> Outcome:
     return call("publish", project.spec)
 
 
-def stopped(project: Project) -> Outcome:
-    return interrupted("after unveil.tables.survey.Survey.add", "publish", project.spec, "--to", project.release)
+def stopped(project: Project, number: int = signal.SIGINT) -> Outcome:
+    words = ("publish", project.spec, "--to", project.release)
+    return interrupted("after unveil.tables.survey.Survey.add", *words, SIGNAL=str(int(number)))
+
+
+def hung_up(project: Project) -> Outcome:
+    return stopped(project, signal.SIGHUP)
+
+
+def terminated(project: Project) -> Outcome:
+    return stopped(project, signal.SIGTERM)
 
 
 ENDS: list[tuple[int, Callable[[Project], Outcome]]] = [
@@ -48,7 +58,9 @@ ENDS: list[tuple[int, Callable[[Project], Outcome]]] = [
     (1, broken),
     (2, bad_input),
     (2, bad_usage),
+    (129, hung_up),
     (130, stopped),
+    (143, terminated),
 ]
 
 
@@ -62,6 +74,6 @@ def test_a_command_ends_as_the_page_says(code: int, end: Callable[[Project], Out
     outcome = end(project)
     assert outcome.code == code, outcome
     assert bool(outcome.out) == (code in (0, 1)), outcome
-    assert bool(outcome.err) == (code in (2, 130)), outcome
+    assert bool(outcome.err) == (code in (2, 129, 130, 143)), outcome
     assert "Traceback" not in outcome.err
     assert project.release.exists() == (code in (0, 1))

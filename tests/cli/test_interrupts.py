@@ -1,5 +1,7 @@
 """Ctrl-C at any moment of any command: exit code 130, one line, nothing half-written, no process left behind."""
 
+import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +17,7 @@ from project import Project
 
 NOTHING = "unveil: interrupted; nothing was written.\n"
 WRITING = [
-    "after unveil.release.folder._beside",
+    "after unveil.release.draft._beside",
     "after pathlib.Path.mkdir",
     "after unveil.release.rows.write_rows",
     "after unveil.release.folder._sha256",
@@ -60,7 +62,7 @@ def test_without_the_guard_these_tests_fail(project: Project) -> None:
     [
         ("after unveil.evaluate.risk.group_risk", ("check", "SPEC")),
         ("before unveil.tables.guesses.guess_table", ("init", "TABLE", "--to", "NEW.toml")),
-        ("after unveil.release.folder._beside", ("init", "TABLE", "--to", "NEW.toml")),
+        ("after unveil.release.draft._beside", ("init", "TABLE", "--to", "NEW.toml")),
         ("after unveil.verify.data.read_data", ("verify", "OLD", "--raw", "SPEC")),
         ("before unveil.masking.masking.Masking.labels", ("apply", "OLD", "TABLE", "--to", "NEW.csv")),
         ("after unveil.release.rows.write_rows", ("apply", "OLD", "TABLE", "--to", "NEW.csv", "--unseen", "suppress")),
@@ -83,11 +85,51 @@ def test_every_command(moment: str, words: tuple[str, ...], project: Project) ->
 
 
 def test_what_was_written_before_is_named(project: Project) -> None:
-    trace = project.folder / "trace.json"
-    found = interrupted("before unveil.release.release.Release.write_trace", *publishing(project), "--trace", trace)
+    found = interrupted("before unveil.cli.screens.show_release", *publishing(project))
     assert found == Outcome(130, "", f"unveil: interrupted; written before that: {project.release}.\n")
     assert unveil.verify(project.release) == []
-    assert not trace.exists()
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "before unveil.release.release.Release.write_trace",
+        "before unveil.release.release.Release.write",
+        "after unveil.release.rows.write_rows",
+    ],
+)
+def test_a_trace_does_not_outlive_its_release(moment: str, project: Project) -> None:
+    before = project.files()
+    found = interrupted(moment, *publishing(project), "--trace", project.folder / "trace.json")
+    assert found.code == 130
+    left = project.files() - before
+    assert left in (set(), {"trace.json"})
+    assert all(name in found.err for name in left)
+
+
+def test_a_private_release_is_named_beside_its_ledger(project: Project) -> None:
+    private = PrivateProject(project)
+    words = ("publish", private.spec, "--to", private.release)
+    for moment in ("after unveil.interruption.settle 2", "before unveil.cli.screens.show_release"):
+        found = interrupted(moment, *words)
+        assert found.err == f"unveil: interrupted; written before that: {private.ledger}, {private.release}.\n"
+        shutil.rmtree(private.release)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize("moment", ["import pyarrow", "after unveil.release.rows.write_rows", "after os.fsync"])
+def test_other_signals_end_it_the_same_way(moment: str, number: int, code: int, project: Project) -> None:
+    before = project.files()
+    assert interrupted(moment, *publishing(project), SIGNAL=str(int(number))) == Outcome(code, "", NOTHING)
+    assert project.files() == before
+
+
+def test_a_process_that_ignores_a_closed_terminal_goes_on(project: Project) -> None:
+    command = [sys.executable, str(DRIVER), "before unveil.schema.load_spec", *map(str, publishing(project))]
+    quiet = ["bash", "-c", "trap '' HUP; exec \"$@\"", "bash", *command]
+    environment = {**os.environ, "SIGNAL": str(int(signal.SIGHUP))}
+    assert subprocess.run(quiet, capture_output=True, check=False, env=environment).returncode == 0
+    assert unveil.verify(project.release) == []
 
 
 def test_an_interrupt_within_the_move_comes_after_it(project: Project) -> None:

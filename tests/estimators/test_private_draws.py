@@ -14,6 +14,7 @@ SPEC = """\
 [table]
 source = "people.parquet"
 class  = "ill"
+name   = "people"
 budget = 3.0
 
 [attributes]
@@ -51,7 +52,8 @@ def test_the_release_is_that_of_publish():
 
 def test_without_a_seed_it_is_private_and_differs():
     X, y = people()
-    first, second = (private(epsilon=0.5).fit(X, y) for _ in range(2))
+    with pytest.warns(unveil.UnchargedWarning, match=r"costs ε = 0\.5 and is entered in no ledger"):
+        first, second = (private(epsilon=0.5).fit(X, y) for _ in range(2))
     assert first.release_.manifest.private
     assert "ε-differentially private with ε = 0.5" in first.guarantee_
     assert not first.release_.table.equals(second.release_.table)
@@ -133,8 +135,26 @@ def test_every_fit_is_entered_into_the_owners_ledger(tmp_path):
     masker = DiffGen(spec=tmp_path / "people.toml").fit(X, y)
     masker.set_params(epsilon=1.5).fit(X, y)
     entries = json.loads((tmp_path / "unveil-ledger.json").read_text(encoding="utf-8"))
-    assert [entry["epsilon"] for entry in entries] == ["1", "3/2"]
+    assert [(entry["name"], entry["epsilon"]) for entry in entries] == [("people", "1"), ("people", "3/2")]
     with pytest.raises(unveil.UnveilError, match=r"0\.5 is left, and this one asks for 1\.5"):
         masker.fit(X, y)
     masker.set_params(unsafe_seed=0).fit(X, y)
     assert len(json.loads((tmp_path / "unveil-ledger.json").read_text(encoding="utf-8"))) == 2
+
+
+def test_a_budget_needs_a_name_for_what_is_fitted(tmp_path):
+    X, y = people()
+    (tmp_path / "people.toml").write_text(SPEC.replace('name   = "people"\n', ""), encoding="utf-8")
+    with pytest.raises(unveil.BudgetError, match="these rows came without a path; give them a name"):
+        DiffGen(spec=tmp_path / "people.toml").fit(X, y)
+    assert not (tmp_path / "unveil-ledger.json").exists()
+
+
+def test_loose_arguments_are_charged_under_a_name(tmp_path, monkeypatch):
+    X, y = people()
+    monkeypatch.chdir(tmp_path)
+    private(name="people").fit(X, y)
+    entries = json.loads((tmp_path / "unveil-ledger.json").read_text(encoding="utf-8"))
+    assert entries == [{"name": "people", "spec": "spec", "epsilon": "1"}]
+    with pytest.raises(unveil.SpecError, match="name is given"):
+        DiffGen(spec={}, name="people").fit(X, y)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -13,6 +13,11 @@ from unveil.cli.bars import watched
 from unveil.cli.interrupt import stop_on_interrupt
 from unveil.cli.terminal import print_json
 from unveil.errors import ReleaseError, SpecError
+from unveil.interruption import provisional
+from unveil.progress import Watcher
+
+if TYPE_CHECKING:
+    from unveil.release import Release
 
 
 def register(app: typer.Typer, console: Console) -> None:
@@ -65,9 +70,7 @@ def register(app: typer.Typer, console: Console) -> None:
                 release = workflow.publish(
                     checked, steps=steps, stop=stop, engine=engine, index=index, spark=settings, progress=progress
                 )
-            release.write(to, formats, progress)
-        if trace is not None:
-            release.write_trace(trace)
+            write(release, to, formats, trace, progress)
         if as_json:
             print_json(facts.release_facts(release, to))
             return
@@ -75,6 +78,16 @@ def register(app: typer.Typer, console: Console) -> None:
         console.print(f"Written to {to}.")
         if trace is not None:
             console.print(f"The trace in {trace} is private: keep it.")
+
+
+def write(release: Release, to: Path, formats: Sequence[str], trace: Path | None, progress: Watcher) -> None:
+    """Writes a release and, where it is asked for, its trace: both or neither."""
+    if trace is None:
+        release.write(to, formats, progress)
+        return
+    release.write_trace(trace)
+    with provisional(trace):
+        release.write(to, formats, progress)
 
 
 def spark_settings(words: Sequence[str]) -> dict[str, str]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
-import secrets
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from unveil.errors import ReleaseError
-from unveil.interruption import settle, unfinished
+from unveil.interruption import settle
 from unveil.progress import Watcher, unwatched
+from unveil.release.draft import drafted
 from unveil.release.manifest import File, Manifest, read_manifest_text
 from unveil.release.rows import ReleasedRows
 
@@ -21,9 +23,14 @@ FORMATS = ("parquet", "csv")
 
 def check_absent(path: Path, what: str) -> None:
     """Refuses to write over something that is there."""
-    if path.exists() or path.is_symlink():
+    try:
+        found = path.exists() or path.is_symlink()
+        has_folder = path.absolute().parent.is_dir()
+    except OSError as error:
+        raise ReleaseError(f"{path}: the {what} cannot be written: {error.strerror or error}.") from error
+    if found:
         raise ReleaseError(f"{path}: the {what} exists already; nothing was written.")
-    if not path.absolute().parent.is_dir():
+    if not has_folder:
         raise ReleaseError(f"{path}: there is no folder {path.absolute().parent.name!r} to write the {what} into.")
 
 
@@ -52,36 +59,26 @@ def write_release(
 
 
 def write_folder(folder: Path, write: Callable[[Path], None], what: str) -> None:
-    """Writes a folder beside its place and moves it there when it is complete.
+    """Writes a folder next to its place and moves it there when it is complete.
 
     A crash, a full disk or Ctrl-C before the move leaves nothing, and an older folder is never touched.
     """
     check_absent(folder, "output folder")
-    draft = _beside(folder)
-    try:
-        with unfinished(draft):
-            draft.mkdir()
-            mode = _withheld(draft, 0o700)
-            write(draft)
-            draft.chmod(mode)
-            _settle(draft, folder)
-    except OSError as error:
-        raise ReleaseError(f"{folder}: the {what} cannot be written: {error.strerror or error}.") from error
+    with _told(folder, what), drafted(folder, folder=True) as (draft, mode):
+        write(draft)
+        draft.chmod(mode)
+        _settle(draft, folder)
 
 
 def write_whole(path: Path, write: Callable[[Path], None], what: str) -> None:
-    """Writes a single file beside its place and moves it there when it is complete."""
+    """Writes a single file next to its place and moves it there when it is complete."""
     check_absent(path, what)
-    draft = _beside(path)
-    try:
-        with unfinished(draft):
-            draft.touch(exist_ok=False)
-            mode = _withheld(draft, 0o600)
-            write(draft)
-            draft.chmod(mode)
-            settle(draft, path)
-    except OSError as error:
-        raise ReleaseError(f"{path}: the {what} cannot be written: {error.strerror or error}.") from error
+    with _told(path, what), drafted(path) as (draft, mode):
+        write(draft)
+        draft.chmod(mode)
+        _sync(draft)
+        settle(draft, path)
+        _sync_after(path)
 
 
 def write_text(path: Path, text: str, what: str) -> None:
@@ -94,23 +91,50 @@ def write_text(path: Path, text: str, what: str) -> None:
 
 
 def replace_text(path: Path, text: str, what: str) -> None:
-    """Writes a text file in place of an older one, so that one of the two is there at any time."""
-    draft = _beside(path)
+    """Writes a text file in place of an older one, whose mode it keeps, so that one of the two is there at any time.
+
+    When it returns, the text is on the disk under its name, whatever happens to the machine after that.
+    """
+    with _told(path, what), drafted(path) as (draft, _):
+        draft.write_text(text, encoding="utf-8")
+        if path.exists():
+            _own_like(draft, path.stat())
+        _sync(draft)
+        settle(draft, path, over=True)
+        _sync(path.absolute().parent)
+
+
+@contextmanager
+def _told(path: Path, what: str) -> Iterator[None]:
+    """What keeps an output from being written, in one sentence."""
     try:
-        with unfinished(draft):
-            draft.touch(mode=0o600, exist_ok=False)
-            with draft.open("w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            settle(draft, path)
+        yield
     except OSError as error:
+        if error.errno in (errno.EEXIST, errno.ENOTEMPTY):  # since it was last looked for
+            raise ReleaseError(f"{path}: the {what} exists already; nothing was written.") from error
         raise ReleaseError(f"{path}: the {what} cannot be written: {error.strerror or error}.") from error
 
 
-def _beside(path: Path) -> Path:
-    """A hidden name beside the place of an output, with its ending."""
-    return path.absolute().with_name(f".{path.stem}-{secrets.token_hex(4)}{path.suffix}")
+def _own_like(draft: Path, older: os.stat_result) -> None:
+    """The mode of the older file, and its owner where this process may give files away."""
+    with suppress(PermissionError):
+        os.chown(draft, older.st_uid, older.st_gid)
+    draft.chmod(stat.S_IMODE(older.st_mode))
+
+
+def _sync(path: Path) -> None:
+    """Waits until a file, or the names in a folder, are on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _sync_after(path: Path) -> None:
+    """The same for the name of an output that is in its place already, so that it is too late to fail."""
+    with suppress(OSError):
+        _sync(path.absolute().parent)
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -126,25 +150,15 @@ def read_manifest(folder: Path) -> Manifest:
 
 def _settle(draft: Path, folder: Path) -> None:
     """Makes a finished draft the release."""
-    for path in _files(draft):
-        with path.open("rb") as file:
-            os.fsync(file.fileno())
+    for path in [*_files(draft), draft]:
+        _sync(path)
     settle(draft, folder)
+    _sync_after(folder)
 
 
 def _files(folder: Path) -> list[Path]:
     """The files of a folder, those of its folders too."""
     return sorted(path for path in folder.rglob("*") if path.is_file())
-
-
-def _withheld(draft: Path, mode: int) -> int:
-    """Keeps an empty draft from everybody else while it is written; gives the mode that its owner's umask gave it.
-
-    The umask itself can only be read by changing it, and then for every thread of the process.
-    """
-    given = stat.S_IMODE(draft.stat().st_mode)
-    draft.chmod(mode)
-    return given
 
 
 def _sha256(path: Path) -> str:

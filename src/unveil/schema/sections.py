@@ -56,6 +56,7 @@ class TableSection(Section):
     class_: str
     source: str | None = None
     query: str | None = None
+    name: Annotated[str, Field(min_length=1)] | None = None
     missing: MissingSection = MissingSection()
     others: Literal["refuse", "drop", "release"] = "refuse"
     budget: Number | None = None

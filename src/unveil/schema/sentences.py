@@ -65,6 +65,8 @@ def _sentence(problem: Mapping[str, Any]) -> str:
             return f"{_place(loc)} lacks the key 'kind'."
         case "too_short" | "too_long" if loc[-1] == "range":
             return f"{_place(loc)} is {toml_text(problem['input'])}, but it must be two numbers or dates, [from, to]."
+        case "string_too_short":
+            return f"{_place(loc)} is '', but it must not be empty."
         case "too_short":
             return f"{_place(loc)} is [], but it must not be empty."
         case "list_type" if list(loc) == ["require"]:

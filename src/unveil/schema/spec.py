@@ -49,6 +49,8 @@ class TableSpec:
     class_: str
     source: str | None = None
     query: str | None = None
+    name: str | None = None
+    """What the owner's ledger calls the table where it comes without a path."""
     class_values: tuple[str, ...] | None = None
     missing: Missing = Missing()
     others: Literal["refuse", "drop", "release"] = "refuse"
@@ -168,11 +170,8 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
     requirements = () if plan else tuple(read_requirement(section) for section in sections.require)
     check_requirements(requirements, attributes, table.class_, origin)
     kept = [attribute for attribute in attributes.values() if attribute.role == "attribute"]
-    if table.budget is not None and (plan is None or parent is None or table.source is None):
-        raise SpecError(
-            f"{origin}: [table] budget is kept in a ledger beside the spec, so it needs the method 'diffgen', "
-            "a spec that is a file, and a source."
-        )
+    if table.budget is not None and plan is None:
+        raise SpecError(f"{origin}: [table] budget is what differential privacy may cost; it needs method = 'diffgen'.")
     if plan:
         check_public(plan, kept, table.class_, labels, table.others, origin)
     elif clamped := [attribute.name for attribute in kept if attribute.outside == "clamp"]:
@@ -184,6 +183,7 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
             class_=table.class_,
             source=table.source,
             query=table.query,
+            name=table.name,
             class_values=labels,
             missing=Missing(tuple(table.missing.values), table.missing.rows),
             others=table.others,

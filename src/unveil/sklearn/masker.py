@@ -149,6 +149,10 @@ class Masker(TransformerMixin, BaseEstimator):
         """The section that declares the labels of the class, or none."""
         return None
 
+    def _table(self) -> Section:
+        """What the section `[table]` says beside the class."""
+        return {}
+
     def _publish(self, table: pa.Table, spec: Spec) -> Release:
         return publish(table, spec)
 
@@ -178,7 +182,7 @@ class Masker(TransformerMixin, BaseEstimator):
         class_name = fresh_name(class_, "class", rows.column_names)
         classes = self._classes()
         return {
-            "table": {"class": class_name},
+            "table": {"class": class_name, **self._table()},
             "attributes": sections if classes is None else {**sections, class_name: classes},
             "require": self._requirements(names),
             "publish": publishing,

@@ -174,7 +174,9 @@ class DiffGen(Masker):
         threshold: Publish only cells whose noisy count reaches this.
         unsafe_seed: For tests and experiments: draw from a seed. The release is not private and says so.
         spec: A whole spec, a path, a mapping or a `Spec`, instead of classes and domains. Values given above replace
-            its own. A spec that is a file and names its source is entered into the owner's ledger at every fit.
+            its own. Every fit is entered into the ledger next to a spec that is a file.
+        name: Without a spec, what the owner's ledger in the working folder calls the rows that are fitted. Without a
+            name their cost is entered nowhere, and a warning says so.
         output: `onehot`, `codes` or `labels`.
         unseen: What happens to a value without a block when rows are transformed: `refuse` or `suppress`.
 
@@ -205,6 +207,7 @@ class DiffGen(Masker):
         threshold: int | None = None,
         unsafe_seed: int | None = None,
         spec: SpecLike | None = None,
+        name: str | None = None,
         output: Output = "onehot",
         unseen: Unseen = "refuse",
     ) -> None:
@@ -220,6 +223,7 @@ class DiffGen(Masker):
         self.threshold = threshold
         self.unsafe_seed = unsafe_seed
         self.spec = spec
+        self.name = name
         self.output = output
         self.unseen = unseen
 
@@ -246,7 +250,10 @@ class DiffGen(Masker):
         return {"epsilon": self.epsilon}, publishing
 
     def _described(self) -> Section:
-        return {"classes": self.classes, **super()._described()}
+        return {"classes": self.classes, "name": self.name, **super()._described()}
+
+    def _table(self) -> Section:
+        return given({"name": self.name})
 
     def _classes(self) -> Section | None:
         if self.classes is None:

@@ -4,6 +4,7 @@ from unveil.tables.coder import Chunk, Coder, Recount, changed
 from unveil.tables.columns import Column, Domain, raw_column
 from unveil.tables.guesses import MARKS, Guess, TableGuess, guess_table
 from unveil.tables.outline import Outline, widened
+from unveil.tables.queries import table_read
 from unveil.tables.samples import Sample, draw_sample
 from unveil.tables.sources import FileSource, FrameSource, Source, open_source, read_table
 from unveil.tables.survey import Survey
@@ -36,5 +37,6 @@ __all__ = [
     "plain_type",
     "raw_column",
     "read_table",
+    "table_read",
     "widened",
 ]

@@ -125,6 +125,15 @@ class QuerySource:
             raise TableError(f"{self.origin}: the query cannot be run: {_said(error)}.") from error
 
 
+def table_read(query: Query) -> str | None:
+    """The one table of the database that a query reads, also through a view; None where it reads none or several."""
+    connection = _opened(query.path)
+    names = {name.casefold() for name in connection.get_table_names(query.text)}
+    tables = connection.execute("select schema_name, table_name from duckdb_tables()").fetchall()
+    found = [f"{schema}.{table}" for schema, table in tables if {table.casefold()} == names]
+    return found[0] if len(found) == 1 else None
+
+
 def _opened(path: Path) -> DuckDBPyConnection:
     try:
         import duckdb

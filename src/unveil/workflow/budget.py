@@ -1,22 +1,27 @@
 """The owner's ledger: what all differentially private releases of a table have cost so far.
 
-It is a file beside the spec, shared by all specs in that folder, with an entry for every release of a table. A release
-is entered before anything is drawn, so that a crash can only make the ledger too high, never too low.
+It has an entry for every release, which says what was read: a file, a table of a database, or rows that the spec gives
+a name. A release is entered before anything is drawn, so that a crash can only make the ledger too high, never too low.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+import re
+import warnings
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from unveil.errors import BudgetError
+from unveil.errors import BudgetError, UnchargedWarning
 from unveil.release import replace_text
-from unveil.schema import Spec, decimal_text
+from unveil.schema import Query, Spec, decimal_text
+from unveil.schema.files import read_text
+from unveil.tables import table_read
 
 try:
     import fcntl
@@ -24,28 +29,109 @@ except ImportError:  # where files cannot be locked, releases must be made one a
     fcntl = None  # type: ignore[assignment]
 
 LEDGER = "unveil-ledger.json"
+AMOUNT = re.compile(r"[0-9]{1,300}([/.][0-9]{1,300})?")
+"""An ε as the ledger writes it, or as a person might: never so long that reading it takes a while."""
 
 
-def enter(spec: Spec) -> None:
-    """Enters a release into the ledger, or refuses it where the table's budget does not allow it.
+@dataclass(frozen=True)
+class Identity:
+    """What the ledger knows rows by. Where it knows nothing of them, they may be those of any table."""
 
-    A spec that is no file has no place beside it; its releases are the caller's to count.
+    path: Path | None = None
+    """The real place of the file, the folder or the database."""
+    table: str | None = None
+    """Of a database, the table that is read, if it is one only."""
+    name: str | None = None
+    """What the spec calls the rows."""
+
+    def called(self) -> str:
+        """What a sentence calls them."""
+        if self.path is None:
+            return repr(self.name)
+        return self.path.name if self.table is None else f"{self.table} in {self.path.name}"
+
+    def entry(self, folder: Path) -> dict[str, str]:
+        """What an entry of a ledger in this folder says of them."""
+        source = None if self.path is None else os.path.relpath(self.path, folder)
+        return {
+            key: value
+            for key, value in (("source", source), ("table", self.table), ("name", self.name))
+            if value is not None
+        }
+
+    def may_share(self, other: Identity) -> bool:
+        """Whether a person can be in both: a folder holds the people of its files, a database those of its tables."""
+        if not (self.path or self.name) or not (other.path or other.name):
+            return True
+        if self.name is not None and self.name == other.name:
+            return True
+        if self.path is None or other.path is None:
+            return False
+        apart = self.table is not None and other.table is not None and self.table != other.table
+        return not apart and (self.path.is_relative_to(other.path) or other.path.is_relative_to(self.path))
+
+
+def rows_of(spec: Spec, source: Any) -> Identity:
+    """What is read, whatever the spec names as its source."""
+    if isinstance(source, Query):
+        return Identity(source.path.resolve(), table_read(source), spec.table.name)
+    path = Path(source).resolve() if isinstance(source, str | Path) else None
+    return Identity(path, None, spec.table.name)
+
+
+def ledger_of(spec: Spec, rows: Identity) -> Path | None:
+    """Where releases of these rows by this spec are entered; None where there is no place for it.
+
+    Next to the spec, if it is a file. Otherwise next to what is read; and rows in memory that have a name are entered
+    in the working folder.
     """
-    if spec.plan is None or spec.table.source is None or not spec.is_file:
+    if spec.is_file:
+        return spec.folder / LEDGER
+    if rows.path is not None:
+        return rows.path.parent / LEDGER
+    return Path(LEDGER) if rows.name is not None else None
+
+
+def enter(spec: Spec, source: Any) -> None:
+    """Enters a private release into the ledger, or refuses it where the table's budget does not allow it.
+
+    Args:
+        spec: The spec, with its plan.
+        source: What is read: a path, a query, or a frame in memory.
+    """
+    if spec.plan is None:
         return
-    path = spec.folder / LEDGER
-    with _locked(spec.folder):
+    rows = rows_of(spec, source)
+    if spec.table.budget is not None and rows.path is None and rows.name is None:
+        raise BudgetError(
+            f"{spec.origin}: [table] budget is about a table, but these rows came without a path; give them a name "
+            "([table] name)."
+        )
+    ledger = ledger_of(spec, rows)
+    if ledger is None:
+        warnings.warn(
+            f"This release costs ε = {decimal_text(spec.plan.epsilon)} and is entered in no ledger, since its rows "
+            "came without a path and the spec is not a file; give the rows a name ([table] name) to have it counted.",
+            UnchargedWarning,
+            stacklevel=3,
+        )
+        return
+    _charge(ledger, rows, spec.plan.epsilon, spec)
+
+
+def _charge(ledger: Path, rows: Identity, epsilon: Fraction, spec: Spec) -> None:
+    path = _real(ledger)
+    with _locked(path.parent):
         entries = read_ledger(path)
-        source = table_name(spec.folder, spec.table.source)
-        spent = spent_on(entries, source)
+        spent = spent_on(entries, rows, path.parent)
         budget = spec.table.budget
-        if budget is not None and spent + spec.plan.epsilon > budget:
+        if budget is not None and spent + epsilon > budget:
             raise BudgetError(
-                f"{path}: releases of {spec.table.source} have cost ε = {decimal_text(spent)} of the budget "
+                f"{ledger}: releases of {rows.called()} have cost ε = {decimal_text(spent)} of the budget "
                 f"{decimal_text(budget)}; {decimal_text(budget - spent)} is left, and this one asks for "
-                f"{decimal_text(spec.plan.epsilon)}."
+                f"{decimal_text(epsilon)}."
             )
-        entry = {"source": source, "spec": spec.origin, "epsilon": str(spec.plan.epsilon)}
+        entry = {**rows.entry(path.parent), "spec": spec.origin, "epsilon": str(epsilon)}
         replace_text(path, json.dumps([*entries, entry], ensure_ascii=False, indent=1) + "\n", "ledger")
 
 
@@ -53,30 +139,47 @@ def read_ledger(path: Path) -> list[dict[str, Any]]:
     """The entries of a ledger; one that cannot be read is refused, since nobody knows what it said."""
     if not path.exists():
         return []
+    text = read_text(path, "ledger", BudgetError)
     try:
-        entries = json.loads(path.read_text(encoding="utf-8"))
+        entries = json.loads(text)
         if not isinstance(entries, list):
             raise TypeError
         for entry in entries:
-            if not isinstance(entry["epsilon"], str) or Fraction(entry["epsilon"]) <= 0:
+            if not AMOUNT.fullmatch(entry["epsilon"]) or Fraction(entry["epsilon"]) <= 0:
                 raise ValueError(entry)
-            if not isinstance(entry["source"], str):
+            if not all(isinstance(entry[key], str) for key in ("source", "table", "name") if key in entry):
                 raise TypeError(entry)
-    except OSError as error:
-        raise BudgetError(f"{path}: the ledger cannot be read: {error.strerror}.") from error
     except (ValueError, TypeError, KeyError, ArithmeticError, RecursionError) as error:
         raise BudgetError(f"{path}: the ledger is damaged, so what is left of the budget is not known.") from error
     return entries
 
 
-def spent_on(entries: list[dict[str, Any]], source: str) -> Fraction:
-    """What the releases of a table have cost."""
-    return sum((Fraction(entry["epsilon"]) for entry in entries if entry["source"] == source), Fraction(0))
+def spent_on(entries: Sequence[dict[str, Any]], rows: Identity, folder: Path) -> Fraction:
+    """What the releases of these rows have cost, by the entries of a ledger in this folder."""
+    return sum((Fraction(entry["epsilon"]) for entry in entries if _rows(entry, folder).may_share(rows)), Fraction(0))
 
 
-def table_name(folder: Path, source: str) -> str:
-    """What the ledger calls a table: its real place, so that two ways of writing it are one table."""
-    return os.path.relpath((folder / source).resolve(), folder.resolve())
+def _rows(entry: dict[str, Any], folder: Path) -> Identity:
+    source = entry.get("source")
+    path = None if source is None else Path(os.path.normpath(folder / source))
+    return Identity(path, entry.get("table"), entry.get("name"))
+
+
+def _real(ledger: Path) -> Path:
+    """The file behind a ledger, which folders may share by a link; the link stays one.
+
+    Raises:
+        BudgetError: The link leads nowhere, or the file has other names, which would keep what it said before.
+    """
+    try:
+        real = ledger.resolve()
+        if ledger.is_symlink() and not real.is_file():
+            raise BudgetError(f"{ledger}: the ledger is a link that leads to no file, so what it said is not known.")
+        if real.is_file() and real.stat().st_nlink > 1:
+            raise BudgetError(f"{ledger}: the ledger has other names (hard links); share it by a symbolic link.")
+    except (OSError, RuntimeError) as error:
+        raise BudgetError(f"{ledger}: the ledger cannot be read: {getattr(error, 'strerror', error)}.") from error
+    return real
 
 
 @contextmanager

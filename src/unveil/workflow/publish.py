@@ -51,13 +51,14 @@ def publish(
             behind a private release it is told nothing that was counted.
     """
     checked = load_spec(table if spec is None else spec)
+    source = checked.source if spec is None or table is None else table
     told = progress if checked.plan is None else phases_only(progress)
-    loaded, counts = open_engine(checked, None if spec is None else table, engine, index, spark, told)
+    loaded, counts = open_engine(checked, source, engine, index, spark, told)
     if checked.plan is not None:
         if steps is not None:
             raise SpecError(f"{checked.origin}: steps is for refinement; a private release is drawn once.")
         if unsafe_seed is None:
-            enter(checked)
-        source = SystemSource() if unsafe_seed is None else SeededSource(unsafe_seed)
-        return publish_diffgen(loaded, checked, checked.plan, counts, source, __version__, progress)
+            enter(checked, source)
+        bits = SystemSource() if unsafe_seed is None else SeededSource(unsafe_seed)
+        return publish_diffgen(loaded, checked, checked.plan, counts, bits, __version__, progress)
     return publish_refinement(loaded, checked, counts, __version__, steps, stop, progress)
