@@ -15,7 +15,8 @@ The tree of exceptions::
 Beside it there is one warning, `UnchargedWarning`: a private release whose cost nobody counts.
 
 Each carries one sentence that names the file, the attribute, the rule and the value. The command line prints it and
-exits with 2; nothing has been written by then.
+exits with 2; nothing has been written by then. `BrokenPromiseError` is not in the tree: only a defect of the program
+raises it.
 """
 
 from __future__ import annotations
@@ -65,6 +66,10 @@ class ReleaseError(UnveilError):
 
 class UnverifiedError(ReleaseError):
     """A claim of a release does not hold, so nothing is said about it."""
+
+
+class BrokenPromiseError(Exception):
+    """The program is at fault: what it was about to release would break the promise, so it releases nothing."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -175,6 +175,18 @@ def test_a_number_with_too_many_digits_is_refused(value: object) -> None:
         unveil.publish(people(pa.array([value] * N)), spec("number", "as it is"))
 
 
+def test_a_decimal_that_is_released_as_it_is_keeps_its_digits() -> None:
+    values = pa.array([Decimal("0.1"), Decimal("0.3"), Decimal("7.7")] * (N // 3), pa.decimal128(38, 20))
+    released = unveil.publish(people(values), spec("number", "as it is")).table["v"]
+    assert set(released.to_pylist()) == set(values.to_pylist())
+
+
+@pytest.mark.parametrize("value", [1.7e308, -2e300])
+def test_a_number_too_large_for_an_observed_range_is_refused(value: float) -> None:
+    with pytest.raises(TableError, match=r"attribute 'v': the value .* is too large for a range that nobody declared"):
+        unveil.publish(people(pa.array([value, 1.0] * (N // 2))), spec("number", "masked"))
+
+
 @pytest.mark.parametrize(
     "flavour",
     [

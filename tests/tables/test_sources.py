@@ -14,7 +14,7 @@ import unveil
 from project import Project
 from unveil.errors import TableError
 from unveil.schema import load_spec
-from unveil.tables import read_table, widened
+from unveil.tables import read_table
 
 
 @pytest.fixture
@@ -112,25 +112,6 @@ def test_observed_ranges_are_widened_to_round_numbers(project: Project) -> None:
     assert interval.from_ < min(ages)
     assert interval.to > max(ages)
     assert interval.from_ % 10 == interval.to % 10 == 0
-
-
-@pytest.mark.parametrize(
-    ("values", "whole", "bounds"),
-    [
-        ([17, 90], True, (10, 100)),
-        ([0, 4356], True, (0, 5000)),
-        ([1990, 2005], True, (1980, 2010)),
-        ([1, 4], True, (0, 10)),
-        ([5, 5], True, (0, 10)),
-        ([0, 0], True, (0, 10)),
-        ([100, 200], True, (0, 300)),
-        ([-3.2, 7.9], False, (-10, 10)),
-        ([0.03, 0.07], False, (0.02, 0.08)),
-        ([0.5, 0.5], False, (0.4, 0.6)),
-    ],
-)
-def test_widened(values: list[float], whole: bool, bounds: tuple[float, float]) -> None:
-    assert widened(np.array(values, dtype=float), whole=whole) == pytest.approx(bounds)
 
 
 def test_what_is_no_table(project: Project) -> None:

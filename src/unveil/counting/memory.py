@@ -12,6 +12,7 @@ from unveil.counting.distinct import DistinctRows, SortedRows
 from unveil.counting.engine import Cells, Pieces
 from unveil.counting.kernels import count_pieces, split_groups
 from unveil.counting.released import released_rows
+from unveil.errors import BrokenPromiseError, listed
 from unveil.masking import Block, Masking, Offer, Refinement
 from unveil.release import ReleasedRows
 from unveil.tables import Rows
@@ -75,10 +76,12 @@ def cells_of(rows: SortedRows, classes: int) -> Cells:
 
 
 def block_numbers(size: int, cut: Sequence[Block]) -> Array:
-    """The number of the block that each value is in."""
-    block_of = np.zeros(size, dtype=np.int32)
+    """The number of the block that each value is in; each must be in one."""
+    block_of = np.full(size, -1, dtype=np.int32)
     for number, block in enumerate(cut):
         block_of[block.codes] = number
+    if (block_of < 0).any():
+        raise BrokenPromiseError(f"the cut {listed([block.label for block in cut])} leaves out a value of its domain.")
     return block_of
 
 

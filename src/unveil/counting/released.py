@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from unveil.arrays import BoolArray, CodeArray
 from unveil.counting.distinct import DistinctRows, SortedRows
+from unveil.errors import BrokenPromiseError
 from unveil.masking import AsIs, Masking, dictionary_of
 from unveil.release import CountedRows
 from unveil.tables import Chunk, Domain, Outline, Rows
@@ -178,15 +179,19 @@ def _by_rank(rows: SortedRows, columns: Sequence[RankedValues]) -> SortedRows:
 def released_columns(outline: Outline, masking: Masking) -> list[RankedValues]:
     """What the codes of each attribute, and last of the class, are released as."""
     columns = [
-        ranked(domain.name, _released_values(domain, masking), histogram.sum(axis=1) > 0)
+        _released_column(domain, masking, histogram.sum(axis=1) > 0)
         for domain, histogram in zip(outline.columns, outline.histograms, strict=True)
     ]
     return [*columns, ranked(outline.classes.name, outline.classes.array, outline.histograms[0].sum(axis=0) > 0)]
 
 
-def _released_values(domain: Domain, masking: Masking) -> pa.Array:
-    """What each value of the domain is released as."""
+def _released_column(domain: Domain, masking: Masking, held: BoolArray) -> RankedValues:
+    """What the values of the domain are released as; one that has no label must not leave."""
     entry = masking[domain.name]
     if isinstance(entry, AsIs):
-        return domain.array
-    return pa.array(entry.labels(domain.array.to_pylist()), pa.string())
+        return ranked(domain.name, domain.array, held)
+    labels = pa.array(entry.labels(domain.array.to_pylist()), pa.string())
+    column = ranked(domain.name, labels, held)
+    if column.values.null_count:
+        raise BrokenPromiseError(f"{domain.name!r} has a value without a block in its cut; nothing was released.")
+    return column

@@ -15,7 +15,7 @@ from unveil.masking.masking import (
     Interval,
     Suppression,
 )
-from unveil.schema import SUPPRESSED, Attribute, Unit, day_of
+from unveil.schema import SUPPRESSED, Attribute, Unit, day_of, plain_number
 
 
 def freeze(attribute: Attribute, cut: Sequence[Block]) -> Generalization | Suppression | Discretization:
@@ -54,4 +54,4 @@ def _plain(value: float, unit: Unit) -> Bound:
     """A date as such, and a whole number as an int, so that the manifest reads `17` and not `17.0`."""
     if unit == "date":
         return day_of(value)
-    return int(value) if value == int(value) else float(value)
+    return plain_number(value)

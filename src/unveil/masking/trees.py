@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from unveil.arrays import BoolArray, IntArray, NumberArray
+from unveil.errors import BrokenPromiseError
 from unveil.masking.blocks import Block
 from unveil.schema import SUPPRESSED, Attribute, Node, Taxonomy, interval_label
 
@@ -123,4 +124,7 @@ class Discretize:
         return self._interval((lo, value), block.codes[below]), self._interval((value, hi), block.codes[~below])
 
     def _interval(self, bounds: tuple[float, float], codes: IntArray) -> Block:
-        return Block(interval_label(*bounds, self.attribute.unit), codes, bounds)
+        label = interval_label(*bounds, self.attribute.unit)
+        if len(codes) and not (bounds[0] <= self._values[codes[0]] and self._values[codes[-1]] < bounds[1]):
+            raise BrokenPromiseError(f"a value of {self.attribute.name!r} lies outside its interval {label}.")
+        return Block(label, codes, bounds)

@@ -90,8 +90,10 @@ def bound_type(entry: Discretization) -> pa.DataType:
 
 def _bounds(blocks: list[Interval | None], entry: Discretization) -> pa.Array:
     type_ = pa.struct([("from", bound_type(entry)), ("to", bound_type(entry))])
-    pairs = [None if block is None else {"from": block.from_, "to": block.to} for block in blocks]
-    return pa.array(pairs, type_)
+    # Arrow takes no whole number for a float that is beyond those that floats count one by one.
+    whole = entry.whole
+    ends = [None if block is None else (block.from_, block.to) if whole else (block.lo, block.hi) for block in blocks]
+    return pa.array([None if pair is None else dict(zip(("from", "to"), pair, strict=True)) for pair in ends], type_)
 
 
 def _midpoints(blocks: list[Interval | None], entry: Discretization) -> pa.Array:

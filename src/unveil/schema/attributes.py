@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Literal
 
 from unveil.schema.taxonomy import Taxonomy
@@ -61,9 +62,14 @@ class Attribute:
         return self.values is not None
 
 
+def plain_number(value: float) -> int | float:
+    """A whole number as an int, by its shortest decimal: 1e23 is ten to the 23rd, which no float is exactly."""
+    return int(Decimal(str(value))) if value == int(value) else float(value)
+
+
 def number_text(value: float) -> str:
-    """The shortest text that reads back as the same number; whole numbers have no decimal point."""
-    return str(int(value)) if value == int(value) else repr(float(value))
+    """The shortest decimal that reads back as the same number; whole numbers have no decimal point."""
+    return str(plain_number(value))
 
 
 def value_text(value: object) -> str:

@@ -7,8 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from unveil.arrays import IntArray, NumberArray
+from unveil.arrays import BoolArray, FloatArray, IntArray, NumberArray
 from unveil.schema.attributes import Attribute
+
+NEARLY = 1e-6
+"""A number that is off its step by no more than this part of it is off by rounding."""
+COUNTED = 2**31
+"""Beyond so many steps floats are too coarse for that, and fractions decide."""
 
 
 def fraction(number: float) -> Fraction:
@@ -29,13 +34,41 @@ class Grid:
         exact = self.start + place * self.step
         return int(exact) if exact.denominator == 1 else float(exact)
 
+    def values(self, places: IntArray) -> FloatArray:
+        """The values with these numbers."""
+        distinct, inverse = np.unique(places, return_inverse=True)
+        return np.array([self.value(place) for place in distinct.tolist()], dtype=np.float64)[inverse]
+
     def places(self, values: NumberArray) -> IntArray:
         """The numbers of values that lie on the grid."""
         return np.rint((np.asarray(values, dtype=np.float64) - float(self.start)) / float(self.step)).astype(np.int64)
 
+    def lowered(self, numbers: FloatArray) -> FloatArray:
+        """Numbers of the range as the values that they lie on or next above; others, and NaN, stay as they are."""
+        start, step = float(self.start), float(self.step)
+        inside = (numbers >= start) & (numbers < float(self.start + self.size * self.step))
+        steps = (numbers[inside] - start) / step
+        # Far from zero the step itself is within the rounding of a float.
+        rounding = NEARLY + (np.abs(numbers[inside]) + abs(start)) / step * 2.0**-51
+        nearest = np.rint(steps)
+        places = np.where(np.abs(steps - nearest) <= rounding, nearest, np.floor(steps)).astype(np.int64)
+        lowered = numbers.copy()
+        lowered[inside] = self.values(places)
+        return lowered
+
     def place(self, value: float) -> int:
         """The number of a value that lies on the grid."""
         return round((fraction(value) - self.start) / self.step)
+
+
+def off_step(numbers: NumberArray, start: float, step: float) -> BoolArray:
+    """Which numbers are not a whole number of steps from the start, by more than rounding."""
+    steps = (np.asarray(numbers, dtype=np.float64) - start) / step
+    off: BoolArray = (np.abs(steps - np.rint(steps)) > NEARLY) | (np.abs(steps) > COUNTED)
+    for place in np.flatnonzero(off):
+        exact = (fraction(numbers[place]) - fraction(start)) / fraction(step)
+        off[place] = abs(exact - round(exact)) > NEARLY
+    return off
 
 
 def grid_of(attribute: Attribute) -> Grid | None:

@@ -51,17 +51,3 @@ def parse_day(value: object) -> float | None:
 def day_of(number: float) -> datetime.date:
     """The date of a number of days since 1970-01-01."""
     return datetime.date.fromordinal(int(number) + EPOCH)
-
-
-def widened_days(lo: float, hi: float) -> tuple[float, float]:
-    """Whole months around what was observed, or whole years where it spans more than two.
-
-    The lowest day of the range lies below the lowest that was observed, so that no release prints the exact extremes.
-    """
-    first, last = day_of(max(lo - 1, FIRST_DAY)), day_of(hi)
-    if hi - lo > 2 * 366:
-        below, above = first.replace(month=1, day=1), (last.year + 1, 1)
-    else:
-        below, above = first.replace(day=1), (last.year + last.month // 12, last.month % 12 + 1)
-    end = LAST_DAY if above[0] > datetime.MAXYEAR else datetime.date(*above, 1).toordinal() - EPOCH
-    return float(below.toordinal() - EPOCH), float(end)

@@ -22,9 +22,6 @@ from unveil.errors import TableError, rows_text
 from unveil.frames import arrow_table, first_line
 from unveil.schema import COUNT, Attribute, Grid, Spec, grid_of, number_text, value_text
 
-NEARLY = 1e-6
-"""How far from a step, in steps, a number may be and still count as lying on it."""
-
 
 def checked_rows(estimator: Any, X: Any, *, reset: bool, missing: bool, least: tuple[int, int] = (1, 1)) -> pa.Table:
     """The rows as an Arrow table, under the names that the transformer knows its columns by.
@@ -160,11 +157,7 @@ def is_number(type_: pa.DataType) -> bool:
 
 def _on_grid(numbers: FloatArray, attribute: Attribute, grid: Grid) -> FloatArray:
     if attribute.step is not None:
-        places = (numbers - float(grid.start)) / float(grid.step)
-        nearest = np.rint(places)
-        numbers = float(grid.start) + np.where(abs(places - nearest) <= NEARLY, nearest, np.floor(places)) * float(
-            grid.step
-        )
+        numbers = grid.lowered(numbers)
     if attribute.outside == "clamp":
         numbers = np.clip(numbers, grid.value(0), grid.value(grid.size - 1))
     return numbers

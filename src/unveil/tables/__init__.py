@@ -3,7 +3,7 @@
 from unveil.tables.coder import Chunk, Coder, Recount, changed
 from unveil.tables.columns import Column, Domain, raw_column
 from unveil.tables.guesses import MARKS, Guess, TableGuess, guess_table
-from unveil.tables.outline import Outline, widened
+from unveil.tables.outline import Outline
 from unveil.tables.queries import table_read
 from unveil.tables.samples import Sample, draw_sample
 from unveil.tables.sources import FileSource, FrameSource, Source, open_source, read_table
@@ -38,5 +38,4 @@ __all__ = [
     "raw_column",
     "read_table",
     "table_read",
-    "widened",
 ]

@@ -23,12 +23,15 @@ from unveil.schema import (
     interval_label,
     number_of,
     number_text,
+    off_step,
     value_text,
 )
 from unveil.tables.types import declared_label_type, is_usable, label_type, number_array, number_type
 
 Codes = np.ndarray[Any, np.dtype[np.int32]]
 MISSING = -1
+LARGEST = 1e300
+"""An observed range ends above its values, and there must be a number to end it."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +174,7 @@ def number_coding(raw: RawValues, attribute: Attribute, origin: str, *, snap: bo
         numbers = np.clip(numbers, float(grid.value(0)), float(grid.value(grid.size - 1)))
     _check_steps(numbers, raw, attribute, place)
     if snap and (grid := grid_of(attribute)) is not None:
-        numbers = np.array([grid.value(place) for place in grid.places(numbers).tolist()], dtype=np.float64)
+        numbers = grid.values(grid.places(numbers))
     _check_range(numbers, raw, attribute, place)
     # Minus zero is zero, whichever of the two was seen first.
     distinct, code_of = np.unique(numbers + 0.0, return_inverse=True)
@@ -185,8 +188,7 @@ def _check_steps(numbers: NumberArray, raw: RawValues, attribute: Attribute, pla
         _refuse(np.abs(numbers) > 2**53, raw, place, "is too large to be counted on as a whole number")
     if attribute.step is not None:
         start = attribute.range[0] if attribute.range is not None else 0.0
-        steps = (numbers - start) / attribute.step
-        off = np.abs(steps - np.rint(steps)) > 1e-6
+        off = off_step(numbers, start, attribute.step)
         _refuse(off, raw, place, f"is not a multiple of its step {number_text(attribute.step)}")
 
 
@@ -197,6 +199,8 @@ def _check_range(numbers: NumberArray, raw: RawValues, attribute: Attribute, pla
         lo, hi = attribute.range
         outside = (numbers < lo) | (numbers >= hi)
         _refuse(outside, raw, place, f"lies outside its range {interval_label(lo, hi, attribute.unit)}")
+    else:
+        _refuse(np.abs(numbers) > LARGEST, raw, place, "is too large for a range that nobody declared")
 
 
 def _refuse(wrong: BoolArray, raw: RawValues, place: str, rule: str) -> None:

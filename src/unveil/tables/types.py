@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
 
 from unveil.arrays import NumberArray
 from unveil.errors import TableError
-from unveil.schema import Attribute, value_text
+from unveil.schema import Attribute, number_text, value_text
 
 TIMES = (pa.types.is_date, pa.types.is_time, pa.types.is_timestamp)
 TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
@@ -57,6 +58,8 @@ def number_array(values: NumberArray, type_: pa.DataType) -> pa.Array:
     """Numbers with a type; those of dates count days."""
     if pa.types.is_date32(type_):
         return pa.array(values.astype(np.int32)).cast(type_)
+    if pa.types.is_decimal(type_):
+        return pa.array([Decimal(number_text(value)) for value in values.tolist()]).cast(type_)
     return pa.array(values).cast(type_)
 
 

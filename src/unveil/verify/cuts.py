@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from itertools import pairwise
 
 from unveil.errors import listed, rows_text
@@ -95,14 +96,18 @@ def _interval_labels(lo: Number | str, hi: Number | str) -> set[str]:
 
 
 def _bound_texts(number: Number | str) -> set[str]:
-    """The shortest text that reads back as the number. A large whole number has two: 1e+16 and its digits.
+    """The shortest text that reads back as the number. A large whole number has more: 1e+16, and its digits.
+
+    The digits are those of the shortest decimal, or of the float itself, which from 2^53 on may be others.
 
     A date is written one way, which it was read in.
     """
     if isinstance(number, str):
         return {number}
     texts = {repr(number).removesuffix(".0")}
-    return {*texts, str(int(number))} if number == int(number) else texts
+    if number != int(number):
+        return texts
+    return {*texts, str(int(number)), str(int(Decimal(repr(number))))}
 
 
 def _node_problems(entry: Generalization) -> Iterator[str]:

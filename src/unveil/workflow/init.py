@@ -7,11 +7,9 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
-
 from unveil.errors import listed, rows_text
-from unveil.schema import Unit, bound_text, widened_days
-from unveil.tables import Guess, TableGuess, widened
+from unveil.schema import Unit, bound_text, widened, widened_days
+from unveil.tables import Guess, TableGuess
 
 HEAD = """\
 # A first spec for {origin}. Every line marked `guess` was read off the data: check it.
@@ -96,7 +94,7 @@ def _described(column: Guess, table: Path | None, place: Path) -> Iterator[str]:
     if column.whole:
         yield "whole = true    # guess: all observed numbers are"
     if column.bounds is not None:
-        yield f"# range = {_range(widened(np.array(column.bounds), whole=column.whole), 'number')}    # {WIDENED}"
+        yield f"# range = {_range(widened(*column.bounds, whole=column.whole), 'number')}    # {WIDENED}"
 
 
 def _range(bounds: tuple[float, float], unit: Unit) -> str:

@@ -1,0 +1,126 @@
+"""A published table counted again in plain Python: every promise of its manifest, and every value under its label.
+
+Shares no code with the package. What it is given is what a release holds, and the raw values of single columns.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from .problem import QID, Closeness, Diversity, Group, Requirement, Template
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Published:
+    """A release of masked rows, and what is known of the raw table behind it.
+
+    Attributes:
+        manifest: What the release claims, as JSON has it.
+        rows: Its distinct rows.
+        counts: How many rows each of them stands for.
+        raw: For every described column its raw values, and how many records hold each.
+    """
+
+    manifest: Mapping[str, Any]
+    rows: Sequence[Row]
+    counts: Sequence[int]
+    raw: Mapping[str, Mapping[Any, int]]
+
+
+def broken(published: Published) -> list[str]:
+    """One sentence for each promise that does not hold."""
+    return [*broken_labels(published), *broken_requirements(published)]
+
+
+# ---- Labels ----
+
+
+def broken_labels(published: Published) -> Iterator[str]:
+    """In every masked column, each label stands for as many records as hold the raw values of its block."""
+    for name, entry in published.manifest["masking"].items():
+        if entry["kind"] == "released":
+            continue
+        released: Counter[Any] = Counter()
+        for row, records in weighted(published):
+            released[row[name]] += records
+        expected: Counter[Any] = Counter()
+        for value, records in published.raw[name].items():
+            labels = labels_over(entry, value)
+            if len(labels) != 1:
+                yield f"{name}: {value!r} lies in {labels}"
+            expected.update(dict.fromkeys(labels, records))
+        if +expected != released:
+            yield f"{name}: {released} was released, but the raw values make {expected}"
+
+
+def labels_over(entry: Mapping[str, Any], value: Any) -> list[str]:
+    """The labels of a cut that stand for a raw value."""
+    if entry["kind"] == "generalization":
+        return [block["label"] for block in entry["blocks"] if str(value) in block["values"]]
+    if entry["kind"] == "suppression":
+        return [value if value in entry["disclosed"] else entry["marker"]]
+    return [block["label"] for block in entry["blocks"] if within(block["label"], value)]
+
+
+def within(label: str, value: Any) -> bool:
+    """Whether `[lo, hi)` holds a number or a date, as it is read."""
+    lo, hi = label.removeprefix("[").removesuffix(")").split(", ")
+    if isinstance(value, date):
+        return lo <= value.isoformat() < hi
+    return Decimal(lo) <= Decimal(str(value)) < Decimal(hi)
+
+
+# ---- Requirements ----
+
+
+def broken_requirements(published: Published) -> Iterator[str]:
+    """Every requirement of the manifest, over its groups."""
+    for entry in published.manifest["requirements"]:
+        for requirement in requirements_of(entry):
+            found = groups(published, requirement, entry)
+            if found and not requirement.holds(requirement.level(found)):
+                yield f"{requirement} does not hold: {requirement.level(found)}"
+
+
+def requirements_of(entry: Mapping[str, Any]) -> list[Requirement]:
+    """A requirement as the papers have it: one template for each value."""
+    sensitive, qid = entry.get("sensitive", ""), entry.get("quasi-identifier", ())
+    match entry["kind"]:
+        case "k-anonymity":
+            return [QID(qid, entry["k"])]
+        case "confidence":
+            return [Template(entry["channel"], sensitive, value, str(entry["limit"])) for value in entry["values"]]
+        case "alpha-k-anonymity":
+            shares = [Template(qid, sensitive, value, str(entry["alpha"])) for value in entry["values"]]
+            return [QID(qid, entry["k"]), *shares]
+        case "l-diversity":
+            return [Diversity(qid, sensitive, entry["l"], entry["variant"])]
+        case "t-closeness":
+            return [Closeness(qid, sensitive, entry["t"], entry["distance"])]
+    raise ValueError(f"{entry['kind']} is not counted here")
+
+
+def groups(published: Published, requirement: Requirement, entry: Mapping[str, Any]) -> list[Group]:
+    """How many records of each group hold each sensitive value, for all values and in their order."""
+    name = requirement.sensitive
+    values = sorted(published.raw[name]) if name else [""]
+    names = [str(value) for value in entry.get("order") or values]
+    names += [value for value in entry.get("values", ()) if value not in names]
+    found: dict[tuple[Any, ...], dict[str, int]] = {}
+    for row, records in weighted(published):
+        key = tuple(row[attribute] for attribute in requirement.attributes)
+        group = found.setdefault(key, dict.fromkeys(names, 0))
+        group[str(row[name]) if name else ""] += records
+    return list(found.values())
+
+
+def weighted(published: Published) -> Iterator[tuple[Row, int]]:
+    """The distinct rows, and how many records each stands for."""
+    weight = published.manifest["weight"]
+    for row, count in zip(published.rows, published.counts, strict=True):
+        yield row, count * (row[weight] if weight else 1)
