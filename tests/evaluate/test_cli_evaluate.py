@@ -33,7 +33,25 @@ def test_evaluate(project: Project, run: Run) -> None:
         assert words in outcome.out
     assert "33% of the rows held out, 2 times" in outcome.out
     assert "Re-identification on {age, job, town}" in outcome.out
+    assert "0 records alone in their group." in outcome.out
+    for words in ("Certainty penalty (NCP): ", "Discernibility (DM): ", "Class mix (CM): ", "lower keeps more"):
+        assert words in outcome.out
     assert "computed from the raw rows; no guarantee covers them" in outcome.out
+
+
+def test_who_is_alone_on_all_columns_is_told(project: Project, run: Run) -> None:
+    """Groups of three and more on the quasi-identifier; an income of one's own makes every record unlike the others."""
+    lines = project.table.read_text().splitlines()
+    people = [line.split(",") for line in lines[1:]]
+    own = [",".join([*row[:4], str(place), row[5]]) for place, row in enumerate(people)]
+    project.table.write_text("\n".join([lines[0], *own]) + "\n")
+    outcome = run("evaluate", project.spec, "--seeds", 1)
+    assert "0 records alone in their group." in outcome.out
+    assert "on all 5 released columns together: 48 of 48 records (100.0%) are unlike every other." in outcome.out
+    found = json.loads(run("evaluate", project.spec, "--seeds", 1, "--json").out)["measures"]
+    assert [risk["uniques"] for risk in found["risks"]] == [0]
+    assert found["whole_row"]["uniques"] == 48
+    assert found["whole_row"]["quasi_identifier"] == ["age", "job", "town", "income", "ill"]
 
 
 def test_figures_as_json(project: Project, run: Run) -> None:

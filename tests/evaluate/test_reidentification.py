@@ -20,6 +20,7 @@ from unveil.evaluate.reidentification import (
     group_sizes,
     quasi_identifiers,
     reidentification_risk,
+    whole_row_risk,
 )
 from unveil.release import DiffGenManifest, RefinementManifest
 from unveil.schema import Spec, load_spec
@@ -100,6 +101,21 @@ def test_weights_of_the_raw_table() -> None:
     )
     rows = pa.table({"town": ["A", "A", "B"], "ill": ["y", "n", "n"], "n": [2, 3, 1]})
     assert group_sizes(load_table(spec, rows), ["town"]).tolist() == [1, 5]
+
+
+def test_whole_rows_with_weights_are_records() -> None:
+    """Two rows of one record each that differ in a column released as it is; a third that only its class sets apart."""
+    planted = draft()
+    planted.rows = [
+        (YOUNG, "University", "M", 40.0, "high"),
+        (YOUNG, "University", "M", 40.0, "low"),
+        (YOUNG, "University", "M", 38.0, "low"),
+    ]
+    planted.weigh([2, 1, 1])
+    found = whole_row_risk(release_of(planted))
+    assert found.quasi_identifier == (*QUASI, "hours", "income")
+    assert (found.records, found.groups, found.uniques) == (4, 3, 2)
+    assert reidentification_risk(release_of(planted), QUASI).uniques == 0
 
 
 POPULATION = people(
@@ -274,3 +290,28 @@ def test_every_measure_against_brute_force(rows: list[Row], others: list[Row], k
         assert found.prosecutor.average == len(own) / len(rows)
         assert found.marketer == found.journalist.average <= found.prosecutor.average
     assert reidentification_risk(release, ["home", "work"]).prosecutor.highest <= 1 / k
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rows=st.lists(
+        st.tuples(st.sampled_from("ABCD"), st.sampled_from("AB"), st.integers(0, 9), st.sampled_from("xyz")),
+        min_size=4,
+        max_size=40,
+    ),
+    k=st.integers(1, 4),
+)
+def test_whole_rows_against_a_plain_count(rows: list[tuple[str, str, int, str]], k: int) -> None:
+    """On home and work nobody may be alone; on all columns, those released as they are among them, many are."""
+    table = frame([row[:2] for row in rows]).assign(score=[row[2] for row in rows], ward=[row[3] for row in rows])
+    spec = {
+        "table": {"class": "ill"},
+        "attributes": {name: {"kind": "category"} for name in ("home", "work", "ward")} | {"score": {"kind": "number"}},
+        "require": [{"kind": "k-anonymity", "quasi-identifier": ["home", "work"], "k": k}],
+    }
+    release = unveil.publish(table, spec)
+    held = Counter(tuple(row.values()) for row in release.table.to_pylist())
+    found = whole_row_risk(release)
+    assert found.uniques == sum(count == 1 for count in held.values())
+    assert (found.records, found.groups) == (len(rows), len(held))
+    assert set(found.quasi_identifier) == set(release.table.column_names)

@@ -1,5 +1,6 @@
 """A release is written whole or not at all, carries nothing that was masked, and says the same wherever it is made."""
 
+import json
 import os
 import shutil
 import stat
@@ -25,6 +26,20 @@ def test_the_same_table_and_spec_give_the_same_bytes(project: Project) -> None:
     project.table.write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n")
     unveil.publish(project.spec).write(project.release)
     assert contents(project.release) == first
+
+
+def test_what_the_owner_tells_readers_is_in_the_manifest(project: Project) -> None:
+    unveil.publish(project.spec).write(project.release)
+    manifest = json.loads((project.release / "manifest.json").read_text(encoding="utf-8"))
+    assert "about" not in manifest
+    project.edit(project.spec, "[table]\n", '[table]\ntitle = "Wards"\ndate = 2024-05-31\n')
+    other = project.folder / "other"
+    unveil.publish(project.spec).write(other)
+    told = json.loads((other / "manifest.json").read_text(encoding="utf-8"))
+    assert told.pop("about") == {"title": "Wards", "date": "2024-05-31"}
+    assert told == manifest
+    assert unveil.verify(other) == []
+    assert unveil.open_release(other).manifest.about.title == "Wards"
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,18 @@ def _known(manifest: dict[str, Any]) -> set[str]:
             bounds = [size * step * 10**power for step in (1, 2, 5) for power in range(6)]
             known |= {f"{bound + shift:,}" for bound in bounds for shift in (-1, 0)}
     counts = [len(entry.get("blocks", entry.get("disclosed", []))) for entry in manifest["masking"].values()]
+    known |= {f"{count:,}" for entry in manifest["masking"].values() for count in _values(entry)}
     return known | {str(count + shift) for count in counts for shift in (0, 1)} | {"1"}
+
+
+def _values(entry: dict[str, Any]) -> list[int]:
+    """How many values the blocks of a column stand for, by its manifest alone."""
+    blocks = entry.get("blocks", [])
+    if entry["kind"] == "generalization":
+        return [sum(len(block["values"]) for block in blocks)]
+    if entry["kind"] == "discretization" and entry["unit"] == "number" and entry["whole"]:
+        return [blocks[-1]["to"] - blocks[0]["from"]]
+    return []
 
 
 def noise_oracle(epsilon: Fraction) -> tuple[float, int, float]:

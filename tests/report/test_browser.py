@@ -13,6 +13,7 @@ import unveil
 from browser import LAPTOP, PHONE, Browser
 from project import Project
 from report.test_page import hostile_release
+from report.wide import wide_project
 
 OVERFLOW = "return document.documentElement.scrollWidth - window.innerWidth"
 HIDDEN = """
@@ -43,6 +44,12 @@ SPILLED = """
 return [...document.querySelectorAll('g')].filter(g => g.querySelector('.pill')).filter(g =>
   g.querySelector('text').getBoundingClientRect().right > g.querySelector('.pill').getBoundingClientRect().right)
   .map(g => g.textContent)
+"""
+CUT = """
+return [...document.querySelectorAll('table, td, th')].filter(e => e.getClientRects().length)
+  .filter(e => e.getBoundingClientRect().right > document.documentElement.clientWidth
+    || e.scrollWidth > e.clientWidth + 1)
+  .map(e => e.textContent.slice(0, 80))
 """
 SIZES = {"laptop": LAPTOP, "phone": PHONE}
 
@@ -90,12 +97,15 @@ def pages(bundled: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) ->
     texts["owner"] = unveil.report(project.release, owner=project.spec)
     texts["hostile"] = unveil.report(hostile_release(folder))
     texts["wide"] = unveil.report(wide_release(folder))
+    wards = wide_project(folder)
+    unveil.publish(wards).write(folder / "wards")
+    texts["wards"] = unveil.report(folder / "wards", owner=wards)
     for name, text in texts.items():
         (folder / f"{name}.html").write_text(text, encoding="utf-8")
     return {name: folder / f"{name}.html" for name in texts}
 
 
-NAMES = ["k-anonymity", "templates", "differential-privacy", "owner", "hostile", "wide"]
+NAMES = ["k-anonymity", "templates", "differential-privacy", "owner", "hostile", "wide", "wards"]
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -106,9 +116,10 @@ def test_a_page_looks_right(name: str, size: str, pages: dict[str, Path], browse
     assert browser.run(HIDDEN) == []
     assert browser.run(COLLISIONS) == []
     assert browser.run(SPILLED) == []
+    assert browser.run(CUT) == []
     assert browser.messages() == []
     assert browser.requests() == [pages[name].as_uri()]
-    assert browser.driver.title in ("Report of a release", "Private report of a release")
+    assert browser.driver.title.startswith(("Report of ", "Private report of "))
 
 
 def spoiled(pages: dict[str, Path], old: str, new: str) -> Path:
@@ -128,8 +139,14 @@ def spoiled(pages: dict[str, Path], old: str, new: str) -> Path:
         ('<text class="label" x="4" y="14">', '<text class="label" x="340" y="14">', COLLISIONS),
         ('<text class="value" x="356" y="14" text-anchor="end">', '<text class="value" x="4" y="14">', COLLISIONS),
         ('<rect class="pill"', '<rect class="pill" style="width: 4px"', SPILLED),
+        ("<caption>", '<caption style="overflow: hidden; width: 3000px">', CUT),
+        (
+            '<td data-name="holds">',
+            '<td data-name="holds" style="white-space: nowrap; width: 20px; overflow: auto">',
+            CUT,
+        ),
     ],
-    ids=["overflow", "hidden", "outside", "overlap", "spilled"],
+    ids=["overflow", "hidden", "outside", "overlap", "spilled", "cut table", "cut cell"],
 )
 def test_a_planted_fault_is_seen(old: str, new: str, check: str, pages: dict[str, Path], browser: Browser) -> None:
     browser.open(spoiled(pages, old, new), PHONE)

@@ -41,7 +41,7 @@ def test_the_owners_page(published: Project, run: Run) -> None:
     assert "Private. This page holds exact figures of the raw table" in seen.text
     assert {"accuracy", "steps", "risks"} <= set(seen.ids())
     trace = unveil.publish(published.spec).trace
-    assert f"{len(trace)} refinements, in their order" in seen.text
+    assert f"{len(trace)} refinements, first to last" in seen.text
     for step in trace:
         assert f"{step['attribute']} {step['refined']} {', '.join(step['into'])} {step['gain']:.3g}" in seen.text
     for words in ("Rows read 49", "Rows left out 1,", "everything masked", "raw data", "Any job", "alone"):
@@ -58,7 +58,8 @@ def test_the_handed_out_page_is_not_marked_private(published: Project) -> None:
 def test_the_steps_of_a_search_that_was_stopped(steps: int, project: Project) -> None:
     unveil.publish(project.spec, steps=steps).write(project.release)
     text = read(unveil.report(project.release, owner=project.spec)).text
-    assert ("None: everything is masked." if steps == 0 else f"{steps} refinements, in their order") in text
+    told = {0: "None: everything is masked.", 1: "1 refinement, first to last", 3: "3 refinements, first to last"}
+    assert told[steps] in text
 
 
 def test_steps_that_do_not_lead_to_the_release_are_not_told(published: Project) -> None:

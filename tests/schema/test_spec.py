@@ -260,6 +260,40 @@ def test_a_taxonomy_that_is_not_there(load: Load, tmp_path: Path) -> None:
     assert message == f"ward.toml: [attributes.job]: {tmp_path / 'jobs.tree'}: {reason}"
 
 
+# ---- Words for readers ----
+
+
+def test_title_owner_and_date(load: Load) -> None:
+    told = 'class = "outcome"\ntitle = "Wards of Århus"\nowner = "City Hospital"\ndate = '
+    for date in ("2024-05-31", '"2024-05-31"'):
+        table = load(changed('class = "outcome"', told + date)).table
+        assert (table.title, table.owner, table.date) == ("Wards of Århus", "City Hospital", "2024-05-31")
+    assert (load(WARD).table.title, load(WARD).table.owner, load(WARD).table.date) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("key", "problem"),
+    [
+        ('title = ""', "[table] title is '', but it must be one line of 1 to 200 visible characters."),
+        ("title = 5", "[table] title is 5, but it must be text."),
+        (
+            'owner = "City\\nHospital"',
+            "[table] owner is 'City\\nHospital', but it must be one line of 1 to 200 visible characters.",
+        ),
+        (
+            'owner = "\\u202Elatipsoh"',
+            "[table] owner is '\\u202elatipsoh', but it must be one line of 1 to 200 visible characters.",
+        ),
+        ('date = "May"', "[table] date is 'May', but it must be a day such as 2024-01-31."),
+        ("date = 2024-05-31T10:00:00", "[table] date is 2024-05-31T10:00:00, but it must be a day such as 2024-01-31."),
+        ("date = 2024", "[table] date is 2024, but it must be a day such as 2024-01-31."),
+    ],
+)
+def test_words_that_readers_could_not_read(load: Load, key: str, problem: str) -> None:
+    message = sentence(SpecError, lambda: load(changed('class = "outcome"', f'class = "outcome"\n{key}')))
+    assert message == f"ward.toml: {problem}"
+
+
 # ---- Unknown keys ----
 
 

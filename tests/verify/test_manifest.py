@@ -111,6 +111,11 @@ MALFORMED = {
     "files.data.parquet.sha256": _at("files", "data.parquet", "sha256", value="0" * 63 + "\n"),
     "files.../secret.[key]": _at("files", "../secret", value={"sha256": "0" * 64}),
     "made": _at("made", value="2020-01-01"),
+    "about": _at("about", value=None),
+    "about.title": _at("about", value={"title": "Census\u202e5991"}),
+    "about.owner": _at("about", value={"owner": "x" * 201}),
+    "about.date": _at("about", value={"date": "2024-02-30"}),
+    "about.seal": _at("about", value={"seal": "approved"}),
 }
 
 
@@ -131,6 +136,12 @@ def test_a_lacking_key_is_a_finding(release: Path, key: str) -> None:
     [finding] = verify_release(release)
     assert finding.claim == "manifest"
     assert f"{key}: Field required" in finding.message
+
+
+def test_words_of_the_owner_are_allowed(release: Path) -> None:
+    about = {"title": "Wards of Århus, 2023", "owner": "City Hospital", "date": "2024-05-31"}
+    edit_manifest(release, lambda content: content.update(about=about))
+    assert verify_release(release) == []
 
 
 def test_the_type_of_every_field_is_checked(release: Path) -> None:

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from unveil.cli.bars import watched
 from unveil.cli.terminal import print_json
-from unveil.errors import braced
+from unveil.errors import braced, count_text
 
 if TYPE_CHECKING:
     from unveil.evaluate import Comparison, Evaluation, Folds, Given, Holdout, Line
@@ -174,18 +174,21 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
 
 def _show_measures(console: Console, measures: Measures) -> None:
     loss = measures.loss
-    precision = "" if loss.precision is None else f", precision {loss.precision:.1%}"
-    console.print(f"A release of all {loss.records:,} records", style="bold")
-    console.print(
-        f"Information loss: {loss.global_penalty:.1%} of the masked attributes' domains (NCP){precision}; "
-        f"{loss.records / loss.groups:,.1f} records to a group on all of them; discernibility {loss.discernibility:,}; "
-        f"{loss.classification_metric:.1%} of the records outside the majority class of their group (CM)."
-    )
+    console.print(f"A release of all {count_text(loss.records, 'record')}", style="bold")
+    for name, figure, words in loss.lines():
+        console.print(f"{name}: {figure}. {words}")
     for risk in measures.risks:
         console.print(
             f"Re-identification on {braced(risk.quasi_identifier, 8)}: at most {risk.prosecutor.highest:.1%} for "
-            f"anyone, {risk.marketer:.2%} on average; {risk.uniques:,} people stand alone in their group."
+            f"anyone, {risk.marketer:.2%} on average; {count_text(risk.uniques, 'record')} alone in their group."
         )
+    whole = measures.whole_row
+    console.print(
+        f"Re-identification on all {count_text(len(whole.quasi_identifier), 'released column')} together: "
+        f"{whole.uniques:,} of {count_text(whole.records, 'record')} ({whole.uniques / whole.records:.1%}) are unlike "
+        "every other. Somebody who knows these columns of a person finds the record. No requirement bounds this.",
+        style="bold red" if whole.uniques else None,
+    )
 
 
 def _show_notes(console: Console, notes: tuple[str, ...]) -> None:

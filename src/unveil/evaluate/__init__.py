@@ -11,6 +11,7 @@ from unveil.evaluate.reidentification import (
     group_sizes,
     quasi_identifiers,
     reidentification_risk,
+    whole_row_risk,
 )
 from unveil.evaluate.risk import GroupRisk, Inference, InferenceRisk, group_risk, inference_risk
 
@@ -37,4 +38,5 @@ __all__ = [
     "information_loss",
     "quasi_identifiers",
     "reidentification_risk",
+    "whole_row_risk",
 ]

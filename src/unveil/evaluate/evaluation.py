@@ -12,7 +12,12 @@ from unveil.evaluate.classifiers import CLASSIFIERS, classifier, error_rate
 from unveil.evaluate.examples import Examples
 from unveil.evaluate.information import InformationLoss, information_loss
 from unveil.evaluate.protocol import interval
-from unveil.evaluate.reidentification import ReidentificationRisk, quasi_identifiers, reidentification_risk
+from unveil.evaluate.reidentification import (
+    ReidentificationRisk,
+    quasi_identifiers,
+    reidentification_risk,
+    whole_row_risk,
+)
 from unveil.release import RefinementManifest, Release
 from unveil.schema import AlphaKAnonymity, Confidence, KAnonymity, Spec, decimal_text
 from unveil.tables import Table
@@ -60,6 +65,8 @@ class Measures:
     loss: InformationLoss
     risks: tuple[ReidentificationRisk, ...]
     """One per quasi-identifier or channel."""
+    whole_row: ReidentificationRisk
+    """On all released columns together, which no requirement bounds."""
 
 
 @dataclass(frozen=True)
@@ -194,6 +201,7 @@ def measures(release: Release, spec: Spec, table: Table) -> Measures | None:
     return Measures(
         loss=information_loss(release, spec, table=table),
         risks=tuple(reidentification_risk(release, names) for names in quasi_identifiers(release)),
+        whole_row=whole_row_risk(release),
     )
 
 

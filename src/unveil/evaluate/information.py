@@ -6,9 +6,10 @@ No record is ever suppressed here, so the terms for suppressed records that some
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import fsum
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,14 @@ from unveil.masking import AsIs, Discretization, Generalization, Suppression
 from unveil.release import RefinementManifest, Release
 from unveil.schema import Attribute, Node, Spec, Taxonomy
 from unveil.tables import Table
+
+
+class Told(NamedTuple):
+    """A measure as a reader needs it."""
+
+    name: str
+    figure: str
+    words: str
 
 
 @dataclass(frozen=True)
@@ -50,6 +59,39 @@ class InformationLoss:
     def precision(self) -> float | None:
         """PREC: the mean of the precisions; None if no attribute has one."""
         return float(np.mean(list(self.precisions.values()))) if self.precisions else None
+
+    def lines(self) -> Iterator[Told]:
+        """Every measure with its name, its figure and what the figure means: what it counts and which way is better."""
+        yield Told(
+            "Certainty penalty (NCP)",
+            f"{self.global_penalty:.1%}",
+            "How much of an attribute's range or values the label of a record covers, on average. "
+            "0% is exact, 100% says nothing; lower keeps more.",
+        )
+        if self.precision is not None:
+            yield Told(
+                "Precision (Prec)",
+                f"{self.precision:.1%}",
+                "How far down its taxonomy the label of a record is, on average. "
+                "100% is the raw value, 0% the root; higher keeps more.",
+            )
+        yield Told(
+            "Mean group",
+            f"{self.records / self.groups:,.1f} records",
+            "How many records share the labels of all masked attributes. Smaller groups keep more and hide less.",
+        )
+        yield Told(
+            "Discernibility (DM)",
+            f"{self.discernibility:,} pairs",
+            "How many pairs of records the masked attributes do not tell apart, each record paired with itself too: "
+            f"from {self.records:,} (all told apart) to {self.records**2:,} (none); lower keeps more.",
+        )
+        yield Told(
+            "Class mix (CM)",
+            f"{self.classification_metric:.1%}",
+            "How many records have another class than most of their group, so that no rule on the masked attributes "
+            "gets them right. 0% is best; lower keeps more for a classifier.",
+        )
 
 
 def information_loss(

@@ -48,7 +48,7 @@ class ReidentificationRisk:
     records: int
     groups: int
     uniques: int
-    """How many records stand alone in their group."""
+    """How many records are alone in their group."""
     smallest: dict[int, int]
     """The smallest sizes in ascending order, and how many groups have each."""
     threshold: float
@@ -92,8 +92,25 @@ def reidentification_risk(
     if population is not None:
         groups = _with_population(groups, _people(rows, names, arrow_table(population), population_weight))
     sizes: IntArray = groups[SIZE].to_numpy()
-    counts = size_counts(sizes)
     people = sizes if population is None else np.maximum(groups["people"].fill_null(0).to_numpy(), sizes)
+    return _risk(names, sizes, people, threshold, smallest)
+
+
+def whole_row_risk(release: Release, *, threshold: float = THRESHOLD, smallest: int = 5) -> ReidentificationRisk:
+    """The risk on all released columns together, the class among them: of an attacker who knows whole rows.
+
+    No requirement bounds it. Where columns are released as they are, most records may be alone on all of them although
+    nobody is alone on a quasi-identifier.
+    """
+    class_ = release.manifest.class_
+    sizes: IntArray = grouped(release, list(release.masking), class_)[SIZE].to_numpy()
+    return _risk((*release.masking, class_), sizes, sizes, threshold, smallest)
+
+
+def _risk(
+    names: tuple[str, ...], sizes: IntArray, people: IntArray, threshold: float, smallest: int
+) -> ReidentificationRisk:
+    counts = size_counts(sizes)
     return ReidentificationRisk(
         quasi_identifier=names,
         records=int(sizes.sum()),

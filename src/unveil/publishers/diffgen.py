@@ -21,7 +21,7 @@ from unveil.noise import Ledger, Source, below, exponential_choice, permute_and_
 from unveil.progress import Tasks, Watcher, unwatched
 from unveil.publishers.cells import cell_total, feasible_threshold, noisy_cells, public_threshold
 from unveil.refine import InfoGainUtility, MaxUtility, Search, Utility, gain_alone
-from unveil.release import DiffGenManifest, LedgerEntry, Release
+from unveil.release import About, DiffGenManifest, LedgerEntry, Release
 from unveil.schema import COUNT, Grid, PrivatePlan, Spec, grid_of
 from unveil.tables import Outline
 
@@ -132,6 +132,7 @@ def publish_diffgen(
     )
     manifest = DiffGenManifest(
         unveil_version=version,
+        about=About(title=spec.table.title, owner=spec.table.owner, date=spec.table.date),
         guarantee=plan.sentence(weighted=table.weighted)
         if source.private
         else "None: it was made with a seed, for tests and experiments.",

@@ -15,7 +15,7 @@ from unveil.masking import AsIs, Discretize, Generalize, Masking, Suppress, Tree
 from unveil.progress import Watcher, unwatched
 from unveil.publishers.guards import make_guards, redundant_atoms, resolved_requirements
 from unveil.refine import Search, Step, best_split, gain_alone, gain_per_loss
-from unveil.release import RefinementManifest, Release, Rows
+from unveil.release import About, RefinementManifest, Release, Rows
 from unveil.schema import Kind, Spec
 from unveil.tables import Outline
 
@@ -68,6 +68,7 @@ def publish_refinement(
     rows = engine.released(masking, spec.table.weight)
     manifest = RefinementManifest(
         unveil_version=version,
+        about=About(title=spec.table.title, owner=spec.table.owner, date=spec.table.date),
         guarantee=" ".join(requirement.sentence() for requirement in requirements),
         class_=spec.table.class_,
         class_type=class_type(table.classes.type),

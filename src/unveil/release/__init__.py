@@ -9,13 +9,14 @@ from unveil.release.folder import (
     write_text,
     write_whole,
 )
-from unveil.release.manifest import DiffGenManifest, LedgerEntry, Manifest, RefinementManifest, Rows
+from unveil.release.manifest import About, DiffGenManifest, LedgerEntry, Manifest, RefinementManifest, Rows
 from unveil.release.release import Release, open_release
 from unveil.release.rows import CountedRows, ReleasedRows, write_rows
 from unveil.release.stored import StoredRows
 
 __all__ = [
     "FORMATS",
+    "About",
     "CountedRows",
     "DiffGenManifest",
     "LedgerEntry",

@@ -25,6 +25,14 @@ class File(Entry):
     sha256: str
 
 
+class About(Entry):
+    """What the owner tells readers about the release. Nothing of it is taken from the table."""
+
+    title: str | None = None
+    owner: str | None = None
+    date: str | None = None
+
+
 class LedgerEntry(Entry):
     """A charge to the privacy budget, as an exact fraction."""
 
@@ -39,6 +47,7 @@ class Claims(Entry):
     schema_version: Literal[1] = 1
     unveil_version: str
     method: str
+    about: About = About()
     guarantee: str
     class_: str = Field(alias="class")
     class_type: ClassType = "text"
@@ -54,8 +63,9 @@ class Claims(Entry):
     def to_json(self) -> str:
         """The text of `manifest.json`."""
         content = self.model_dump(mode="json", by_alias=True)
-        files = content.pop("files")
-        return json.dumps({**content, "files": files}, ensure_ascii=False, indent=2) + "\n"
+        content |= {"about": self.about.model_dump(exclude_none=True), "files": content.pop("files")}
+        told = {key: item for key, item in content.items() if item or key != "about"}
+        return json.dumps(told, ensure_ascii=False, indent=2) + "\n"
 
 
 class RefinementManifest(Claims):

@@ -19,9 +19,9 @@ KINDS = {
     "generalization": "generalized to broader labels",
     "suppression": "suppressed: shown as it is, or hidden",
     "discretization": "discretized into intervals",
-    "released": "released as it is: no requirement names it",
+    "released": "released as it is: no requirement protects it",
 }
-SENSITIVE = "released as it is: sensitive, protected by masking others"
+SENSITIVE = "released as it is: sensitive, protected by masking other columns"
 EVERY = "every record"
 """What is told of a label that is the only one."""
 
@@ -34,12 +34,17 @@ class Panel:
     kind: str
     domain: str
     holds: str
-    """What stands in the column."""
+    """What is in the column."""
     tree: CutTree | None = None
     line: NumberLine | None = None
     bars: Bars | None = None
     left_out: int = 0
     """How many intervals are not listed."""
+
+    @property
+    def drawn(self) -> bool:
+        """Whether there is something to draw: of a column that is released as it is there is not."""
+        return self.tree is not None or self.line is not None
 
 
 def panels(release: Release, figure: Figure, spec: Spec | None = None) -> list[Panel]:
@@ -51,6 +56,24 @@ def panels(release: Release, figure: Figure, spec: Spec | None = None) -> list[P
         spec: The owner's spec, which knows whole taxonomies; a release knows the cuts through them.
     """
     return [_panel(release, name, figure, spec) for name in release.masking]
+
+
+@dataclass(frozen=True)
+class Untouched:
+    """Columns that are released as they are and have the same to tell."""
+
+    kind: str
+    holds: str
+    names: list[str]
+
+
+def untouched(panels: list[Panel]) -> list[Untouched]:
+    """The columns of which nothing is drawn, folded: one entry for all that hold the same."""
+    folded: dict[tuple[str, str], list[str]] = {}
+    for panel in panels:
+        if not panel.drawn:
+            folded.setdefault((panel.kind, panel.holds), []).append(panel.name)
+    return [Untouched(kind, holds, names) for (kind, holds), names in folded.items()]
 
 
 def _panel(release: Release, name: str, figure: Figure, spec: Spec | None) -> Panel:

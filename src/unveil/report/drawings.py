@@ -1,4 +1,4 @@
-"""Where the parts of a drawing stand. Templates turn these into SVG.
+"""Where the parts of a drawing are. Templates turn these into SVG.
 
 All drawings are as wide as a phone, so that their text is as readable there as on a large screen.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil, floor
 
 WIDTH = 360.0
 SIZE = 13.0
@@ -15,7 +16,12 @@ SIZE = 13.0
 BAR_ROW = 36.0
 TREE_ROW = 22.0
 EDGE = 4.0
+SIDE = 20.0
+"""The room at both ends of a scale: half of a figure."""
 MARK = "…"
+STEPS = (1, 2, 5, 10, 20)
+"""Distances between the figures of a scale, in percent."""
+MOST_STEPS = 5
 
 
 def text_width(text: str, size: float = SIZE) -> float:
@@ -47,24 +53,25 @@ class Bar:
     """A row of a bar chart."""
 
     label: str
-    share: float
+    share: float | None
+    """None where there is a text and nothing to draw."""
     text: str
 
 
 @dataclass(frozen=True)
 class PlacedBar:
-    """A bar and where it stands."""
+    """A bar and where it is."""
 
     full: str
     label: str
     text: str
     y: float
-    length: float
+    length: float | None
 
 
 @dataclass(frozen=True)
 class Bars:
-    """A bar chart of shares: the label stands above its bar, the figure at the right."""
+    """A bar chart of shares: the label is above its bar, the figure at the right."""
 
     title: str
     bars: tuple[PlacedBar, ...]
@@ -84,7 +91,8 @@ class Bars:
 
 def _placed(bar: Bar, row: int) -> PlacedBar:
     room = WIDTH - 2 * EDGE - text_width(bar.text) - 2 * SIZE
-    return PlacedBar(bar.label, fitted(bar.label, room), bar.text, BAR_ROW * row, (WIDTH - 2 * EDGE) * bar.share)
+    length = None if bar.share is None else (WIDTH - 2 * EDGE) * bar.share
+    return PlacedBar(bar.label, fitted(bar.label, room), bar.text, BAR_ROW * row, length)
 
 
 def _words(bars: Sequence[Bar]) -> str:
@@ -96,6 +104,8 @@ class Dot:
     """A row of a dot chart: a value and, where it is known, its interval."""
 
     label: str
+    mark: str
+    """What is drawn at the value; every row of a chart has a mark of its own."""
     value: float
     low: float
     high: float
@@ -104,10 +114,11 @@ class Dot:
 
 @dataclass(frozen=True)
 class PlacedDot:
-    """A dot and where it stands."""
+    """A dot and where it is."""
 
     full: str
     label: str
+    mark: str
     text: str
     y: float
     at: float
@@ -117,35 +128,47 @@ class PlacedDot:
 
 @dataclass(frozen=True)
 class Dots:
-    """Values on one scale, each on a track of its own, with the reference values marked on every track."""
+    """Values on one scale, each in a row of its own."""
 
     title: str
     dots: tuple[PlacedDot, ...]
-    references: tuple[float, ...]
-    ends: tuple[str, str]
+    ticks: tuple[tuple[float, str], ...]
     words: str
 
     @classmethod
-    def of(cls, title: str, dots: Sequence[Dot], references: Sequence[float]) -> Dots:
-        """Places dots on a scale that starts at a round share below all of them and ends at 1."""
-        least = min(min(dot.low, dot.value) for dot in dots)
-        start = max(0.0, int(least * 10 - 1e-9) / 10)
-        placed = tuple(_placed_dot(dot, row, start) for row, dot in enumerate(dots))
+    def of(cls, title: str, dots: Sequence[Dot]) -> Dots:
+        """Places dots on a scale that begins and ends close to them, so that small differences are seen."""
+        ticks = scale(min(dot.low for dot in dots), max(dot.high for dot in dots))
+        placed = tuple(_placed_dot(dot, row, ticks) for row, dot in enumerate(dots))
         words = "; ".join(f"{dot.label}: {dot.text}" for dot in dots) + "."
-        return cls(title, placed, tuple(_along(value, start) for value in references), (f"{start:.0%}", "100%"), words)
+        return cls(title, placed, tuple((_along(tick, ticks), f"{tick:.0%}") for tick in ticks), words)
+
+    @property
+    def bottom(self) -> float:
+        """Where the rows end and the figures of the scale begin."""
+        return BAR_ROW * len(self.dots)
 
     @property
     def height(self) -> float:
-        """The height of the drawing, with a line for the ends of the scale."""
-        return BAR_ROW * len(self.dots) + SIZE + EDGE
+        """The height of the drawing, with a line for the figures of the scale."""
+        return self.bottom + SIZE + EDGE
 
 
-def _placed_dot(dot: Dot, row: int, start: float) -> PlacedDot:
+def scale(low: float, high: float) -> list[float]:
+    """Round percentages at equal distances, from one below all values to one above them."""
+    step = next(step for step in STEPS if (high - low) * 100 <= MOST_STEPS * step)
+    first = max(0, floor(low * 100 / step - 1e-9))
+    last = min(100 // step, max(ceil(high * 100 / step + 1e-9), first + 2))
+    return [place * step / 100 for place in range(min(first, last - 2), last + 1)]
+
+
+def _placed_dot(dot: Dot, row: int, ticks: Sequence[float]) -> PlacedDot:
     room = WIDTH - 2 * EDGE - text_width(dot.text) - 2 * SIZE
-    at, low, high = (_along(value, start) for value in (dot.value, dot.low, dot.high))
-    return PlacedDot(dot.label, fitted(dot.label, room), dot.text, BAR_ROW * row, at, low, high)
+    at, low, high = (_along(value, ticks) for value in (dot.value, dot.low, dot.high))
+    return PlacedDot(dot.label, fitted(dot.label, room), dot.mark, dot.text, BAR_ROW * row, at, low, high)
 
 
-def _along(value: float, start: float) -> float:
-    share = (min(max(value, start), 1.0) - start) / (1 - start) if start < 1 else 1.0
-    return EDGE + (WIDTH - 2 * EDGE) * share
+def _along(value: float, ticks: Sequence[float]) -> float:
+    """Where a value is on the scale, with room for a mark at both of its ends."""
+    share = (min(max(value, ticks[0]), ticks[-1]) - ticks[0]) / (ticks[-1] - ticks[0])
+    return SIDE + (WIDTH - 2 * SIDE) * share

@@ -1,17 +1,17 @@
-"""What the columns of a release hold: how many records have each label, and how much a label still tells."""
+"""What the columns of a release hold: how many records have each label, and how many values a label stands for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from unveil.evaluate.information import block_penalties
-from unveil.masking import AsIs, ColumnMasking, Suppression, dictionary_of
+from unveil.masking import AsIs, ColumnMasking, Discretization, Generalization, Suppression, dictionary_of
 from unveil.release import DiffGenManifest, Release
 from unveil.report.drawings import Bar, Bars
 from unveil.report.figures import Figure
-from unveil.schema import COUNT
+from unveil.schema import COUNT, Spec
+
+Masked = Generalization | Suppression | Discretization
+"""How a column that holds labels is masked."""
 
 
 def label_shares(release: Release, name: str) -> dict[str, float]:
@@ -34,33 +34,33 @@ def label_count(entry: ColumnMasking) -> int | None:
     return len(entry.disclosed) + 1 if isinstance(entry, Suppression) else len(entry.blocks)
 
 
-def kept(release: Release, name: str) -> float:
-    """How much of an attribute is kept: 0 fully masked, 1 as it was.
+def possible_values(entry: Generalization | Discretization, step: float | None) -> int | None:
+    """How many values the labels of a column stand for together; None for numbers that nobody counts.
 
-    Taxonomy labels and intervals: 1 − NCP. Suppression: the share of the records whose value is disclosed, since how
-    many values are hidden is not told.
+    Args:
+        entry: The cut.
+        step: The resolution of a number that is not whole, where it is known.
     """
-    entry = release.masking[name]
-    if isinstance(entry, AsIs):
-        return 1.0
-    shares = label_shares(release, name)
+    if isinstance(entry, Generalization):
+        return sum(len(block.values) for block in entry.blocks)
+    step = 1.0 if entry.whole else step
+    return None if step is None else round((entry.blocks[-1].hi - entry.blocks[0].lo) / step)
+
+
+def detail_chart(release: Release, figure: Figure, spec: Spec | None = None) -> Bars:
+    """How many of the possible values of every masked attribute the release tells apart."""
+    masked = {name: entry for name, entry in release.masking.columns.items() if not isinstance(entry, AsIs)}
+    bars = [_detail(release, name, entry, figure, spec) for name, entry in masked.items()]
+    return Bars.of("Values told apart, of all possible values", bars)
+
+
+def _detail(release: Release, name: str, entry: Masked, figure: Figure, spec: Spec | None) -> Bar:
+    if label_count(entry) == 1:
+        return Bar(name, 0.0, "none")
     if isinstance(entry, Suppression):
-        return sum(share for label, share in shares.items() if label != entry.marker)
-    costs = block_penalties(entry)
-    return 1 - sum(share * costs[label] for label, share in shares.items())
-
-
-def kept_chart(release: Release, figure: Figure) -> Bars:
-    """The information kept of every attribute."""
-    return Bars.of("Information kept per attribute", list(_kept_bars(release, figure)))
-
-
-def _kept_bars(release: Release, figure: Figure) -> Iterator[Bar]:
-    for name in release.masking:
-        labels = label_count(release.masking[name])
-        if labels is None:
-            yield Bar(name, 1.0, "as it is")
-        elif labels == 1:
-            yield Bar(name, 0.0, "nothing")
-        else:
-            yield Bar(name, *figure(max(0.0, min(1.0, kept(release, name)))))
+        # How many values are hidden is not told, so there is no share of them to draw.
+        return Bar(name, None, f"hidden: {figure(label_shares(release, name).get(entry.marker, 0.0)).text} of records")
+    values = possible_values(entry, None if spec is None else spec.attributes[name].step)
+    if values is None:
+        return Bar(name, None, f"{len(entry.blocks):,} intervals")
+    return Bar(name, len(entry.blocks) / values, f"{len(entry.blocks):,} of {values:,}")

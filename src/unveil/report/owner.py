@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from unveil.evaluate import CLASSIFIERS, Evaluation, GroupRisk, InferenceRisk, group_sizes
-from unveil.evaluate.evaluation import SETTINGS, Measures
+from unveil.evaluate.evaluation import COMPARED, SETTINGS, Measures
 from unveil.release import RefinementManifest, Release
 from unveil.report.drawings import Dot, Dots
 from unveil.schema import Spec
@@ -60,22 +60,42 @@ def _summary(release: Release, names: tuple[str, ...]) -> GroupSummary:
     return GroupSummary(names, len(sizes), int(sizes[0]), int(np.median(sizes)), int(sizes[-1]))
 
 
-def accuracy_charts(evaluation: Evaluation) -> list[Dots]:
+@dataclass(frozen=True)
+class Accuracy:
+    """What a classifier keeps, drawn and in a sentence."""
+
+    chart: Dots
+    sentence: str
+
+
+def accuracies(evaluation: Evaluation) -> list[Accuracy]:
     """The accuracy of each classifier on the release, between what raw rows and fully masked rows give."""
-    return [_accuracy_chart(evaluation, name) for name in evaluation.classifiers]
+    return [Accuracy(_chart(evaluation, name), _sentence(evaluation, name)) for name in evaluation.classifiers]
 
 
-def _accuracy_chart(evaluation: Evaluation, classifier: str) -> Dots:
-    lines = [line for line in evaluation.lines if line.classifier == classifier]
+def _chart(evaluation: Evaluation, classifier: str) -> Dots:
     dots = [
         Dot(
             label=SETTINGS[line.setting].rpartition(" (")[0],
+            mark=line.setting,
             value=line.accuracy,
             low=line.accuracy if line.high is None else 1 - min(line.high, 1.0),
             high=line.accuracy if line.low is None else 1 - max(line.low, 0.0),
-            text=f"{line.accuracy:.1%}" + ("" if line.high is None else f" ± {line.high - line.error:.1%}"),
+            text=f"{line.accuracy:.1%}" + ("" if line.high is None else f" ± {100 * (line.high - line.error):.1f}"),
         )
-        for line in lines
+        for line in evaluation.lines
+        if line.classifier == classifier
     ]
-    references = [line.accuracy for line in lines if line.setting in ("raw", "masked")]
-    return Dots.of(f"Accuracy of a {CLASSIFIERS[classifier].label}", dots, references)
+    return Dots.of(f"Accuracy of a {CLASSIFIERS[classifier].label}", dots)
+
+
+def _sentence(evaluation: Evaluation, classifier: str) -> str:
+    raw, released, masked = (evaluation.line(setting, classifier).accuracy for setting in COMPARED)
+    return (
+        f"Trained on the release it is right for {released:.1%} of the rows: {_points(released - raw)} than with "
+        f"raw data, {_points(released - masked)} than with everything masked."
+    )
+
+
+def _points(difference: float) -> str:
+    return f"{abs(100 * difference):.1f} points {'more' if difference >= 0 else 'less'}"

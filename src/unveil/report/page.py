@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from unveil.evaluate import quasi_identifiers
+from unveil.errors import count_text
+from unveil.evaluate import ReidentificationRisk, quasi_identifiers, whole_row_risk
 from unveil.masking import AsIs, Discretization
 from unveil.release import DiffGenManifest, RefinementManifest, Release
-from unveil.report.attributes import panels
-from unveil.report.figures import Figure, about, coarse, exact, named, number
+from unveil.report.attributes import panels, untouched
+from unveil.report.figures import STEP, Figure, Share, about, coarse, exact, named, number
 from unveil.report.guarantee import LIMITS, promise
-from unveil.report.labels import kept_chart
+from unveil.report.labels import detail_chart
 from unveil.report.noise import private_facts
-from unveil.report.owner import Owner, accuracy_charts, group_summaries
+from unveil.report.owner import Owner, accuracies, group_summaries
 from unveil.report.sizes import groups
 from unveil.schema import COUNT, Spec
 
@@ -21,15 +22,20 @@ DATA = "data.parquet"
 
 def handout_page(release: Release) -> str:
     """The page to hand out. It tells what follows from the release folder, in coarse shares and no exact count."""
-    return _render({**_facts(release, coarse, None), "owner": None})
+    alone = _alone(release)
+    told = {"owner": None, "alone": alone, "alarm": alone is not None and alone.drawn >= STEP}
+    return _render({**_facts(release, coarse, None), **told})
 
 
 def owner_page(release: Release, owner: Owner) -> str:
     """The owner's page, which is private: exact figures, steps, risks and what classifiers keep."""
+    whole = None if owner.measures is None else owner.measures.whole_row
     told = {
         "owner": owner,
-        "accuracy": accuracy_charts(owner.evaluation),
+        "accuracy": accuracies(owner.evaluation),
         "summaries": group_summaries(release, _identifying(release)),
+        "alone": None if whole is None else _share_alone(whole, exact),
+        "alarm": whole is not None and whole.uniques > 0,
     }
     return _render({**_facts(release, exact, owner.spec), **told})
 
@@ -38,17 +44,21 @@ def _facts(release: Release, figure: Figure, spec: Spec | None) -> dict[str, Any
     """What both pages tell."""
     manifest = release.manifest
     private = isinstance(manifest, DiffGenManifest)
+    shown = panels(release, figure, spec)
     numbers = {name: entry for name, entry in manifest.columns.items() if isinstance(entry, Discretization)}
     return {
         "manifest": manifest,
-        "title": "Noisy counts" if private else "A masked table",
+        "kind": f"{'Noisy counts' if private else 'A masked table'} to predict {manifest.class_} from",
+        "about": manifest.about,
+        "unstated": [key for key, text in manifest.about if text is None],
         "private": private_facts(manifest) if isinstance(manifest, DiffGenManifest) else None,
         "records": about(manifest.records) if isinstance(manifest, RefinementManifest) else None,
         "promises": [] if private else [promise(entry) for entry in manifest.requirements],
         "limits": LIMITS,
-        "panels": panels(release, figure, spec),
+        "panels": shown,
+        "untouched": untouched(shown),
         "groups": [] if private else groups(release, figure),
-        "kept": kept_chart(release, figure),
+        "detail": detail_chart(release, figure, spec),
         "sized": [(item["quasi-identifier"], item["k"]) for item in manifest.requirements if item.get("k", 1) > 1],
         "as_is": _as_is(release),
         "numbers": list(numbers),
@@ -56,6 +66,17 @@ def _facts(release: Release, figure: Figure, spec: Spec | None) -> dict[str, Any
         "count": COUNT,
         "sha256": manifest.files[DATA].sha256 if DATA in manifest.files else None,
     }
+
+
+def _alone(release: Release) -> Share | None:
+    """The share of the records that are alone on all released columns together, for a reader who has the release."""
+    if not isinstance(release.manifest, RefinementManifest):
+        return None
+    return _share_alone(whole_row_risk(release), coarse)
+
+
+def _share_alone(risk: ReidentificationRisk, figure: Figure) -> Share:
+    return figure(risk.uniques / risk.records)
 
 
 def _identifying(release: Release) -> tuple[tuple[str, ...], ...]:
@@ -82,5 +103,5 @@ def _render(facts: dict[str, Any]) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"named": named, "number": number}
+    environment.filters |= {"counted": count_text, "named": named, "number": number}
     return environment.get_template("page.html").render(facts)

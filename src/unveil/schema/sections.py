@@ -5,9 +5,10 @@ from __future__ import annotations
 import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator
 from pydantic_core import PydanticCustomError, PydanticKnownError
 
+from unveil.characters import hidden_character
 from unveil.schema.taxonomy import Taxonomy
 
 
@@ -23,11 +24,33 @@ def _tree(value: object) -> str | Taxonomy:
     raise PydanticKnownError("string_type")
 
 
+def _line(value: str) -> str:
+    if 0 < len(value.strip()) <= len(value) <= LONGEST and hidden_character(value) is None:
+        return value
+    raise PydanticCustomError("line", "not a line of text")
+
+
+def _day(value: object) -> str:
+    """A day of TOML, or the text of one, as that text. A time stamp is also a date to Python, and is refused."""
+    try:
+        day = datetime.date.fromisoformat(value) if isinstance(value, str) else value
+    except ValueError:
+        day = None
+    if type(day) is not datetime.date:
+        raise PydanticCustomError("day", "not a day")
+    return day.isoformat()
+
+
+LONGEST = 200
+"""How many characters a title or the name of an owner may have."""
 Number = float
 Bound = Annotated[Any, BeforeValidator(_bound)]
 """An end of a range. What it must be depends on the kind of the attribute, which is checked with the others."""
 Names = Annotated[list[str], Field(min_length=1)]
 Share = Annotated[Number, Field(gt=0, le=1)]
+Line = Annotated[str, AfterValidator(_line)]
+"""Text for a reader, in one line, without characters that nobody sees."""
+Day = Annotated[str, BeforeValidator(_day)]
 Tree = Annotated[str | Taxonomy, PlainValidator(_tree)]
 """The path of a taxonomy file; in a mapping also the taxonomy itself."""
 
@@ -61,6 +84,9 @@ class TableSection(Section):
     others: Literal["refuse", "drop", "release"] = "refuse"
     budget: Number | None = None
     weight: str | None = None
+    title: Line | None = None
+    owner: Line | None = None
+    date: Day | None = None
 
 
 class AttributeSection(Section):

@@ -36,6 +36,8 @@ RULES = {
     "greater_than": "must be above {gt}",
     "less_than_equal": "must be at most {le}",
     "literal_error": "must be {expected}",
+    "line": "must be one line of 1 to 200 visible characters",
+    "day": "must be a day such as 2024-01-31",
 }
 
 

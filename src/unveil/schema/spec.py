@@ -57,6 +57,10 @@ class TableSpec:
     budget: Fraction | None = None
     """What all differentially private releases of this table may cost together."""
     weight: str | None = None
+    title: str | None = None
+    """What the table is called, who answers for the release, and its date: for readers of the release."""
+    owner: str | None = None
+    date: str | None = None
 
 
 @dataclass(frozen=True)
@@ -189,6 +193,9 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
             others=table.others,
             budget=_budget(table.budget, origin),
             weight=table.weight,
+            title=table.title,
+            owner=table.owner,
+            date=table.date,
         ),
         attributes=attributes,
         requirements=requirements,

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from unveil.characters import hidden_character
 from unveil.verify.days import day_number, day_text
 
 MANIFEST = "manifest.json"
@@ -27,7 +28,15 @@ def _written_day(text: str) -> str:
     return text
 
 
+def _visible(text: str) -> str:
+    if (hidden := hidden_character(text)) is not None:
+        raise ValueError(f"it holds the hidden character {hidden}")
+    return text
+
+
 Day = Annotated[str, AfterValidator(_written_day)]
+Line = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_visible)]
+"""Text of the owner for a reader."""
 FileName = Annotated[str, Field(pattern=r"\Adata\.(csv|parquet|parquet/part-[0-9]{5}\.parquet)\z")]
 """A data file: one in a format, or a part of the rows. Parts stand in the order of their names."""
 ClassType = Literal["text", "integer", "number", "boolean", "date"]
@@ -123,6 +132,14 @@ MaskedEntry = Annotated[Masked, Field(discriminator="kind")]
 Entry = Annotated[Masked | Released, Field(discriminator="kind")]
 
 
+class About(Part):
+    """What the owner tells readers; of these words nothing can be checked but their form."""
+
+    title: Line = ""
+    owner: Line = ""
+    date: Day = ""
+
+
 class DataFile(Part):
     """What the manifest says of a data file."""
 
@@ -135,6 +152,7 @@ class Claims(Part):
     schema_version: int
     unveil_version: str = Field(min_length=1)
     method: str
+    about: About = About()
     guarantee: str = Field(min_length=1)
     class_: str = Field(alias="class")
     class_type: ClassType = "text"
