@@ -48,7 +48,7 @@ def test_verify_prints_a_hostile_key_as_text(run: Run, tmp_path: Path, hostile: 
     code, out, _ = run("verify", folder, "--json")
     assert code == 1
     assert harmless(out)
-    assert any(hostile in finding["message"] for finding in json.loads(out))
+    assert any(hostile in finding["message"] for finding in json.loads(out)["findings"])
 
 
 @pytest.mark.parametrize("command", ["verify", "report", "check", "publish"])

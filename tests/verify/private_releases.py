@@ -17,6 +17,7 @@ Manifest = dict[str, Any]
 Charge = dict[str, str]
 
 COUNTS = "counts of all cells"
+CLASSES = ("low", "high")
 GUARANTEE = (
     "This release is ε-differentially private with ε = 1: adding or removing one record changes the probability of any "
     "release by a factor of at most exp(1)."
@@ -24,7 +25,7 @@ GUARANTEE = (
 SEEDED = "None: it was made with a seed, for tests and experiments."
 SPEC = """
 [table]
-source = "nowhere.csv"
+source = "raw.csv"
 class = "income"
 
 [attributes.name]
@@ -168,6 +169,14 @@ def found(findings: list[Finding], claim: str, words: str) -> None:
 
 
 def write_spec(folder: Path, spec: str = SPEC) -> Path:
+    """Writes a spec, its taxonomy and a raw table from which the counts of the draft differ as by noise."""
+    rows = [
+        ["x", str(cell[0]), str(cell[1]), cell[2], cell[3], "cook", cell[4]]
+        for number, cell in enumerate(product((17, 30, 37), (1.5, 1.7), ("Masters", "9th", "10th"), "FM", CLASSES))
+        for _ in range((number + 1) % 5)
+    ]
+    header = ["name", "age", "height", "education", "sex", "job", "income"]
+    (folder / "raw.csv").write_text("\n".join(map(",".join, [header, *rows])) + "\n", encoding="utf-8")
     (folder / "education.tree").write_text(TAXONOMY, encoding="utf-8")
     path = folder / "spec.toml"
     path.write_text(spec, encoding="utf-8")

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as csv
+import pyarrow.parquet as pq
 import pytest
 
 import unveil
@@ -49,14 +51,17 @@ PLANS = {
 def test_a_seeded_release_holds(tmp_path: Path, plan: str, steps: int) -> None:
     text = SPEC.replace("specializations = 6", f"specializations = {steps}\n{plan}")
     spec = unveil.load_spec(write_spec(tmp_path, text))
+    table = people()
+    csv.write_csv(table, tmp_path / "raw.csv")
     for seed in range(3):
         folder = tmp_path / str(seed)
-        unveil.publish(people(), spec, unsafe_seed=seed).write(folder, formats=("parquet", "csv"))
+        unveil.publish(table, spec, unsafe_seed=seed).write(folder, formats=("parquet", "csv"))
         assert unveil.verify(folder, spec) == []
 
 
 def test_a_private_release_holds(tmp_path: Path) -> None:
     spec = unveil.load_spec(write_spec(tmp_path))
+    csv.write_csv(people(), tmp_path / "raw.csv")
     unveil.publish(people(), spec).write(tmp_path / "release")
     assert unveil.verify(tmp_path / "release", spec) == []
     manifest: dict[str, Any] = json.loads((tmp_path / "release" / "manifest.json").read_text(encoding="utf-8"))
@@ -68,13 +73,14 @@ def test_a_release_of_more_cells_than_can_be_listed_holds(tmp_path: Path) -> Non
     domain = "kind = 'number'\nrange = [0, 8]\nwhole = true\n"
     attributes = "".join(f"[attributes.{name}]\n{domain}" for name in numbers)
     text = (
-        "[table]\nclass = 'y'\n[attributes.y]\nvalues = ['a', 'b']\n"
+        "[table]\nsource = 'raw.parquet'\nclass = 'y'\n[attributes.y]\nvalues = ['a', 'b']\n"
         f"{attributes}[[require]]\nkind = 'differential-privacy'\nepsilon = 5\n"
         "[publish]\nmethod = 'diffgen'\nspecializations = 60\n"
     )
     rng = np.random.default_rng(3)
     table = pa.table({**{name: rng.integers(8, size=200) for name in numbers}, "y": rng.choice(["a", "b"], 200)})
     spec = unveil.load_spec(write_spec(tmp_path, text))
+    pq.write_table(table, tmp_path / "raw.parquet")
     release = unveil.publish(table, spec, unsafe_seed=1)
     release.write(tmp_path / "release")
     assert unveil.verify(tmp_path / "release", spec) == []

@@ -134,12 +134,14 @@ def verify(
     with watched() as progress:
         findings = workflow.verify(release, raw, progress=progress)
     if as_json:
-        print_json([vars(finding) for finding in findings])
+        print_json({"findings": [vars(finding) for finding in findings], "notes": findings.notes})
     elif findings:
         for finding in findings:
             console.print(str(finding))
     else:
-        console.print(f"{release}: every claim holds.")
+        console.print(f"{release}: every claim holds. For you to judge:")
+        for note in findings.notes:
+            console.print(f"- {visible(note)}")
     if findings:
         raise typer.Exit(1)
 

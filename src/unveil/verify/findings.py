@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from unveil.characters import visible
 from unveil.errors import count_text
@@ -24,6 +24,19 @@ class Finding:
     def __str__(self) -> str:
         """One readable line, also where a name in the release holds a line break or an escape sequence."""
         return visible(f"{self.claim}: {self.message}")
+
+
+@dataclass
+class Verdict:
+    """What a verification says.
+
+    Attributes:
+        findings: The claims that do not hold.
+        notes: What no verification can decide, and a reader must judge; told where every claim holds.
+    """
+
+    findings: list[Finding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 def records_text(count: int) -> str:

@@ -12,13 +12,16 @@ from unveil.verify.copies import check_copy
 from unveil.verify.cuts import check_cuts, check_disclosed, check_labels, released_labels
 from unveil.verify.data import Data, read_data
 from unveil.verify.files import check_files
-from unveil.verify.findings import BrokenClaimError, Finding
+from unveil.verify.findings import BrokenClaimError, Finding, Verdict
 from unveil.verify.guarantee import check_guarantee
 from unveil.verify.manifest import Manifest, read_manifest
+from unveil.verify.notes import reader_notes
 from unveil.verify.parts import MANIFEST
 from unveil.verify.private import DiffGenManifest
 from unveil.verify.private.cells import check_cells
+from unveil.verify.private.counts import count_cells
 from unveil.verify.private.ledger import check_ledger
+from unveil.verify.private.noise import NoiseTest
 from unveil.verify.private.plan import check_plan
 from unveil.verify.private.promise import check_promise
 from unveil.verify.raw import read_raw
@@ -28,14 +31,25 @@ from unveil.verify.truth import check_truth
 
 
 def verify_release(folder: Path) -> list[Finding]:
+    """The findings of `judge_release` alone."""
+    return judge_release(folder).findings
+
+
+def verify_against_raw(folder: Path, spec: Spec) -> list[Finding]:
+    """The findings of `judge_against_raw` alone."""
+    return judge_against_raw(folder, spec).findings
+
+
+def judge_release(folder: Path) -> Verdict:
     """Recounts every claim of a release from its files alone.
 
     Args:
         folder: The release folder.
 
     Returns:
-        One finding per broken claim; none when every claim holds. Where a claim is broken so that
-        others cannot be counted, such as a data file that cannot be read, those others are left out.
+        One finding per broken claim; none when every claim holds, and then notes on what a reader must judge. Where a
+        claim is broken so that others cannot be counted, such as a data file that cannot be read, those others are
+        left out.
 
     Raises:
         ReleaseError: The folder is not a release that this version can read.
@@ -55,8 +69,8 @@ def verify_release(folder: Path) -> list[Finding]:
         findings += check_copy(folder, manifest, data)
         findings += _row_findings(manifest, data)
     except BrokenClaimError as broken:
-        findings += broken.findings
-    return findings
+        return Verdict([*findings, *broken.findings])
+    return Verdict(findings, [] if findings else list(reader_notes(manifest, data)))
 
 
 def _row_findings(manifest: Manifest, data: Data) -> Iterator[Finding]:
@@ -71,18 +85,19 @@ def _row_findings(manifest: Manifest, data: Data) -> Iterator[Finding]:
         yield from check_requirements(manifest, data)
 
 
-def verify_against_raw(folder: Path, spec: Spec) -> list[Finding]:
+def judge_against_raw(folder: Path, spec: Spec) -> Verdict:
     """Checks the truth of a release against the raw table and the spec it was made from.
 
-    It stands beside `verify_release`, whose findings it does not repeat. The counts of a differentially private
-    release are noisy, so there the spec alone is compared, and neither the counts nor the raw table are read.
+    It comes after `judge_release`, whose findings it does not repeat. The counts of a differentially private release
+    are noisy, so there the differences from the true counts are compared with the law of the noise.
 
     Args:
         folder: The release folder.
         spec: The owner's spec, which names the raw table.
 
     Returns:
-        One finding per way in which the release differs from the masked raw table or from the spec.
+        One finding per way in which the release differs from the masked raw table or from the spec; of a private
+        release also a note on what its noise can show.
 
     Raises:
         ReleaseError: The folder is not a release that this version can read.
@@ -93,14 +108,26 @@ def verify_against_raw(folder: Path, spec: Spec) -> list[Finding]:
         manifest = read_manifest(folder)
         if isinstance(manifest, DiffGenManifest) != (spec.plan is not None):
             method = "refinement" if spec.plan is None else "diffgen"
-            return [Finding("spec-method", f"{MANIFEST} has the method {manifest.method!r}, but the spec {method!r}.")]
+            message = f"{MANIFEST} has the method {manifest.method!r}, but the spec {method!r}."
+            return Verdict([Finding("spec-method", message)])
         findings += check_agreement(manifest, spec)
         if isinstance(manifest, DiffGenManifest):
-            return [*findings, *check_plan(manifest, spec)]
+            findings += check_plan(manifest, spec)
         data, _ = read_data(folder, manifest)
     except BrokenClaimError as broken:
         reason = broken.findings[0].message
-        return [*findings, Finding("truth", f"the release cannot be compared with the raw table: {reason}")]
+        return Verdict([*findings, Finding("truth", f"the release cannot be compared with the raw table: {reason}")])
+    if isinstance(manifest, DiffGenManifest):
+        return _noise_verdict(findings, manifest, data, spec)
     findings += check_asked(manifest, data, spec)
     findings += check_truth(manifest, data, read_raw(spec))
-    return findings
+    return Verdict(findings)
+
+
+def _noise_verdict(findings: list[Finding], manifest: DiffGenManifest, data: Data, spec: Spec) -> Verdict:
+    """Tests the noise, where cells and counts are what they should be: otherwise there is nothing to compare."""
+    if findings or any(True for _ in _row_findings(manifest, data)):
+        return Verdict(findings)
+    test = NoiseTest(manifest, count_cells(manifest, data, spec))
+    findings = list(test.findings())
+    return Verdict(findings, [] if findings else [test.note()])
