@@ -60,7 +60,7 @@ def register(app: typer.Typer, console: Console) -> None:
         sample: Sample = None,
         as_json: Json = False,
     ) -> None:
-        """Say what a classifier learns from a release, beside raw data and full masking."""
+        """Say what a classifier learns from a release, next to raw data and full masking."""
         from unveil.workflow.evaluate import evaluate as run
 
         protocol = protocol_of(folds, test, split, seeds)

@@ -22,7 +22,7 @@ def register(app: typer.Typer, console: Console) -> None:
         release: Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")],
         to: Annotated[
             Path | None,
-            typer.Option("--to", metavar="FILE", help="Where the page goes; beside the folder if not given."),
+            typer.Option("--to", metavar="FILE", help="Where the page goes; next to the folder if not given."),
         ] = None,
         owner: Annotated[
             Path | None,
@@ -50,12 +50,12 @@ def register(app: typer.Typer, console: Console) -> None:
             return
         console.print(f"The report is in {target}.")
         if owner is None:
-            console.print("It tells what the release tells and can be handed out with it.")
+            console.print("It says no more than the release and can be handed out with it.")
         else:
             console.print("It is private: it holds exact figures of the raw table. Keep it.", style="yellow")
 
 
 def default_target(release: Path, owner: Path | None) -> Path:
-    """Beside the release folder, named after it."""
+    """Next to the release folder, named after it."""
     folder = release.resolve()
     return folder.with_name(f"{folder.name}-report{'' if owner is None else '-private'}.html")

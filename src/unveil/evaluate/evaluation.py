@@ -29,7 +29,7 @@ SETTINGS: dict[Setting, str] = {
     "removed": "sensitive attributes removed (RE)",
     "masked": "everything masked (UE)",
 }
-"""What is learned from, in the order it is told, with the papers' names for the errors."""
+"""What is learned from, in the order of a table, with the papers' names for the errors."""
 COMPARED: tuple[Setting, ...] = ("raw", "released", "masked")
 """The settings that a comparison shows."""
 
@@ -184,7 +184,7 @@ def reference_columns(spec: Spec, names: Sequence[str]) -> dict[Setting, list[st
     """What the reference lines learn from: the columns of the raw table that each keeps.
 
     Fully masked attributes hold one value each, so that leaving them out is the same. The sensitive attributes of
-    templates and their like stand as they are in a release; without them nobody could infer anything.
+    templates and their like are in a release as they are; without them nobody could infer anything.
     """
     sensitive = {requirement.sensitive for requirement in spec.requirements} - {None}
     kept: dict[Setting, list[str]] = {"raw": list(names)}

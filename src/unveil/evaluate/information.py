@@ -1,6 +1,6 @@
 """What masking costs a release, whatever it is used for: the measures of information loss that papers report.
 
-Only the owner can measure them all: how many values hide behind `⊥` and how high a taxonomy stands is not in a release.
+Only the owner can measure them all: how many values `⊥` hides and how high a taxonomy is are not in a release.
 No record is ever suppressed here, so the terms for suppressed records that some measures have are 0.
 """
 
@@ -22,8 +22,8 @@ from unveil.schema import Attribute, Node, Spec, Taxonomy
 from unveil.tables import Table
 
 
-class Told(NamedTuple):
-    """A measure as a reader needs it."""
+class Measure(NamedTuple):
+    """A measure with what a reader needs to know about it."""
 
     name: str
     figure: str
@@ -60,33 +60,33 @@ class InformationLoss:
         """PREC: the mean of the precisions; None if no attribute has one."""
         return float(np.mean(list(self.precisions.values()))) if self.precisions else None
 
-    def lines(self) -> Iterator[Told]:
+    def lines(self) -> Iterator[Measure]:
         """Every measure with its name, its figure and what the figure means: what it counts and which way is better."""
-        yield Told(
+        yield Measure(
             "Certainty penalty (NCP)",
             f"{self.global_penalty:.1%}",
             "How much of an attribute's range or values the label of a record covers, on average. "
             "0% is exact, 100% says nothing; lower keeps more.",
         )
         if self.precision is not None:
-            yield Told(
+            yield Measure(
                 "Precision (Prec)",
                 f"{self.precision:.1%}",
                 "How far down its taxonomy the label of a record is, on average. "
                 "100% is the raw value, 0% the root; higher keeps more.",
             )
-        yield Told(
+        yield Measure(
             "Mean group",
             f"{self.records / self.groups:,.1f} records",
             "How many records share the labels of all masked attributes. Smaller groups keep more and hide less.",
         )
-        yield Told(
+        yield Measure(
             "Discernibility (DM)",
             f"{self.discernibility:,} pairs",
             "How many pairs of records the masked attributes do not tell apart, each record paired with itself too: "
             f"from {self.records:,} (all told apart) to {self.records**2:,} (none); lower keeps more.",
         )
-        yield Told(
+        yield Measure(
             "Class mix (CM)",
             f"{self.classification_metric:.1%}",
             "How many records have another class than most of their group, so that no rule on the masked attributes "

@@ -85,7 +85,7 @@ def reidentification_risk(
             table itself. The people of the table are among it, so a group has at least its own size there.
         population_weight: The column that says how many people a row of the population stands for.
         threshold: The risk to count records above.
-        smallest: How many of the smallest sizes to tell.
+        smallest: How many of the smallest sizes to list.
     """
     names = tuple(dict.fromkeys(quasi_identifier))
     groups = grouped(rows, names)

@@ -54,7 +54,7 @@ class GroupRisk:
     small: int
     unique: int
     people: int
-    """How many records stand in groups below k."""
+    """How many records are in groups below k."""
 
 
 def raw_groups(table: Table, names: Sequence[str], sensitive: str | None = None) -> tuple[IntArray, IntArray]:

@@ -23,7 +23,7 @@ KINDS = {
 }
 SENSITIVE = "released as it is: sensitive, protected by masking other columns"
 EVERY = "every record"
-"""What is told of a label that is the only one."""
+"""The share of a label that is the only one."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def panels(release: Release, figure: Figure, spec: Spec | None = None) -> list[P
 
 @dataclass(frozen=True)
 class Untouched:
-    """Columns that are released as they are and have the same to tell."""
+    """Columns that are released as they are, for the same reason and with the same kind of values."""
 
     kind: str
     holds: str

@@ -1,4 +1,4 @@
-"""Numbers as a page tells them: coarse where it is handed out, exact for the owner."""
+"""Numbers as a page writes them: coarse on the page to hand out, exact for the owner."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 MANY = 1_000_000
-"""Larger numbers are not told one by one."""
+"""Larger numbers are not written out."""
 STEP = 0.05
-"""Shares on a page that is handed out are told to the nearest of these."""
+"""Shares on the page to hand out are rounded to multiples of this."""
 
 
 class Share(NamedTuple):
     """A share as it is drawn and as it is written."""
 
     drawn: float
-    """From 0 to 1: as coarse as the text, so that a drawing tells no more."""
+    """From 0 to 1: as coarse as the text, so that a drawing shows no more."""
     text: str
 
 
 Figure = Callable[[float], Share]
-"""How shares are told."""
+"""How shares are written."""
 
 
 def coarse(share: float) -> Share:
@@ -39,7 +39,7 @@ def exact(share: float) -> Share:
 
 
 def about(count: int) -> str:
-    """A number of records that does not tell how many there are: two leading digits, one below 1,000."""
+    """A number of records, rounded to two leading digits, or to one below 1,000."""
     if count < 100:
         return "fewer than 100"
     unit = 10 ** (len(str(count)) - (1 if count < 1000 else 2))

@@ -15,7 +15,7 @@ Masked = Generalization | Suppression | Discretization
 
 
 def label_shares(release: Release, name: str) -> dict[str, float]:
-    """The share of the records that hold each label of a masked column; noisy counts count as they stand."""
+    """The share of the records that hold each label of a masked column; noisy counts are taken as they are."""
     manifest = release.manifest
     weight = COUNT if isinstance(manifest, DiffGenManifest) else manifest.weight
     distinct, counts = release.counted
@@ -58,7 +58,7 @@ def _detail(release: Release, name: str, entry: Masked, figure: Figure, spec: Sp
     if label_count(entry) == 1:
         return Bar(name, 0.0, "none")
     if isinstance(entry, Suppression):
-        # How many values are hidden is not told, so there is no share of them to draw.
+        # How many values are hidden is not public, so there is no share of them to draw.
         return Bar(name, None, f"hidden: {figure(label_shares(release, name).get(entry.marker, 0.0)).text} of records")
     values = possible_values(entry, None if spec is None else spec.attributes[name].step)
     if values is None:

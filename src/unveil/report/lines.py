@@ -57,7 +57,7 @@ def number_line(name: str, entry: Discretization) -> NumberLine:
 
 
 def _ticks(edges: Sequence[float], texts: Sequence[str]) -> list[Tick]:
-    """The ends are always told; of the others, from the left, those that have room."""
+    """The ends always have their number; of the others, from the left, those that have room."""
     last = len(edges) - 1
     ticks = [Tick(edges[0], texts[0], "start")]
     taken, limit = edges[0] + text_width(texts[0], SIZE - 1), edges[last] - text_width(texts[last], SIZE - 1)

@@ -1,4 +1,4 @@
-"""What only the owner's page tells: figures of the raw rows, and the steps of the search."""
+"""What is on the owner's page only: figures of the raw rows, and the steps of the search."""
 
 from __future__ import annotations
 

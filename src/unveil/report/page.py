@@ -21,7 +21,7 @@ DATA = "data.parquet"
 
 
 def handout_page(release: Release) -> str:
-    """The page to hand out. It tells what follows from the release folder, in coarse shares and no exact count."""
+    """The page to hand out. It says what follows from the release folder, in coarse shares and without exact counts."""
     alone = _alone(release)
     told = {"owner": None, "alone": alone, "alarm": alone is not None and alone.drawn >= STEP}
     return _render({**_facts(release, coarse, None), **told})
@@ -41,7 +41,7 @@ def owner_page(release: Release, owner: Owner) -> str:
 
 
 def _facts(release: Release, figure: Figure, spec: Spec | None) -> dict[str, Any]:
-    """What both pages tell."""
+    """What both pages say."""
     manifest = release.manifest
     private = isinstance(manifest, DiffGenManifest)
     shown = panels(release, figure, spec)

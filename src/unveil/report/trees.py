@@ -1,4 +1,4 @@
-"""Trees with the cut drawn through them: what is released stands left of the line, what it stands for right of it."""
+"""Trees with the cut drawn through them: released labels left of the line, the values they stand for right of it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Branch:
     state: State
     children: tuple[Branch, ...] = ()
     note: str = ""
-    """What stands behind the label in brackets."""
+    """What follows the label in brackets."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Row:
 
 @dataclass(frozen=True)
 class PlacedRow:
-    """A row and where it stands."""
+    """A row and where it is."""
 
     full: str
     label: str
@@ -85,7 +85,7 @@ class CutTree:
 
 
 def manifest_branch(name: str, entry: Generalization) -> Branch:
-    """The cut as a release alone tells it: no label above it, and below it leaves only."""
+    """The cut as a release alone has it: no label above it, and below it leaves only."""
     blocks = tuple(_block(block.label, block.values) for block in entry.blocks)
     return blocks[0] if len(blocks) == 1 else Branch(f"every {name}", "above", blocks)
 

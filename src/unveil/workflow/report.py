@@ -47,7 +47,7 @@ def report_to_file(
 ) -> None:
     """Writes the page, whole or not at all, and never into the release folder."""
     if release.absolute() in target.absolute().parents:
-        raise ReleaseError(f"{target}: a report cannot be written into the release {release}, which it is no part of.")
+        raise ReleaseError(f"{target}: a report cannot be written into the release {release}: it is not part of it.")
     check_absent(target, "report")
     write_text(target, report(release, owner, progress=progress), "report")
 
