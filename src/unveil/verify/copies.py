@@ -50,7 +50,7 @@ def check_copy(folder: Path, manifest: Claims, data: Data) -> Iterator[Finding]:
         yield Finding("copy", f"{CSV} cannot be read as the values of {PARQUET}: {first_line(error)}.")
         return
     if rows != data.rows:
-        yield Finding("copy", f"{CSV} has {rows:,} rows, but {PARQUET} has {data.rows:,}.")
+        yield Finding("copy", f"{CSV} has {rows_text(rows)}, but {PARQUET} has {data.rows:,}.")
         return
     for difference in differences.values():
         yield Finding("copy", f"{difference.text} (the column differs in {rows_text(difference.rows)}).")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from unveil.errors import rows_text
+from unveil.errors import count_text, rows_text
 from unveil.verify.columns import Groups, group, missing
 from unveil.verify.data import Data
 from unveil.verify.findings import Finding
@@ -50,9 +50,10 @@ def _count_findings(manifest: RefinementManifest, data: Data) -> Iterator[Findin
     if data.rows == 0:
         yield Finding("rows", f"{PARQUET} holds no rows.")
     if rows.released != data.rows:
-        yield Finding("rows", f"{PARQUET} has {data.rows:,} rows, but rows.released is {rows.released:,}.")
+        yield Finding("rows", f"{PARQUET} has {rows_text(data.rows)}, but rows.released is {rows.released:,}.")
     if manifest.records != records:
-        yield Finding("records", f"{PARQUET} stands for {records:,} records, but records is {manifest.records:,}.")
+        found = count_text(records, "record")
+        yield Finding("records", f"{PARQUET} stands for {found}, but records is {manifest.records:,}.")
     kept = rows.read - rows.dropped
     # With weights, rows that are equal after masking are one row.
     if rows.released > kept or (manifest.weight is None and rows.released != kept):
