@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
+from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -9,10 +12,15 @@ import pyarrow as pa
 from unveil.errors import TableError
 
 
-def arrow_table(frame: Any) -> pa.Table:
-    """A frame as an Arrow table. The index of a pandas frame is no column and plays no part."""
+def arrow_table(frame: Any, *, alone: bool = False) -> pa.Table:
+    """A frame as an Arrow table. The index of a pandas frame is no column and plays no part.
+
+    Args:
+        frame: A pandas, polars or pyarrow table.
+        alone: Whether no value may decide how another is read: objects of pandas are then read as text, one by one.
+    """
     try:
-        table = _converted(frame)
+        table = _converted(frame, alone)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise TableError(f"table: a column cannot be read: {first_line(error)}.") from error
     check_names(table.column_names, "table")
@@ -26,6 +34,10 @@ def like(frame: Any, table: pa.Table) -> Any:
 
         return polars.from_arrow(table)
     return table
+
+
+NUMBERS: dict[str, Callable[[Any], Any]] = {"i": int, "u": int, "f": float, "b": bool, "c": complex}
+"""What makes Python numbers of NumPy's, by their kind."""
 
 
 class Mixed(pa.ExtensionType):  # type: ignore[misc]
@@ -66,31 +78,58 @@ def is_pandas(frame: Any) -> bool:
     return type(frame).__module__.startswith("pandas")
 
 
-def _pandas_table(frame: Any) -> pa.Table:
+def _pandas_table(frame: Any, alone: bool) -> pa.Table:
     """A column that Arrow cannot hold need not matter: it is refused where it is used, and not here."""
-    try:
-        return pa.Table.from_pandas(frame, preserve_index=False)
-    except (pa.ArrowException, TypeError, ValueError):
-        columns = [_pandas_column(frame.iloc[:, place]) for place in range(frame.shape[1])]
-        return pa.table(columns, names=list(frame.columns))
+    if not alone:
+        try:
+            return pa.Table.from_pandas(frame, preserve_index=False)
+        except (pa.ArrowException, TypeError, ValueError):
+            pass
+    columns = [_pandas_column(frame.iloc[:, place], alone) for place in range(frame.shape[1])]
+    return pa.table(columns, names=list(frame.columns))
 
 
-def _pandas_column(series: Any) -> pa.Array:
+def _pandas_column(series: Any, alone: bool) -> pa.Array:
     dense = series.sparse.to_dense() if hasattr(series, "sparse") else series
+    if not alone or dense.dtype.kind != "O":
+        try:
+            return pa.Array.from_pandas(dense)
+        except (pa.ArrowException, TypeError, ValueError):
+            if not alone:
+                return pa.ExtensionArray.from_storage(Mixed(), pa.nulls(len(dense)))
+    return pa.array([_object_text(value) for value in dense], pa.string())
+
+
+def _object_text(value: object) -> str | None:
+    """An object as text, as `value_text` has it, whole numbers without a decimal point; None if it is no raw value."""
+    value = _python_number(value)
+    if isinstance(value, float):
+        return None if value != value else str(int(value)) if value.is_integer() else repr(float(value))
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, str | int | Decimal | datetime.date | datetime.time):
+        return None
     try:
-        return pa.Array.from_pandas(dense)
-    except (pa.ArrowException, TypeError, ValueError):
-        return pa.ExtensionArray.from_storage(Mixed(), pa.nulls(len(dense)))
+        return str(value).encode().decode()
+    except ValueError:  # half of a pair of surrogates, or more digits than Python writes
+        return None
 
 
-def _converted(frame: Any) -> pa.Table:
+def _python_number(value: Any) -> Any:
+    """A number of NumPy, or a complex one that is real, as Python has it; anything else as it is."""
+    kind = value.dtype.kind if getattr(value, "ndim", None) == 0 else ""
+    plain = NUMBERS[kind](value) if kind in NUMBERS else value
+    return plain.real if isinstance(plain, complex) and plain.imag == 0 else plain
+
+
+def _converted(frame: Any, alone: bool) -> pa.Table:
     if isinstance(frame, pa.Table):
         return frame
     if isinstance(frame, pa.RecordBatch):
         return pa.Table.from_batches([frame])
     if is_pandas(frame) and hasattr(frame, "columns"):
         check_names(list(frame.columns), "table")
-        return _pandas_table(frame)
+        return _pandas_table(frame, alone)
     if hasattr(frame, "to_arrow"):
         return frame.to_arrow()
     raise TableError(f"table: {type(frame).__name__} is no table; give a path, or a pandas, polars or pyarrow table.")

@@ -29,7 +29,7 @@ def show_fit(console: Console, fit: Fit) -> None:
     """The result of `check`: the risks of the raw table first, then what a release will promise."""
     table = fit.table
     console.print(f"{fit.spec.origin} fits {table.origin}: {count_text(table.records, 'record')} can be released.")
-    _say_dropped(console, table.dropped)
+    _say_dropped(console, table.dropped, "missing or invalid" if fit.spec.table.drops_invalid else "missing")
     for group in fit.groups:
         console.print(
             f"Raw, {group.small:,} of {group.groups:,} groups on {braced(group.quasi_identifier, MOST)} are smaller "
@@ -178,9 +178,9 @@ def _labels(entry: Generalization | Suppression | Discretization | AsIs, release
     return labels
 
 
-def _say_dropped(console: Console, dropped: int) -> None:
+def _say_dropped(console: Console, dropped: int, why: str = "missing") -> None:
     if dropped:
-        console.print(f"{rows_text(dropped)} with missing values left out, as the spec asks.")
+        console.print(f"{rows_text(dropped)} with {why} values left out, as the spec asks.")
 
 
 def _say_redundant(console: Console, atoms: Sequence[Atom]) -> None:

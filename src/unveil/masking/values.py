@@ -39,6 +39,18 @@ def python_values(values: pa.Array) -> list[Any]:
     return held
 
 
+def single_values(values: pa.Array) -> list[Any]:
+    """The same, each value by itself, whatever the others are; None for one that Python cannot hold."""
+    exact = pa.types.is_temporal(values.type) and getattr(values.type, "unit", None) == "ns"
+    if len(values) == 1 or not exact:
+        try:
+            return python_values(values)
+        except (TableError, ValueError, OverflowError):
+            if len(values) == 1:
+                return [None]
+    return [single_values(values.slice(place, 1))[0] for place in range(len(values))]
+
+
 def days(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Time stamps as the days that they show, in their own zone; any other column as it is."""
     plain = decoded(column)

@@ -11,7 +11,7 @@ from typing import Literal
 from unveil.errors import SpecError
 from unveil.schema.attributes import Attribute, number_text
 from unveil.schema.grid import fraction, grid_of
-from unveil.schema.sections import DifferentialPrivacySection, SpecSections
+from unveil.schema.sections import DifferentialPrivacySection, SpecSections, TableSection
 from unveil.schema.taxonomy import OBSERVED
 
 COUNT = "count"
@@ -112,6 +112,14 @@ def check_public(
     if plan.specializations > most:
         raise SpecError(
             f"{origin}: [publish] specializations is {plan.specializations}, but the domains allow {most} at most."
+        )
+
+
+def check_dropped(table: TableSection, origin: str) -> None:
+    """Invalid rows are dropped so that no error tells of a single row; then those with missing values are, too."""
+    if table.invalid == "drop" and table.missing.rows == "refuse":
+        raise SpecError(
+            f"{origin}: [table] invalid = 'drop' lets no row be refused, so missing.rows must be 'drop' too."
         )
 
 

@@ -81,6 +81,7 @@ class TableSection(Section):
     query: str | None = None
     name: Annotated[str, Field(min_length=1)] | None = None
     missing: MissingSection = MissingSection()
+    invalid: Literal["drop", "refuse"] = "refuse"
     others: Literal["refuse", "drop", "release"] = "refuse"
     budget: Number | None = None
     weight: str | None = None

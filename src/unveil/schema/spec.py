@@ -15,7 +15,7 @@ from unveil.errors import SpecError, TaxonomyError, count_text
 from unveil.schema.attributes import Attribute, Range, number_text
 from unveil.schema.files import read_text
 from unveil.schema.grid import fraction
-from unveil.schema.privacy import PrivatePlan, check_public, read_plan
+from unveil.schema.privacy import PrivatePlan, check_dropped, check_public, read_plan
 from unveil.schema.queries import Query, check_query, source_of
 from unveil.schema.requirement_checks import check_requirements, read_requirement
 from unveil.schema.requirements import Requirement
@@ -53,6 +53,8 @@ class TableSpec:
     """What the owner's ledger calls the table where it comes without a path."""
     class_values: tuple[str, ...] | None = None
     missing: Missing = Missing()
+    invalid: Literal["drop", "refuse"] = "refuse"
+    """For differential privacy: what happens to a row that holds a value outside its domain, or that is no row."""
     others: Literal["refuse", "drop", "release"] = "refuse"
     budget: Fraction | None = None
     """What all differentially private releases of this table may cost together."""
@@ -61,6 +63,11 @@ class TableSpec:
     """What the table is called, who answers for the release, and its date: for readers of the release."""
     owner: str | None = None
     date: str | None = None
+
+    @property
+    def drops_invalid(self) -> bool:
+        """Whether rows are read one by one, and those that are not valid left out."""
+        return self.invalid == "drop"
 
 
 @dataclass(frozen=True)
@@ -178,6 +185,11 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
         raise SpecError(f"{origin}: [table] budget is what differential privacy may cost; it needs method = 'diffgen'.")
     if plan:
         check_public(plan, kept, table.class_, labels, table.others, origin)
+        check_dropped(table, origin)
+    elif table.invalid == "drop":
+        raise SpecError(
+            f"{origin}: [table] invalid = 'drop' is for the method 'diffgen'; refinement refuses such rows."
+        )
     elif clamped := [attribute.name for attribute in kept if attribute.outside == "clamp"]:
         raise SpecError(
             f"{origin}: [attributes.{clamped[0]}] outside = 'clamp' would release values that are not true."
@@ -190,6 +202,7 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
             name=table.name,
             class_values=labels,
             missing=Missing(tuple(table.missing.values), table.missing.rows),
+            invalid=table.invalid,
             others=table.others,
             budget=_budget(table.budget, origin),
             weight=table.weight,

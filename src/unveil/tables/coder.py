@@ -12,13 +12,14 @@ import pyarrow as pa
 from unveil.arrays import BoolArray, IntArray
 from unveil.errors import TableError
 from unveil.masking import days
-from unveil.tables.columns import MISSING, Codes, RawColumn, raw_column
+from unveil.tables.columns import MISSING, Codes, RawColumn
 from unveil.tables.types import other_columns
+from unveil.tables.validity import Check, checked_column
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some rows in codes, those with missing values left out."""
+    """Some rows in codes, those with missing or invalid values left out."""
 
     codes: Mapping[int, Codes]
     """By the place of the attribute."""
@@ -46,6 +47,8 @@ class Coder:
     dates: frozenset[str]
     """The columns that count as days."""
     marks: tuple[str, ...]
+    checks: Mapping[str, Check]
+    """What says which values are invalid, where rows that hold one are dropped."""
     origin: str
     dropped: int
     number_of: Mapping[str, Mapping[Any, int]]
@@ -95,7 +98,7 @@ class Recount:
         """Some rows in codes."""
         coder = self._coder
         shown = {name: days(batch[name]) if name in coder.dates else batch[name] for name in self._described}
-        raw = [raw_column(name, column, coder.marks, coder.origin) for name, column in shown.items()]
+        raw = [checked_column(name, column, coder.marks, coder.origin, coder.checks) for name, column in shown.items()]
         kept = kept_rows(raw, batch.num_rows)
         numbers = {column.name: self._numbers(column, kept) for column in raw}
         # Given their plain types first: Arrow cannot filter some of the others, such as views of text.

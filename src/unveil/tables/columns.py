@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from unveil.arrays import BoolArray, IntArray, NumberArray
 from unveil.errors import TableError, did_you_mean, rows_text
-from unveil.masking import dictionary_of, python_values
+from unveil.masking import dictionary_of, python_values, single_values
 from unveil.schema import (
     LAST_DAY,
     SUPPRESSED,
@@ -99,12 +99,22 @@ class Coding(NamedTuple):
     code_of: Codes
 
 
-def raw_column(name: str, column: pa.ChunkedArray, marks: Sequence[str], origin: str) -> RawColumn:
-    """Finds the distinct values of a column and its missing ones: nulls, NaN and the owner's marks."""
+def raw_column(
+    name: str, column: pa.ChunkedArray, marks: Sequence[str], origin: str, *, alone: bool = False
+) -> RawColumn:
+    """Finds the distinct values of a column and its missing ones: nulls, NaN and the owner's marks.
+
+    Args:
+        name: The column.
+        column: Its values.
+        marks: Texts that mean that a value is missing.
+        origin: What messages call the table.
+        alone: Whether no value may decide how another is read; one that cannot be read is missing then.
+    """
     if not is_usable(column.type) and not pa.types.is_duration(column.type):
         raise TableError(f"{origin}: column {name!r}: values of type {column.type} cannot be used.")
     encoded = dictionary_of(column)
-    distinct = python_values(encoded.dictionary)
+    distinct = single_values(encoded.dictionary) if alone else python_values(encoded.dictionary)
     missing = set(marks)
     number_of: dict[Any, int] = {}
     lookup = np.full(len(distinct) + 1, MISSING, dtype=np.int32)
@@ -116,10 +126,17 @@ def raw_column(name: str, column: pa.ChunkedArray, marks: Sequence[str], origin:
     return RawColumn(name, tuple(number_of), lookup[indices], column.type)
 
 
-def text_coding(raw: RawValues, attribute: Attribute, origin: str) -> Coding:
-    """Codes of a category: leaves of its taxonomy, its declared values, or the observed values in sorted order."""
-    texts = [value_text(value) for value in raw.distinct]
-    declared = attribute.taxonomy.leaves if attribute.taxonomy is not None else attribute.values
+def text_coding(raw: RawValues, attribute: Attribute, origin: str, *, private: bool = False) -> Coding:
+    """Codes of a category: leaves of its taxonomy, its declared values, or the observed values in sorted order.
+
+    Args:
+        raw: The raw values.
+        attribute: What the owner declares.
+        origin: What messages call the table.
+        private: Whether 1.0 is read as 1. A missing value makes floats of all whole numbers in a column of pandas.
+    """
+    texts = [plain_text(value) if private else value_text(value) for value in raw.distinct]
+    declared = declared_values(attribute)
     domain = tuple(sorted(set(texts))) if declared is None else declared
     code_of = {value: code for code, value in enumerate(domain)}
     place = f"{origin}: attribute {attribute.name!r}"
@@ -130,6 +147,11 @@ def text_coding(raw: RawValues, attribute: Attribute, origin: str) -> Coding:
     return Coding(Domain(raw.name, domain, pa.string()), np.array([code_of[text] for text in texts], dtype=np.int32))
 
 
+def declared_values(attribute: Attribute) -> tuple[str, ...] | None:
+    """The values that a category may have, in domain order; None where they are observed."""
+    return attribute.taxonomy.leaves if attribute.taxonomy is not None else attribute.values
+
+
 def class_coding(raw: RawValues, declared: Sequence[str] | None, origin: str, *, private: bool) -> Coding:
     """The class: coded as a category, released with its type.
 
@@ -137,14 +159,20 @@ def class_coding(raw: RawValues, declared: Sequence[str] | None, origin: str, *,
         raw: The raw values.
         declared: Its declared labels.
         origin: What messages call the table.
-        private: Whether the type must follow from the declaration alone, since that of a column may owe something to
-            its values.
+        private: Whether 1.0 is read as 1, and the type must follow from the declaration alone, since that of a column
+            may owe something to its values.
     """
     attribute = Attribute(raw.name, values=None if declared is None else tuple(declared))
-    domain, code_of = text_coding(raw, attribute, origin)
+    domain, code_of = text_coding(raw, attribute, origin, private=private)
     labels = [str(label) for label in domain.values]
     type_ = declared_label_type(labels) if private else label_type(raw.type, labels)
     return Coding(replace(domain, type=type_), code_of)
+
+
+def plain_text(value: Any) -> str:
+    """A raw value of a private category as text: as any other, but whole numbers have no decimal point."""
+    whole = isinstance(value, float) and value.is_integer()
+    return number_text(value) if whole else value_text(value)
 
 
 def _not_a_value(text: str, attribute: Attribute, domain: Sequence[str]) -> str:
@@ -233,11 +261,12 @@ def _is_exact(value: Any, number: float) -> bool:
     return not isinstance(value, int | Decimal) or Decimal(value) == Decimal(number_text(number))
 
 
-def weights(raw: RawValues, origin: str) -> IntArray:
+def weights(raw: RawValues, origin: str, most: int = 2**53) -> IntArray:
     """How many records a row stands for, by the distinct values of its weight column."""
     place = f"{origin}: weight column {raw.name!r}"
     numbers = np.array([_number(value, place, raw) for value in raw.distinct], dtype=np.float64)
     _refuse((numbers < 1) | (numbers != np.floor(numbers)), raw, place, "is not a whole number above 0")
+    _refuse(numbers > most, raw, place, f"is more than {most:,} records")
     records = [int(number) for number in numbers]
     if sum(record * int(rows) for record, rows in zip(records, raw.rows, strict=True)) > 2**53:
         raise TableError(f"{place}: the weights add up to more records than can be counted exactly.")

@@ -17,6 +17,7 @@ from unveil.errors import TableError
 from unveil.frames import check_names, first_line
 from unveil.schema import DATABASES
 from unveil.tables.header import header_doubt
+from unveil.tables.lines import RowLines
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 BATCH = 1 << 20
@@ -48,15 +49,20 @@ class File(Protocol):
         ...
 
 
-def open_file(path: Path) -> File:
-    """A csv or parquet file, by its ending."""
+def open_file(path: Path, *, by_line: bool = False) -> File:
+    """A csv or parquet file, by its ending.
+
+    Args:
+        path: The file.
+        by_line: Whether a row of a csv file is a line, and one that is no row has no values.
+    """
     suffixes = path.suffixes
     if path.suffix in DATABASES:
         raise TableError(f"{path}: a database is read through a query, and none was given.")
     if ".parquet" not in suffixes and ".csv" not in suffixes:
         raise TableError(f"{path}: a table ends in .csv or .parquet, but this is {path.suffix or 'bare'!r}.")
     try:
-        file: File = ParquetFile(path) if ".parquet" in suffixes else CsvFile(path)
+        file: File = ParquetFile(path) if ".parquet" in suffixes else CsvFile(path, by_line=by_line)
     except (pa.ArrowException, OSError, UnicodeDecodeError, csv.Error) as error:
         raise unreadable(path, error) from error
     check_names(file.schema.names, path.name)
@@ -103,8 +109,9 @@ class ParquetFile:
 class CsvFile:
     """Every column as text, so that a value means what it says and missing marks are the spec's business."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, by_line: bool = False) -> None:
         self.path = path
+        self._by_line = by_line
         with pa.input_stream(path, compression="detect") as stream:
             head = stream.read(HEAD)
         header = io.TextIOWrapper(io.BytesIO(head), encoding="utf-8-sig", errors="replace").readline()
@@ -122,7 +129,7 @@ class CsvFile:
 
     def table(self, columns: Sequence[str]) -> pa.Table:
         """These columns of all rows."""
-        return _trimmed(pa.csv.read_csv(self.path, **self._options(columns)))
+        return _trimmed(pa.csv.read_csv(self._input(), **self._options(columns)))
 
     def groups(self) -> list[int]:
         """A csv file is read from its beginning to its end."""
@@ -130,15 +137,21 @@ class CsvFile:
 
     def batches(self, columns: Sequence[str], groups: Sequence[int] | None = None) -> Iterator[pa.Table]:
         """These columns, some rows at a time."""
-        with pa.csv.open_csv(self.path, **self._options(columns)) as reader:
+        with pa.csv.open_csv(self._input(), **self._options(columns)) as reader:
             for batch in reader:
                 yield _trimmed(pa.Table.from_batches([batch]))
+
+    def _input(self) -> Path | RowLines:
+        return RowLines(self.path, self.delimiter, len(self.schema)) if self._by_line else self.path
 
     def _options(self, columns: Sequence[str]) -> dict[str, object]:
         names = self.schema.names
         return {
             "read_options": pa.csv.ReadOptions(column_names=names, skip_rows=1, block_size=1 << 22),
-            "parse_options": pa.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+            "parse_options": pa.csv.ParseOptions(
+                delimiter=self.delimiter,
+                newlines_in_values=not self._by_line,
+            ),
             "convert_options": pa.csv.ConvertOptions(
                 column_types=dict.fromkeys(names, TEXT),
                 include_columns=list(columns),

@@ -57,12 +57,13 @@ def open_source(source: Any, spec: Spec | None = None) -> Source:
     """
     if isinstance(source, FrameSource | FileSource | QuerySource):
         return source
+    alone = spec is not None and spec.table.drops_invalid
     if isinstance(source, Query):
         private = spec is not None and spec.plan is not None
         return QuerySource(replace(source, by_row=True) if private else source)
     if isinstance(source, str | Path):
-        return FileSource(Path(source))
-    return FrameSource(arrow_table(source))
+        return FileSource(Path(source), by_line=alone)
+    return FrameSource(arrow_table(source, alone=alone))
 
 
 def read_table(source: Any) -> tuple[pa.Table, str]:
@@ -121,12 +122,18 @@ class FileSource:
     In a folder, marks such as `_SUCCESS` are passed over.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, by_line: bool = False) -> None:
+        """Opens the files.
+
+        Args:
+            path: The file or folder.
+            by_line: Whether a row of a csv file is a line, and one that is no row has no values.
+        """
         if not path.exists():
             raise TableError(f"{path}: there is no such file or folder.")
         self.origin = path.name
         self._path = path
-        self._files = [open_file(file) for file in (_files_in(path) if path.is_dir() else [path])]
+        self._files = [open_file(file, by_line=by_line) for file in (_files_in(path) if path.is_dir() else [path])]
         self.schema = self._files[0].schema if len(self._files) == 1 else _common_schema(self._files, path)
 
     @property

@@ -21,12 +21,12 @@ from unveil.tables.columns import (
     RawValues,
     class_coding,
     number_coding,
-    raw_column,
     text_coding,
     weights,
 )
 from unveil.tables.outline import Outline
 from unveil.tables.types import other_columns
+from unveil.tables.validity import checked_column, value_checks
 
 
 class Sight(NamedTuple):
@@ -96,6 +96,7 @@ class Survey:
         names = [*self.attributes, spec.table.class_, *weight]
         self.columns = {name: SeenColumn(name, schema.field(name).type) for name in names}
         self._dates = frozenset(attribute.name for attribute in spec.released if attribute.unit == "date")
+        self._checks = value_checks(spec, origin)
         self.read = 0
         self._kept = 0
 
@@ -107,7 +108,7 @@ class Survey:
         """Takes rows in."""
         marks = self._spec.table.missing.values
         shown = {name: days(batch[name]) if name in self._dates else batch[name] for name in self.columns}
-        raw = {name: raw_column(name, column, marks, self._origin) for name, column in shown.items()}
+        raw = {name: checked_column(name, column, marks, self._origin, self._checks) for name, column in shown.items()}
         kept = kept_rows(raw.values(), batch.num_rows)
         numbers = {name: self._numbers(column, kept) for name, column in raw.items()}
         self.read += batch.num_rows
@@ -174,6 +175,7 @@ class Survey:
             others=tuple(other_names(self._spec, self._schema.names)),
             dates=self._dates,
             marks=table.missing.values,
+            checks=self._checks,
             origin=self._origin,
             dropped=self.read - self._kept,
             number_of={name: column.number_of for name, column in self.columns.items()},
@@ -185,10 +187,11 @@ class Survey:
     def _coded(self, attribute: Attribute) -> tuple[Coding, Codes]:
         seen = self.columns[attribute.name]
         held, numbers = seen.held()
+        private = self._spec.plan is not None
         if attribute.ordered:
-            coding = number_coding(held, attribute, self._origin, snap=self._spec.plan is not None)
+            coding = number_coding(held, attribute, self._origin, snap=private)
         else:
-            coding = text_coding(held, attribute, self._origin)
+            coding = text_coding(held, attribute, self._origin, private=private)
         return coding, _spread(coding.code_of, numbers, len(seen.number_of))
 
     def _coded_class(self) -> tuple[Coding, Codes]:

@@ -148,7 +148,7 @@ def _evaluations(
 ) -> list[Evaluation]:
     """All specs on the same splits."""
     progress("reading the table", 0, None)
-    raw, notes = held_rows(source, sample)
+    raw, notes = held_rows(source, sample, specs[0])
     splits = protocol.splits(raw.frame)
     trials = Tasks(progress, "learning and testing", sum(1 + len(splits) * _settings(spec) for spec in specs))
     return [_evaluate(spec, raw, classifiers, protocol, splits, together, seeds, notes, trials) for spec in specs]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from unveil.errors import UnveilError
+from unveil.schema import Spec
 from unveil.tables import FrameSource, draw_sample, open_source
 from unveil.workflow.engines import HELD
 
@@ -12,12 +13,13 @@ SAMPLE = 1_000_000
 """How many rows are drawn of a table that is too large to hold."""
 
 
-def held_rows(table: Any, sample: int | None = None) -> tuple[FrameSource, tuple[str, ...]]:
+def held_rows(table: Any, sample: int | None = None, spec: Spec | None = None) -> tuple[FrameSource, tuple[str, ...]]:
     """Reads rows into memory under the name of their file.
 
     Args:
         table: The rows: a path, or a pandas, polars or pyarrow table.
         sample: Draw so many rows if there are more. Without it, `SAMPLE` are drawn of a table too large to hold.
+        spec: What they are read for, where it is known.
 
     Returns:
         The rows, and what a reader must know about them.
@@ -26,7 +28,7 @@ def held_rows(table: Any, sample: int | None = None) -> tuple[FrameSource, tuple
         raise UnveilError(
             f"the sample has {sample} rows, but it takes at least 2 to learn from one and test on another."
         )
-    source = open_source(table)
+    source = open_source(table, spec)
     if sample is None and source.rows() <= HELD:
         return FrameSource(source.table(source.schema.names), source.origin), ()
     size = SAMPLE if sample is None else sample

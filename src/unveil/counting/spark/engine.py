@@ -47,7 +47,7 @@ class SparkEngine:
                 they fit.
             settings: Spark settings, for a session that is started here.
         """
-        self._source = open_spark_source(source, settings)
+        self._source = open_spark_source(source, settings, spec)
         self._where = index
         survey = Survey(spec, self._source.schema, self._source.origin)
         found = self._source.partitions(_surveyor(survey), list(survey.columns), "survey binary")

@@ -17,6 +17,7 @@ import pyarrow as pa
 from unveil.counting.spark.session import check_settings, spark_session, told_plainly
 from unveil.errors import EngineError
 from unveil.frames import Mixed, arrow_table, check_names
+from unveil.schema import Spec
 from unveil.tables import FileSource, FrameSource, changed, plain_type, raw_column
 
 if TYPE_CHECKING:
@@ -150,19 +151,21 @@ class _Seen:
         yield pa.Table.from_arrays(columns, names=list(names))
 
 
-def open_spark_source(source: Any, settings: Mapping[str, str] | None = None) -> SparkSource:
+def open_spark_source(source: Any, settings: Mapping[str, str] | None = None, spec: Spec | None = None) -> SparkSource:
     """Rows for Spark: a path to csv or parquet, a Spark frame, or a frame in memory.
 
     Args:
         source: The rows.
         settings: What a session must be set up like; one is started with them if none runs.
+        spec: What they are read for, where it is known.
     """
     if type(source).__module__.startswith("pyspark."):
         return _from_spark(source, dict(settings or {}))
+    alone = spec is not None and spec.table.drops_invalid
     if isinstance(source, str | Path):
-        files = FileSource(Path(source))
+        files = FileSource(Path(source), by_line=alone)
         return _from_files(spark_session(settings), files)
-    held = source if isinstance(source, FrameSource) else FrameSource(arrow_table(source))
+    held = source if isinstance(source, FrameSource) else FrameSource(arrow_table(source, alone=alone))
     return _from_memory(held, settings)
 
 
