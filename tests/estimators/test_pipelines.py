@@ -16,6 +16,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from estimators.people import DOMAINS, JOBS, TEMPLATES, people
+from unveil.errors import TableError
 from unveil.schema import Taxonomy
 from unveil.sklearn import DiffGen, ProgressiveDisclosure, TopDownRefinement
 
@@ -55,6 +56,33 @@ def test_a_grid_tunes_what_is_promised(name, argument, values):
     assert len(set(grid.cv_results_["mean_test_score"])) > 1
     assert grid.best_estimator_["mask"].get_params()[argument] in list(values)
     assert grid.score(X, y) > 0.5
+
+
+def in_order():
+    """Rows as some files have them: sorted by age, so that every fold lacks ages and towns of the others."""
+    X, y = people(400)
+    order = X.sort_values(["age", "town"]).index
+    return X.loc[order, ["age", "town", "income"]].assign(town=[f"t{place // 80}" for place in range(400)]), y.loc[
+        order
+    ]
+
+
+def test_the_grid_of_the_readme_works_on_rows_in_order():
+    X, y = in_order()
+    pipeline = make_pipeline(TopDownRefinement(k=5, unseen="suppress"), DecisionTreeClassifier(random_state=0))
+    grid = GridSearchCV(pipeline, {"topdownrefinement__k": [5, 10, 20]}, error_score="raise").fit(X, y)
+    assert np.isfinite(grid.cv_results_["mean_test_score"]).all()
+
+
+def test_a_value_that_no_fitted_row_had_is_refused_with_what_to_declare():
+    X, y = in_order()
+    masker = TopDownRefinement(k=5).fit(X[80:], y[80:])
+    with pytest.raises(TableError, match="has no block") as refusal:
+        masker.transform(X[:80])
+    assert "The domain of 'age', 'town', 'income' was observed in the fitted rows; declare it" in str(refusal.value)
+    declared = {"age": {"range": [0, 100], "whole": True}, "town": {"values": [f"t{n}" for n in range(5)]}}
+    masker = TopDownRefinement(k=5, attributes={**declared, "income": {"range": [0, 101]}}).fit(X[80:], y[80:])
+    assert len(masker.transform(X[:80])) == 80
 
 
 @every_masker

@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from unveil.arrays import FloatArray
-from unveil.errors import SpecError
+from unveil.errors import SpecError, TableError, listed
 from unveil.masking import Unseen
 from unveil.release import Release
 from unveil.schema import COUNT, Spec, load_spec
@@ -94,8 +94,21 @@ class Masker(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         self._check_choices()
         rows = checked_rows(self, X, reset=False, missing=self._takes_missing)
-        masked = self.masking_.labels(on_grid(rows, self.spec_), unseen=self.unseen)
+        try:
+            masked = self.masking_.labels(on_grid(rows, self.spec_), unseen=self.unseen)
+        except TableError as error:
+            raise TableError(f"{error}{self._observed_hint()}") from error
         return self._encoding.encoded(masked, self.unseen)
+
+    def _observed_hint(self) -> str:
+        """What to declare, where domains are those of the fitted rows: a fold of a grid seldom holds all values."""
+        observed = [attribute.name for attribute in self.spec_.released if not attribute.declared]
+        if not observed:
+            return ""
+        return (
+            f" The domain of {listed(observed, 5)} was observed in the fitted rows; declare it in attributes (range or "
+            "values) to have a block for other values."
+        )
 
     def training_data(self) -> tuple[NDArray[Any], NDArray[Any], FloatArray]:
         """The release itself, to train a classifier on: masked values as `transform` gives them, classes and weights.
