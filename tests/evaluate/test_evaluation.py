@@ -305,6 +305,15 @@ def with_every_classifier(comparison: Comparison) -> Comparison:
     return Comparison(tuple(evaluations))
 
 
+def test_no_interval_leaves_the_scale(compared: Comparison) -> None:
+    """Two runs of 90% and 100% have a mean whose interval goes far above 100%."""
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed (unveil[report])")
+    lines = tuple(replace(line, error=0.05, low=-0.6, high=0.7) for line in compared.evaluations[0].lines)
+    figure = drawn(Comparison((replace(compared.evaluations[0], lines=lines),)))
+    ends = [y for bars in figure.axes[0].collections for segment in bars.get_segments() for _, y in segment]
+    assert (min(ends), max(ends)) == pytest.approx((30, 100))
+
+
 def test_the_legend_is_inside_of_the_plot(compared: Comparison) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed (unveil[report])")
     figure = drawn(with_every_classifier(compared))

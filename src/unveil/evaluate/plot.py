@@ -8,12 +8,14 @@ from typing import Any
 
 from unveil.errors import UnveilError
 from unveil.evaluate.classifiers import CLASSIFIERS
-from unveil.evaluate.evaluation import SETTINGS, Comparison, Evaluation, Setting, guarantee, guarantee_text
+from unveil.evaluate.evaluation import SETTINGS, Comparison, Evaluation, Line, Setting, guarantee, guarantee_text
 from unveil.release import check_absent, write_whole
 
 PLOTS = (".png", ".svg")
-STYLES: dict[Setting, str] = {"raw": "--", "released": "o-", "masked": ":"}
+STYLES: dict[Setting, str] = {"raw": "--", "released": "-", "masked": ":"}
 """The settings that are drawn, and how."""
+MARKS = ("o", "s", "^", "D")
+"""What each classifier has at its releases."""
 SIZE = (7.0, 4.0)
 """Width and height in inches, without the legend."""
 LEGEND_LINE = 0.2
@@ -44,7 +46,7 @@ def drawn(comparison: Comparison) -> Any:
     axes = figure.subplots()
     places, label = _places(comparison.evaluations)
     for number, name in enumerate(names):
-        _draw(axes, comparison.evaluations, places, name, f"C{number}")
+        _draw(axes, comparison.evaluations, places, name, f"C{number}", MARKS[number % len(MARKS)])
     _mark_places(axes, comparison, places, label)
     axes.set_ylabel("accuracy on rows held out, %")
     axes.grid(visible=True, alpha=0.3)
@@ -66,25 +68,34 @@ def _mark_places(axes: Any, comparison: Comparison, places: Sequence[float], lab
 
 
 def _explain(figure: Any, axes: Any, names: Sequence[str]) -> None:
-    """The legend: colours are classifiers, lines are what they learned from. A line each, so that all of it fits."""
+    """The legend: marks are classifiers, lines are what they learned from. One entry a line, so that all of it fits."""
     for number, name in enumerate(names):
-        axes.plot([], [], color=f"C{number}", linewidth=4, label=CLASSIFIERS[name].label)
+        mark = MARKS[number % len(MARKS)]
+        axes.plot([], [], mark, color=f"C{number}", label=CLASSIFIERS[name].label)
     for setting, style in STYLES.items():
         axes.plot([], [], style, color="0.3", label=f"learned from {SETTINGS[setting]}")
     figure.legend(loc="outside lower left", ncols=1, fontsize="small", frameon=False)
 
 
-def _draw(axes: Any, evaluations: Sequence[Evaluation], places: Sequence[float], name: str, color: str) -> None:
+def _draw(
+    axes: Any, evaluations: Sequence[Evaluation], places: Sequence[float], name: str, color: str, mark: str
+) -> None:
     """One classifier: the release with its interval, and raw data and full masking as lines without."""
     order = sorted(range(len(places)), key=places.__getitem__)
     across = [places[place] for place in order]
     for setting, style in STYLES.items():
         lines = [evaluations[place].line(setting, name) for place in order]
         heights = [100 * line.accuracy for line in lines]
-        axes.plot(across, heights, style, color=color)
+        axes.plot(across, heights, style, color=color, marker=mark if setting == "released" else None)
         if setting == "released":
-            reach = [0.0 if line.high is None else 100 * (line.high - line.error) for line in lines]
-            axes.errorbar(across, heights, yerr=reach, fmt="none", ecolor=color, capsize=3)
+            axes.errorbar(across, heights, yerr=_reach(lines), fmt="none", ecolor=color, capsize=3)
+
+
+def _reach(lines: Sequence[Line]) -> tuple[list[float], list[float]]:
+    """How far the interval of each line reaches below and above it; no accuracy is below 0% or above 100%."""
+    down = [0.0 if line.high is None else min(line.high - line.error, line.accuracy) for line in lines]
+    up = [0.0 if line.low is None else min(line.error - line.low, line.error) for line in lines]
+    return [100 * share for share in down], [100 * share for share in up]
 
 
 def _places(evaluations: Sequence[Evaluation]) -> tuple[list[float], str | None]:
