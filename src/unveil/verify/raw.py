@@ -23,6 +23,8 @@ from unveil.verify.queries import open_query
 from unveil.verify.sources import open_table
 
 COARSER = {pa.time64("ns"): pa.time64("us"), pa.duration("ns"): pa.duration("us")}
+LARGEST_ALONE = 2**31
+"""The largest weight where rows that are not valid are dropped."""
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
@@ -53,7 +55,11 @@ def read_raw(spec: Spec) -> Iterator[Raw]:
     weight = spec.table.weight
     described = [name for name, attribute in spec.attributes.items() if attribute.role != "identifier"]
     needed = [*described, spec.table.class_, *([] if weight is None else [weight])]
-    table = open_table(path) if spec.table.query is None else open_query(path, spec.table.query)
+    table = (
+        open_table(path, by_line=spec.table.drops_invalid)
+        if spec.table.query is None
+        else open_query(path, spec.table.query)
+    )
     if absent := [name for name in needed if name not in table.schema.names]:
         raise TableError(f"{path}: the table has no column {listed(absent)}.")
     names = needed
@@ -65,6 +71,9 @@ def read_raw(spec: Spec) -> Iterator[Raw]:
         if spec.table.missing.rows == "drop":
             for name in needed:
                 keep &= ~_without_value(columns[name], spec.table.missing.values)
+        if spec.table.drops_invalid and weight is not None:
+            valid = [_is_weight(value, LARGEST_ALONE) for value in plain(columns[weight].values)]
+            keep &= np.array(valid, dtype=np.bool_)[columns[weight].codes]
         columns = {name: Column(name, column.values, column.codes[keep]) for name, column in columns.items()}
         kept = int(keep.sum())
         weights = np.ones(kept, dtype=np.int64) if weight is None else _weights(columns[weight], path)
@@ -113,12 +122,17 @@ def _without_value(column: Column, marks: tuple[str, ...]) -> NDArray[np.bool_]:
 def _weights(column: Column, path: Path) -> Counts:
     weights = np.zeros(len(column.values), dtype=np.int64)
     for code in np.unique(column.codes):
-        value = number(column.values[int(code)].as_py())
-        if value is None or not 1 <= value <= LARGEST_WEIGHT or value != int(value):
+        value = column.values[int(code)].as_py()
+        if not _is_weight(value):
             raise TableError(f"{path}: {column.text(int(code))} is a weight, but not a whole number above 0.")
-        weights[code] = int(value)
+        weights[code] = int(number(value) or 0)
     rows: Counts = weights[column.codes]
     return rows
+
+
+def _is_weight(value: Any, most: int = LARGEST_WEIGHT) -> bool:
+    records = number(value)
+    return records is not None and 1 <= records <= most and records == int(records)
 
 
 def _encoded(name: str, column: pa.ChunkedArray, path: Path) -> Column:

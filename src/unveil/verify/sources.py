@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
@@ -22,6 +24,8 @@ from unveil.verify.columns import is_text
 ENDINGS = frozenset({".csv", ".parquet"})
 BLOCK = 1 << 22
 """How many bytes of a csv file are read at a time."""
+LONGEST = 1 << 20
+"""How many bytes a line may have where each is a row."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +36,13 @@ class RawTable:
         path: The file or folder.
         files: The files.
         schema: The columns, with types that hold the values of all files.
+        by_line: Whether a row of a csv file is a line, and a line that is no row is passed over.
     """
 
     path: Path
     files: list[Path]
     schema: pa.Schema
+    by_line: bool = False
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.Table]:
         """These columns, some rows at a time; first without a row, so that the columns are known.
@@ -48,11 +54,16 @@ class RawTable:
         yield wanted.empty_table()
         for file in self.files:
             with _reading(self.path):
-                for batch in _csv_batches(file) if _is_csv(file) else _parquet_batches(file, names):
+                for batch in self._batches(file, names):
                     yield pa.table({name: _fitted(batch[name], wanted.field(name).type) for name in names})
 
+    def _batches(self, file: Path, names: Sequence[str]) -> Iterator[pa.Table]:
+        if not _is_csv(file):
+            return _parquet_batches(file, names)
+        return _line_batches(file) if self.by_line else _csv_batches(file)
 
-def open_table(path: Path) -> RawTable:
+
+def open_table(path: Path, *, by_line: bool = False) -> RawTable:
     """Finds the files of a table and what their columns hold.
 
     Raises:
@@ -62,8 +73,8 @@ def open_table(path: Path) -> RawTable:
     if not files:
         raise TableError(f"{path}: the folder holds no .csv or .parquet file.")
     with _reading(path):
-        schemas = [_csv_schema(file) if _is_csv(file) else _parquet_schema(file) for file in files]
-        return RawTable(path, files, pa.unify_schemas(schemas, promote_options="permissive"))
+        schemas = [_csv_schema(file, by_line) if _is_csv(file) else _parquet_schema(file) for file in files]
+        return RawTable(path, files, pa.unify_schemas(schemas, promote_options="permissive"), by_line)
 
 
 @contextmanager
@@ -108,7 +119,9 @@ def _parquet_batches(path: Path, names: Sequence[str]) -> Iterator[pa.Table]:
             yield pa.Table.from_batches([batch])
 
 
-def _csv_schema(path: Path) -> pa.Schema:
+def _csv_schema(path: Path, by_line: bool) -> pa.Schema:
+    if by_line:
+        return pa.schema([(name, pa.string()) for name in _header(path)[0]])
     with _open_csv(path) as reader:
         return reader.schema
 
@@ -120,12 +133,40 @@ def _csv_batches(path: Path) -> Iterator[pa.Table]:
             yield pa.table([pc.utf8_trim_whitespace(column) for column in batch.columns], names=batch.schema.names)
 
 
-def _open_csv(path: Path) -> pa_csv.CSVStreamingReader:
+def _line_batches(path: Path) -> Iterator[pa.Table]:
+    """The same, each line by itself."""
+    names, delimiter = _header(path)
+    with pa.input_stream(path, compression="detect") as stream:
+        lines = (line for ended in io.BufferedReader(stream) for line in ended.splitlines())
+        next(lines, None)
+        rows = (row for line in lines if (row := _row(line, delimiter)) and len(row) == len(names))
+        while some := list(islice(rows, batches.BATCH)):
+            yield pa.table([pa.array(column, pa.string()) for column in zip(*some, strict=True)], names=names)
+
+
+def _row(line: bytes, delimiter: str) -> list[str]:
+    """The values of a line; none if it is too long, is not text, or has quotes that do not enclose whole values."""
+    try:
+        written = line.decode() if len(line) < LONGEST else ""
+        mark = re.escape(delimiter)
+        if '"' in re.sub(rf'(?<![^{mark}])"(?:[^"]|"")*+"(?![^{mark}])', "", written):
+            return []
+        return [value.strip() for value in next(csv.reader([written], delimiter=delimiter), [])]
+    except (UnicodeDecodeError, csv.Error):
+        return []
+
+
+def _header(path: Path) -> tuple[list[str], str]:
+    """The names of the columns of a csv file, and what is between them."""
     with pa.input_stream(path, compression="detect") as stream:
         head = stream.read(1 << 16).decode("utf-8-sig", "replace")
     header = io.StringIO(head, newline=None).readline().rstrip("\n")  # a line may end in CR alone
     delimiter = max(",;\t", key=header.count)
-    names = [name.strip() for name in next(csv.reader([header], delimiter=delimiter), [])]
+    return [name.strip() for name in next(csv.reader([header], delimiter=delimiter), [])], delimiter
+
+
+def _open_csv(path: Path) -> pa_csv.CSVStreamingReader:
+    names, delimiter = _header(path)
     return pa_csv.open_csv(
         path,
         read_options=pa_csv.ReadOptions(column_names=names, skip_rows=1, block_size=BLOCK),

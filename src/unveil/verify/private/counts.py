@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from unveil.schema import Spec
+from unveil.schema import Attribute, Spec
 from unveil.verify.columns import Codes, Column
 from unveil.verify.data import Data
 from unveil.verify.days import day_number
@@ -75,6 +76,8 @@ def _raw_places(name: str, column: Column, manifest: DiffGenManifest, spec: Spec
         values = [value if text(value) in attribute.values else None for value in values]
     if attribute.outside == "clamp":
         values = [_clamped(entry, value) for value in values]
+    if attribute.kind == "number":
+        values = [value if _on_grid(number(value), attribute) else None for value in values]
     return _numbers(places, masked_values(entry, values))[column.codes]
 
 
@@ -87,11 +90,22 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+def _on_grid(value: float | None, attribute: Attribute) -> bool:
+    """Whether a number is one of those that the owner declared, but for rounding."""
+    step = 1.0 if attribute.whole else attribute.step
+    if value is None or step is None or attribute.range is None:
+        return False
+    place = (Fraction(str(value)) - Fraction(str(attribute.range[0]))) / Fraction(str(step))
+    return abs(place - round(place)) <= Fraction(1, 10**6)
+
+
 def _clamped(entry: Masked, value: Any) -> Any:
     """A value outside the range becomes one inside; which one does not matter, its block does."""
     if not isinstance(entry, Discretization):
         return value
     read = (day_number if entry.unit == "date" else number)(value)
+    if isinstance(read, int) and int(float(read)) != read:
+        return None  # more digits than a number can be counted on for
     if read is None or entry.blocks[0].lo <= read < entry.blocks[-1].hi:
         return value
     block = entry.blocks[0] if read < entry.blocks[0].lo else entry.blocks[-1]
