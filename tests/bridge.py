@@ -2,12 +2,27 @@
 
 import pyarrow as pa
 
-from oracles.problem import QID, Closeness, Discretized, Diversity, Generalized, Problem, Suppressed, Template
+from oracles.problem import (
+    QID,
+    Closeness,
+    Discretized,
+    Diversity,
+    Generalized,
+    Likeness,
+    Problem,
+    Spread,
+    Suppressed,
+    Template,
+)
 from oracles.problem import Attribute as OracleAttribute
+from oracles.problem import Requirement as OracleRequirement
+from oracles.strategies import NUMBERS
 from unveil.schema import (
     Attribute,
+    BetaLikeness,
     Confidence,
     KAnonymity,
+    KEAnonymity,
     LDiversity,
     Requirement,
     Spec,
@@ -25,24 +40,53 @@ def spec_of(problem: Problem) -> Spec:
         table=TableSpec(class_=CLASS, weight=WEIGHT),
         attributes={
             **{attribute.name: attribute_of(attribute, problem) for attribute in problem.attributes},
-            **{name: Attribute(name, values=tuple(values)) for name, values in problem.sensitive.items()},
+            **{name: sensitive_of(name, tuple(values)) for name, values in problem.sensitive.items()},
         },
         requirements=tuple(requirement_of(requirement) for requirement in problem.requirements),
         criterion=problem.criterion,
     )
 
 
-def requirement_of(requirement: QID | Template | Diversity | Closeness) -> Requirement:
+def requirement_of(requirement: OracleRequirement) -> Requirement:
     match requirement:
         case QID():
-            return KAnonymity(tuple(requirement.attributes), requirement.k)
+            return KAnonymity(quasi_identifier=tuple(requirement.attributes), k=requirement.k)
         case Template():
-            values = (requirement.value,)
-            return Confidence(tuple(requirement.channel), requirement.sensitive, values, float(requirement.limit))
+            return Confidence(
+                channel=tuple(requirement.channel),
+                sensitive=requirement.sensitive,
+                values=(requirement.value,),
+                limit=float(requirement.limit),
+            )
         case Diversity():
-            return LDiversity(tuple(requirement.qid), requirement.sensitive, requirement.l, requirement.variant)
+            return LDiversity(
+                quasi_identifier=tuple(requirement.qid),
+                sensitive=requirement.sensitive,
+                l=requirement.l,
+                variant=requirement.variant,
+            )
         case Closeness():
-            return TCloseness(tuple(requirement.qid), requirement.sensitive, requirement.t, requirement.distance)
+            return TCloseness(
+                quasi_identifier=tuple(requirement.qid),
+                sensitive=requirement.sensitive,
+                t=requirement.t,
+                distance=requirement.distance,
+            )
+        case Likeness():
+            qid, beta = tuple(requirement.qid), float(requirement.beta)
+            return BetaLikeness(quasi_identifier=qid, sensitive=requirement.sensitive, beta=beta)
+        case Spread():
+            qid, e = tuple(requirement.qid), float(requirement.e)
+            return KEAnonymity(quasi_identifier=qid, k=requirement.k, sensitive=requirement.sensitive, e=e)
+
+
+def sensitive_of(name: str, values: tuple[str, ...]) -> Attribute:
+    return Attribute(name, kind="number", range=(-1, 1)) if values == NUMBERS else Attribute(name, values=values)
+
+
+def sensitive_value(name: str, value: object, problem: Problem) -> object:
+    """A value as the table has it."""
+    return float(str(value)) if problem.sensitive[name] == NUMBERS else value
 
 
 def attribute_of(attribute: OracleAttribute, problem: Problem) -> Attribute:
@@ -64,7 +108,8 @@ def table_of(problem: Problem) -> pa.Table:
         for attribute in problem.attributes
     }
     for name in problem.sensitive:
-        columns[name] = pa.array([record.values[name] for record in problem.records], pa.string())
+        values = [sensitive_value(name, record.values[name], problem) for record in problem.records]
+        columns[name] = pa.array(values, None if problem.sensitive[name] == NUMBERS else pa.string())
     columns[CLASS] = pa.array([record.cls for record in problem.records])
     columns[WEIGHT] = pa.array([record.weight for record in problem.records])
     return pa.table(columns)

@@ -112,6 +112,11 @@ def quoted(name: str) -> str:
     return name if WORD.fullmatch(name) else repr(name)
 
 
+def named(names: Sequence[str]) -> str:
+    """Names in a sentence: a, b and c."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
 def shortened(words: Sequence[str], room: int = 76) -> str:
     """The words in one line, as many as there is room for."""
     line = " · ".join(words)

@@ -251,8 +251,8 @@ def test_only_specs_of_one_table_are_compared(project: Project, tmp_path: Path) 
         ),
         (
             spec({"kind": "l-diversity", "quasi-identifier": ["age"], "sensitive": "job", "l": 2}),
-            {},
-            "other requirements",
+            {"l": 2},
+            "l = 2",
         ),
     ],
 )

@@ -178,6 +178,75 @@ class Closeness:
         )
 
 
+@dataclass(frozen=True)
+class Likeness:
+    """β-likeness (Cao and Karras 2012), the basic one."""
+
+    qid: Names
+    sensitive: str
+    beta: Fraction | str
+
+    @property
+    def attributes(self) -> Names:
+        return self.qid
+
+    def level(self, groups: Sequence[Group]) -> Fraction:
+        """The largest relative gain of a value's share over its share in the whole table, negated."""
+        table = {value: sum(group[value] for group in groups) for value in groups[0]}
+        total = sum(table.values())
+        return -max(
+            Fraction(group[value], sum(group.values())) / Fraction(n, total) - 1
+            for group in groups
+            for value, n in table.items()
+            if n
+        )
+
+    def holds(self, level: Level) -> bool:
+        return -float(level) <= float(Fraction(self.beta)) + 1e-9
+
+    def implies(self, other: object) -> bool:
+        return (
+            isinstance(other, Likeness)
+            and self.sensitive == other.sensitive
+            and covers(self.qid, other.qid)
+            and Fraction(self.beta) <= Fraction(other.beta)
+        )
+
+
+@dataclass(frozen=True)
+class Spread:
+    """(k, e)-anonymity (Zhang and others 2007); values are numbers as they are written."""
+
+    qid: Names
+    sensitive: str
+    k: int
+    e: str
+
+    @property
+    def attributes(self) -> Names:
+        return self.qid
+
+    def level(self, groups: Sequence[Group]) -> Fraction:
+        return min(map(self._level, groups))
+
+    def _level(self, group: Group) -> Fraction:
+        """The span, or what is lacking of k different numbers, below 0."""
+        numbers = [Fraction(value) for value, n in group.items() if n]
+        return max(numbers) - min(numbers) if len(numbers) >= self.k else Fraction(len(numbers) - self.k)
+
+    def holds(self, level: Level) -> bool:
+        return level >= Fraction(self.e)
+
+    def implies(self, other: object) -> bool:
+        return (
+            isinstance(other, Spread)
+            and self.sensitive == other.sensitive
+            and covers(self.qid, other.qid)
+            and self.k >= other.k
+            and Fraction(self.e) >= Fraction(other.e)
+        )
+
+
 def shares(group: Group) -> list[Fraction]:
     return [Fraction(n, sum(group.values())) for n in group.values()]
 
@@ -192,7 +261,7 @@ def ordered_distance(p: Sequence[Fraction], q: Sequence[Fraction]) -> Fraction:
     return sum(moved, Fraction()) / (m - 1) if m > 1 else Fraction()
 
 
-Inference: TypeAlias = Template | Diversity | Closeness
+Inference: TypeAlias = Template | Diversity | Closeness | Likeness | Spread
 Requirement: TypeAlias = QID | Inference
 
 

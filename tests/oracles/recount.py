@@ -10,7 +10,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from .problem import QID, Closeness, Diversity, Group, Requirement, Template
+from .problem import QID, Closeness, Diversity, Group, Likeness, Requirement, Spread, Template
 
 Row = Mapping[str, Any]
 
@@ -102,6 +102,10 @@ def requirements_of(entry: Mapping[str, Any]) -> list[Requirement]:
             return [Diversity(qid, sensitive, entry["l"], entry["variant"])]
         case "t-closeness":
             return [Closeness(qid, sensitive, entry["t"], entry["distance"])]
+        case "beta-likeness":
+            return [Likeness(qid, sensitive, str(entry["beta"]))]
+        case "k-e-anonymity":
+            return [Spread(qid, sensitive, entry["k"], str(entry["e"]))]
     raise ValueError(f"{entry['kind']} is not counted here")
 
 

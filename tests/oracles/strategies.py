@@ -17,10 +17,12 @@ from .problem import (
     Diversity,
     Generalized,
     Inference,
+    Likeness,
     Problem,
     Raw,
     Record,
     Requirement,
+    Spread,
     Suppressed,
     Template,
     Tree,
@@ -103,6 +105,8 @@ def attributes(name: str) -> SearchStrategy[Drawn]:
     """An attribute and those values of its domain that records may hold."""
     return st.one_of(whole_numbers(name), suppressed(name), generalized(name), fractions(name))
 
+
+NUMBERS = ("-0.3", "0", "0.1", "0.2", "0.3")
 
 # ---- Tables: problems without requirements ----
 
@@ -197,6 +201,23 @@ def closenesses(draw: DrawFn, table: Problem, lenient: bool) -> list[Inference]:
     return [Closeness(qid, sensitive, t, distance)]
 
 
+@st.composite
+def likenesses(draw: DrawFn, table: Problem, lenient: bool) -> list[Inference]:
+    sensitive = draw(st.sampled_from(sorted(table.sensitive)))
+    qid, beta = draw(some_of(names_of(table))), draw(one_of_these(("9", "2", "1", "0.5", "0.1"), lenient))
+    return [Likeness(qid, sensitive, beta)]
+
+
+@st.composite
+def spreads(draw: DrawFn, table: Problem) -> list[Inference]:
+    """On numbers whose differences are not those of their floats."""
+    sensitive = draw(st.sampled_from(sorted(table.sensitive)))
+    qid = draw(some_of(names_of(table)))
+    every = [Spread(qid, sensitive, k, e) for k in (1, 2, 3) for e in ("0.1", "0.2", "0.3", "0.6")]
+    feasible = [spread for spread in every if spread.holds(spread.level([whole(table, sensitive)]))]
+    return [draw(st.sampled_from(feasible))] if feasible else []
+
+
 # ---- Problems ----
 
 CRITERIA: SearchStrategy[Literal["score", "infogain"]] = st.sampled_from(("score", "infogain"))
@@ -215,6 +236,7 @@ def mixed_problems(draw: DrawFn) -> Problem:
     table, highest, lenient = draw(tables(sensitive=domains())), draw(HIGHEST), draw(LENIENT)
     anonymous = qids(table, highest).map(lambda qid: [qid])
     kinds = (anonymous, templates(table, lenient), diversities(table, lenient), closenesses(table, lenient))
+    kinds = (*kinds, likenesses(table, lenient))
     drawn = draw(st.lists(st.one_of(*kinds), min_size=draw(st.integers(1, 3)), max_size=4))
     every: list[Requirement] = [requirement for some in drawn for requirement in some]
     return replace(
@@ -231,3 +253,11 @@ def template_problems(draw: DrawFn) -> Problem:
     table, lenient = draw(tables(suppressed, domains())), draw(LENIENT)
     drawn = draw(st.lists(templates(table, lenient), min_size=1, max_size=4))
     return replace(table, inferences=[template for some in drawn for template in some])
+
+
+@st.composite
+def spread_problems(draw: DrawFn) -> Problem:
+    """Groups whose sensitive numbers must be apart, and k-anonymity beside."""
+    table = draw(tables(sensitive=st.just({"amount": NUMBERS})))
+    some = [spread for drawn in draw(st.lists(spreads(table), min_size=1, max_size=3)) for spread in drawn]
+    return replace(table, qids=[draw(qids(table, draw(HIGHEST)))], inferences=some, criterion=draw(CRITERIA))

@@ -72,8 +72,13 @@ ANY_Sex
   F
 """
 
-QID_1 = KAnonymity((EDUCATION, SEX), 4)
-QID_2 = KAnonymity((SEX, WORK_HRS), 11)
+
+def anonymous(names: tuple[str, ...], k: int) -> KAnonymity:
+    return KAnonymity(quasi_identifier=names, k=k)
+
+
+QID_1 = anonymous((EDUCATION, SEX), 4)
+QID_2 = anonymous((SEX, WORK_HRS), 11)
 
 TAXONOMY_OF_EDUCATION = Taxonomy(
     (
@@ -194,7 +199,7 @@ def test_example_2_the_raw_table_violates_the_requirement() -> None:
 
 @pytest.mark.parametrize(
     "requirements",
-    [(QID_1,), (QID_1, QID_2), (KAnonymity(NAMES, 4),), (KAnonymity(NAMES, 11),)],
+    [(QID_1,), (QID_1, QID_2), (anonymous(NAMES, 4),), (anonymous(NAMES, 11),)],
     ids=["one QID", "the two QIDs of Figure 1", "any combination, k = 4", "any combination, k = 11"],
 )
 def test_example_2_the_released_tables_satisfy_it(requirements: tuple[KAnonymity, ...]) -> None:
@@ -203,7 +208,7 @@ def test_example_2_the_released_tables_satisfy_it(requirements: tuple[KAnonymity
         assert anonymity(released, requirement) >= requirement.k
 
 
-@pytest.mark.parametrize("weaker", [KAnonymity((EDUCATION,), 4), KAnonymity((SEX,), 3)])
+@pytest.mark.parametrize("weaker", [anonymous((EDUCATION,), 4), anonymous((SEX,), 3)])
 def test_a_qid_that_another_one_implies_is_removed(weaker: KAnonymity) -> None:
     # It would otherwise enter the average of AnonyLoss and change the scores.
     release = unveil.publish(TABLE_I, with_trees(weaker, QID_1))
@@ -212,14 +217,14 @@ def test_a_qid_that_another_one_implies_is_removed(weaker: KAnonymity) -> None:
 
 
 def test_a_subset_with_a_larger_k_is_not_removed() -> None:
-    education = KAnonymity((EDUCATION,), 5)
+    education = anonymous((EDUCATION,), 5)
     released = unveil.publish(TABLE_I, with_trees(QID_1, education)).to_pandas(intervals="text")
     assert anonymity(released, education) >= 5
     assert anonymity(unveil.publish(TABLE_I, with_trees(QID_1)).to_pandas(intervals="text"), education) == 4
 
 
 def test_several_qids_do_not_imply_their_union_but_the_union_implies_them() -> None:
-    union = KAnonymity(NAMES, max(QID_1.k, QID_2.k))
+    union = anonymous(NAMES, max(QID_1.k, QID_2.k))
     several = unveil.publish(TABLE_I, with_trees(QID_1, QID_2)).to_pandas(intervals="text")
     assert anonymity(several, union) == 4
 
@@ -255,13 +260,14 @@ def test_example_3_a_refinement_below_it_is_invalid(label: str, leaf: str, frequ
 
     assert label in cut(unveil.publish(table, with_trees(QID_1)).to_pandas(intervals="text"), EDUCATION)
     assert leaf in cut(
-        unveil.publish(table, with_trees(KAnonymity((EDUCATION, SEX), 1))).to_pandas(intervals="text"), EDUCATION
+        unveil.publish(table, with_trees(anonymous((EDUCATION, SEX), 1))).to_pandas(intervals="text"),
+        EDUCATION,
     )
 
 
 def test_example_3_a_refinement_below_it_is_not_beneficial() -> None:
     # "none of them refines data records in different classes", so not even 1-anonymity leads further down.
-    released = unveil.publish(TABLE_I, with_trees(KAnonymity((EDUCATION, SEX), 1))).to_pandas(intervals="text")
+    released = unveil.publish(TABLE_I, with_trees(anonymous((EDUCATION, SEX), 1))).to_pandas(intervals="text")
     assert cut(released, EDUCATION) == FIGURE_2
 
 
@@ -314,7 +320,7 @@ TABLE_II = compressed(
 def example_5(criterion: str) -> Spec:
     flat = Taxonomy(("ANY_Edu", [("8th", []), ("9th", []), ("10th", [])]))
     education, sex = Attribute(EDUCATION, taxonomy=flat), Attribute(SEX, taxonomy=TAXONOMY_OF_SEX)
-    return spec_of(education, sex, KAnonymity(NAMES, 4), criterion=criterion)
+    return spec_of(education, sex, anonymous(NAMES, 4), criterion=criterion)
 
 
 def test_example_5_the_most_masked_table_has_one_row() -> None:
@@ -348,7 +354,7 @@ def test_table_ii_d_after_one_step_by_score() -> None:
     assert candidates(by_score).keys() == {"[1, 99)"}
 
     intermediate = unveil.publish(TABLE_II, example_5("score"), steps=1).to_pandas(intervals="text")
-    assert anonymity(intermediate, KAnonymity(NAMES, 4)) == 14
+    assert anonymity(intermediate, anonymous(NAMES, 4)) == 14
     assert printed(intermediate) == {
         ("ANY_Edu", "M", "[1, 99)"): "20Y6N",
         ("ANY_Edu", "F", "[1, 99)"): "0Y14N",
@@ -359,7 +365,7 @@ def test_table_ii_e_by_score() -> None:
     release = unveil.publish(TABLE_II, example_5("score"))
     assert refined(release) == ["ANY_Sex", "[1, 99)"]
     final = release.to_pandas(intervals="text")
-    assert anonymity(final, KAnonymity(NAMES, 4)) == 6
+    assert anonymity(final, anonymous(NAMES, 4)) == 6
     assert printed(final) == {
         ("ANY_Edu", "M", "[40, 99)"): "20Y0N",
         ("ANY_Edu", "M", "[1, 40)"): "0Y6N",

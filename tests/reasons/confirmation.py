@@ -10,9 +10,11 @@ from oracles.problem import (
     Closeness,
     Diversity,
     Group,
+    Likeness,
     Problem,
     Record,
     Requirement,
+    Spread,
     Template,
     equal_distance,
     ordered_distance,
@@ -21,8 +23,11 @@ from oracles.problem import (
 from oracles.tdr import assess, held, refined, refinements, size, tdr
 from unveil import Explanation
 from unveil.reasons import Break, Cut, Stop
-from unveil.schema import Atom, KAnonymity, LDiversity, TCloseness
+from unveil.schema import Atom, BetaLikeness, KAnonymity, KEAnonymity, LDiversity, TCloseness
 from unveil.schema import Template as OurTemplate
+
+ROUNDING = Fraction(1, 10**9)
+"""How far a gain, a float, may pass its bound."""
 
 
 def confirm(problem: Problem, explanation: Explanation) -> None:
@@ -120,6 +125,10 @@ def lowered(requirement: Requirement, item: Break) -> Requirement:
             return replace(requirement, l=item.level)
         case Closeness():
             return replace(requirement, t=item.level)
+        case Likeness():
+            return replace(requirement, beta=Fraction(item.level) + ROUNDING)
+        case Spread():
+            return replace(requirement, e=str(item.level))
 
 
 def grouped(problem: Problem, table: list[Record], requirement: Requirement) -> dict[tuple[str, ...], Group]:
@@ -139,6 +148,9 @@ def added(groups) -> Group:
 
 def level(requirement: Requirement, group: Group, whole: Group):
     """The level of one group; a distance is to the whole table."""
+    if isinstance(requirement, Likeness):
+        p, q = shares(group), shares(whole)
+        return -max(share / other - 1 for share, other in zip(p, q, strict=True) if other)
     if not isinstance(requirement, Closeness):
         return requirement.level([group])
     somewhere = [value for value, count in whole.items() if count]
@@ -150,7 +162,7 @@ def unit(requirement: Requirement, group: Group, whole: Group) -> float:
     """The level as a reader counts it."""
 
     found = level(requirement, group, whole)
-    if isinstance(requirement, Template | Closeness):
+    if isinstance(requirement, Template | Closeness | Likeness):
         return -float(found)
     entropy = isinstance(requirement, Diversity) and requirement.variant == "entropy"
     return exp(float(found)) if entropy else float(found)
@@ -166,6 +178,10 @@ def bound(requirement: Requirement) -> float:
             return least
         case Closeness(t=t):
             return t
+        case Likeness(beta=beta):
+            return float(Fraction(beta))
+        case Spread(e=e):
+            return float(e)
 
 
 def same(atom: Atom, requirement: Requirement) -> bool:
@@ -181,4 +197,8 @@ def same(atom: Atom, requirement: Requirement) -> bool:
             return (least, variant) == (requirement.l, requirement.variant)
         case TCloseness(t=t, distance=distance), Closeness():
             return (t, distance) == (requirement.t, requirement.distance)
+        case BetaLikeness(beta=beta), Likeness():
+            return beta == float(requirement.beta)
+        case KEAnonymity(k=k, e=e), Spread():
+            return (k, e) == (requirement.k, float(requirement.e))
     return False

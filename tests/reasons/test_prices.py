@@ -21,7 +21,7 @@ def test_prices_are_those_of_a_run(project: Project) -> None:
     seen: list[tuple[str, int, int | None]] = []
     found = unveil.explain(project.spec, protocol=TWICE, progress=lambda *told: seen.append(told))
     (price,) = found.prices
-    relaxed = replace(spec, requirements=(KAnonymity(("age", "job", "town"), 2),))
+    relaxed = replace(spec, requirements=(KAnonymity(quasi_identifier=("age", "job", "town"), k=2),))
     before, after = (unveil.publish(project.table, item) for item in (spec, relaxed))
     count = {name: len(getattr(entry, "blocks", ())) for name, entry in before.masking.columns.items()}
     more = {name: len(getattr(entry, "blocks", ())) - count[name] for name, entry in after.masking.columns.items()}

@@ -82,7 +82,7 @@ def test_the_problems_that_are_drawn_have_reasons_of_every_kind() -> None:
 
     look()
     whys = {"unveiled", "unheld", "pure", "invalid"}
-    kinds = {"KAnonymity", "Template", "distinct", "entropy", "equal", "ordered"}
+    kinds = {"KAnonymity", "Template", "distinct", "entropy", "equal", "ordered", "BetaLikeness"}
     assert seen == whys | kinds
 
 

@@ -5,17 +5,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unveil.refine import Level, level_of
-from unveil.schema import Atom, KAnonymity, LDiversity, TCloseness, Template
+from unveil.schema import Atom, BetaLikeness, KAnonymity, KEAnonymity, LDiversity, Level, TCloseness, Template
 
-VALUES = ("a", "b", "c", "d")
+VALUES = ("0", "1", "2", "4")
 ATOMS: list[Atom] = [
-    KAnonymity(("x",), 3),
-    Template(("x",), "s", "b", 0.5),
-    LDiversity(("x",), "s", 2),
-    LDiversity(("x",), "s", 1.5, "entropy"),
-    TCloseness(("x",), "s", 0.3),
-    TCloseness(("x",), "s", 0.3, "ordered"),
+    KAnonymity(quasi_identifier=("x",), k=3),
+    Template(("x",), "s", "1", 0.5),
+    LDiversity(quasi_identifier=("x",), sensitive="s", l=2),
+    LDiversity(quasi_identifier=("x",), sensitive="s", l=1.5, variant="entropy"),
+    TCloseness(quasi_identifier=("x",), sensitive="s", t=0.3),
+    TCloseness(quasi_identifier=("x",), sensitive="s", t=0.3, distance="ordered"),
+    BetaLikeness(quasi_identifier=("x",), sensitive="s", beta=1),
+    KEAnonymity(quasi_identifier=("x",), sensitive="s", k=2, e=1),
 ]
 
 counts = st.lists(st.integers(0, 9), min_size=4, max_size=4).map(np.array)
@@ -33,7 +34,7 @@ def broken(level: Level, group: np.ndarray) -> bool:
 @given(group=pieces, rest=pieces)
 def test_one_piece_is_no_more_private_than_the_group(atom: Atom, group: np.ndarray, rest: np.ndarray) -> None:
     total = group.sum(axis=0) + rest.sum(axis=0)
-    assert not broken(level_of(atom, VALUES, total), group)
+    assert not broken(atom.level(VALUES, total), group)
 
 
 def test_the_check_fails_for_a_level_that_is_not_anti_monotone() -> None:
@@ -49,24 +50,29 @@ def test_the_check_fails_for_a_level_that_is_not_anti_monotone() -> None:
 @pytest.mark.parametrize(
     ("atom", "group", "holds"),
     [
-        (KAnonymity(("x",), 3), [1, 1, 1, 0], True),
-        (KAnonymity(("x",), 3), [1, 1, 0, 0], False),
-        (Template(("x",), "s", "b", 0.75), [1, 3, 0, 0], True),
-        (Template(("x",), "s", "b", 0.7), [3, 7, 0, 0], True),
-        (Template(("x",), "s", "b", 0.333333), [2, 1, 0, 0], False),
-        (Template(("x",), "s", "b", 1.0), [0, 4, 0, 0], True),
-        (LDiversity(("x",), "s", 2), [9, 1, 0, 0], True),
-        (LDiversity(("x",), "s", 2), [9, 0, 0, 0], False),
-        (LDiversity(("x",), "s", 2, "entropy"), [5, 5, 0, 0], True),
-        (LDiversity(("x",), "s", 2, "entropy"), [5, 4, 0, 0], False),
-        (LDiversity(("x",), "s", 4, "entropy"), [7, 7, 7, 7], True),
-        (TCloseness(("x",), "s", 0.5), [2, 0, 0, 0], False),
-        (TCloseness(("x",), "s", 0.5), [1, 0, 1, 0], True),
-        (TCloseness(("x",), "s", 0.5, "ordered"), [1, 0, 0, 0], True),
-        (TCloseness(("x",), "s", 0.49, "ordered"), [1, 0, 0, 0], False),
+        (KAnonymity(quasi_identifier=("x",), k=3), [1, 1, 1, 0], True),
+        (KAnonymity(quasi_identifier=("x",), k=3), [1, 1, 0, 0], False),
+        (Template(("x",), "s", "1", 0.75), [1, 3, 0, 0], True),
+        (Template(("x",), "s", "1", 0.7), [3, 7, 0, 0], True),
+        (Template(("x",), "s", "1", 0.333333), [2, 1, 0, 0], False),
+        (Template(("x",), "s", "1", 1.0), [0, 4, 0, 0], True),
+        (LDiversity(quasi_identifier=("x",), sensitive="s", l=2), [9, 1, 0, 0], True),
+        (LDiversity(quasi_identifier=("x",), sensitive="s", l=2), [9, 0, 0, 0], False),
+        (LDiversity(quasi_identifier=("x",), sensitive="s", l=2, variant="entropy"), [5, 5, 0, 0], True),
+        (LDiversity(quasi_identifier=("x",), sensitive="s", l=2, variant="entropy"), [5, 4, 0, 0], False),
+        (LDiversity(quasi_identifier=("x",), sensitive="s", l=4, variant="entropy"), [7, 7, 7, 7], True),
+        (TCloseness(quasi_identifier=("x",), sensitive="s", t=0.5), [2, 0, 0, 0], False),
+        (TCloseness(quasi_identifier=("x",), sensitive="s", t=0.5), [1, 0, 1, 0], True),
+        (TCloseness(quasi_identifier=("x",), sensitive="s", t=0.5, distance="ordered"), [1, 0, 0, 0], True),
+        (TCloseness(quasi_identifier=("x",), sensitive="s", t=0.49, distance="ordered"), [1, 0, 0, 0], False),
+        (BetaLikeness(quasi_identifier=("x",), sensitive="s", beta=1), [1, 1, 0, 0], True),
+        (BetaLikeness(quasi_identifier=("x",), sensitive="s", beta=1), [3, 2, 0, 0], False),
+        (KEAnonymity(quasi_identifier=("x",), sensitive="s", k=2, e=2), [1, 0, 1, 0], True),
+        (KEAnonymity(quasi_identifier=("x",), sensitive="s", k=2, e=2), [1, 1, 0, 0], False),
+        (KEAnonymity(quasi_identifier=("x",), sensitive="s", k=3, e=2), [1, 0, 0, 1], False),
     ],
     ids=str,
 )
 def test_bounds_are_met_exactly(atom: Atom, group: list[int], holds: bool) -> None:
-    level = level_of(atom, VALUES, np.array([10, 10, 10, 10]))
+    level = atom.level(VALUES, np.array([10, 10, 10, 10]))
     assert bool(level.holds(level.of(np.array([group])))[0]) is holds

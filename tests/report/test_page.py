@@ -154,15 +154,6 @@ def test_a_bound_that_bounds_nothing_is_no_promise(entry: dict[str, Any]) -> Non
     assert told.cannot == ""
 
 
-def test_every_kind_that_a_spec_knows_has_its_words() -> None:
-    from typing import get_args
-
-    from unveil.report.guarantee import PROMISES
-    from unveil.schema import Requirement
-
-    assert {kind.kind for kind in get_args(Requirement)} == set(PROMISES)
-
-
 def test_classes_of_sizes() -> None:
     sizes = np.array([20, 39, 40, 99, 100, 802])
     shares = size_classes(sizes, 20)

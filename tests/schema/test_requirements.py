@@ -7,11 +7,11 @@ import pytest
 from unveil.schema import KAnonymity, without_redundant
 
 AB4, A4, A5, B3, BA4 = (
-    KAnonymity(("A", "B"), 4),
-    KAnonymity(("A",), 4),
-    KAnonymity(("A",), 5),
-    KAnonymity(("B",), 3),
-    KAnonymity(("B", "A"), 4),
+    KAnonymity(quasi_identifier=("A", "B"), k=4),
+    KAnonymity(quasi_identifier=("A",), k=4),
+    KAnonymity(quasi_identifier=("A",), k=5),
+    KAnonymity(quasi_identifier=("B",), k=3),
+    KAnonymity(quasi_identifier=("B", "A"), k=4),
 )
 
 
@@ -36,7 +36,7 @@ def test_of_two_equal_ones_the_first_is_kept() -> None:
 
 
 def test_what_a_reader_is_told() -> None:
-    requirement = KAnonymity(("age", "sex"), 1_500)
+    requirement = KAnonymity(quasi_identifier=("age", "sex"), k=1_500)
     assert requirement.sentence() == (
         "Every combination of released values of {age, sex} is shared by at least 1,500 records."
     )

@@ -69,7 +69,7 @@ def test_a_spec_says_all_of_this(load: Load, tmp_path: Path) -> None:
     assert spec.attributes["city"] == Attribute("city", values=("Bern", "Basel"))
     assert spec.attributes["job"].taxonomy is not None
     assert spec.attributes["job"].taxonomy.leaves == ("Clerk", "Manager", "Farmer")
-    assert spec.requirements == (KAnonymity(("age", "job"), 5),)
+    assert spec.requirements == (KAnonymity(quasi_identifier=("age", "job"), k=5),)
     assert [attribute.name for attribute in spec.released] == ["age", "job", "city"]
     assert spec.masked == {"age", "job"}
     assert spec.source_path == tmp_path / "ward.csv"
@@ -112,7 +112,10 @@ def test_the_labels_of_the_class_may_be_declared(load: Load) -> None:
 
 def test_several_requirements_each_with_its_own_k(load: Load) -> None:
     spec = load(WARD + '[[require]]\nkind = "k-anonymity"\nquasi-identifier = ["city"]\nk = 20\n')
-    assert spec.requirements == (KAnonymity(("age", "job"), 5), KAnonymity(("city",), 20))
+    assert spec.requirements == (
+        KAnonymity(quasi_identifier=("age", "job"), k=5),
+        KAnonymity(quasi_identifier=("city",), k=20),
+    )
     assert spec.masked == {"age", "job", "city"}
 
 
@@ -137,7 +140,7 @@ def test_a_spec_may_be_a_mapping_or_a_spec() -> None:
         "require": [{"kind": "k-anonymity", "quasi-identifier": ["city"], "k": 2}],
     }
     spec = load_spec(content)
-    assert spec.requirements == (KAnonymity(("city",), 2),)
+    assert spec.requirements == (KAnonymity(quasi_identifier=("city",), k=2),)
     assert load_spec(spec) is spec
     message = sentence(SpecError, lambda: spec.source_path)
     assert message == "spec: [table] names no source, and no table was given."

@@ -125,6 +125,14 @@ PROMISES: dict[str, Callable[[dict[str, Any]], str]] = {
     "alpha-k-anonymity": lambda stated: (
         f"{PROMISES['k-anonymity'](stated)} {_capital(_shares(stated, 'alpha'))} of them."
     ),
+    "beta-likeness": lambda stated: (
+        f"Among the {SHARING} {_set(stated['quasi-identifier'])}, the share of every value of {stated['sensitive']} is "
+        f"at most 1 + {_number(stated['beta'])} times its share in the whole release."
+    ),
+    "k-e-anonymity": lambda stated: (
+        f"The {SHARING} {_set(stated['quasi-identifier'])} hold at least {stated['k']:,} different values of "
+        f"{stated['sensitive']}, and these span at least {_number(stated['e'])}."
+    ),
 }
 
 

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import pytest
 
@@ -204,11 +204,10 @@ def test_an_observed_range_may_be_any(tmp_path: Path) -> None:
 
 
 def test_a_requirement_of_a_kind_that_nobody_compares_is_found(tmp_path: Path) -> None:
-    @dataclass(frozen=True)
     class Magic(KAnonymity):
-        kind: ClassVar[str] = "magic"
+        kind: Literal["magic"] = "magic"
 
     spec = load_spec(write_raw(tmp_path))
-    asked = replace(spec, requirements=(Magic(("age",), 2),))
+    asked = replace(spec, requirements=(Magic(quasi_identifier=("age",), k=2),))
     [finding] = verify_against_raw(draft().write(tmp_path / "release"), asked)
     assert finding == Finding("spec-requirement", "requirement 1 of the spec (magic) cannot be checked.")

@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from unveil.schema import Spec, load_spec
-from unveil.schema.requirements import AlphaKAnonymity, Confidence, KAnonymity, LDiversity, TCloseness
+from unveil.schema import Domain, Spec, load_spec, stated
 from unveil.verify import Finding
-from unveil.verify.asked import check_asked
 from unveil.verify.data import read_data
 from unveil.verify.manifest import read_manifest
+from unveil.verify.requirements import check_asked
 from verify.releases import OLD, YOUNG, Row, write_raw
 from verify.sensitive import Stated, alpha_k, closeness, confidence, diversity, people, release_of
 
@@ -123,14 +122,16 @@ def test_a_requirement_is_kept_by_one_that_is_as_strict(
 @pytest.mark.parametrize(
     "asked",
     [
-        KAnonymity(("age",), 2),
-        Confidence(("age", "sex"), "disease", ("flu",), 0.5),
-        LDiversity(("age",), "disease", 2, "distinct"),
-        LDiversity(("age",), "disease", 1.5, "entropy"),
-        TCloseness(("age",), "disease", 0.3, "equal"),
-        TCloseness(("age",), "disease", 0.3, "ordered", ("flu", "cold")),
-        TCloseness(("age",), "pay", 0.3, "ordered"),
-        AlphaKAnonymity(("age",), 2, "disease", ("flu", "cold"), 0.5),
+        stated({"kind": "k-anonymity", "quasi-identifier": ["age"], "k": 2}),
+        stated(confidence(0.5, channel=("age", "sex"))),
+        stated(diversity(2)),
+        stated(diversity(1.5, "entropy")),
+        stated(closeness(0.3)),
+        stated(closeness(0.3, "ordered")).resolved(Domain(("flu", "cold"), ("flu", "cold"), category=True)),
+        stated(closeness(0.3, "ordered", "pay")),
+        stated(alpha_k(2, 0.5, "flu", "cold")),
+        stated({"kind": "beta-likeness", "quasi-identifier": ["age"], "sensitive": "disease", "beta": 2.0}),
+        stated({"kind": "k-e-anonymity", "quasi-identifier": ["age"], "k": 2, "sensitive": "pay", "e": 1.0}),
     ],
 )
 def test_every_requirement_of_a_spec_is_kept_by_its_own_entry(tmp_path: Path, asked: Any) -> None:
@@ -144,7 +145,7 @@ def test_every_requirement_of_a_spec_is_kept_by_its_own_entry(tmp_path: Path, as
     ("values", "kept"), [(["flu", "cold"], True), (["flu", "cold", "gout"], True), (["flu"], False)]
 )
 def test_no_values_are_all_values_that_the_release_holds(tmp_path: Path, values: list[str], kept: bool) -> None:
-    asked = [Confidence(("age",), "disease", None, 0.5), AlphaKAnonymity(("age",), 2, "disease", None, 0.5)]
+    asked = [stated({**entry, "values": None}) for entry in (confidence(0.5), alpha_k(2, 0.5))]
     findings = compared(tmp_path, [confidence(0.5, *values), alpha_k(2, 0.5, *values)], *asked)
     assert [finding.claim for finding in findings] == ([] if kept else ["spec-requirement"] * 2)
 
@@ -159,8 +160,8 @@ def test_no_values_are_all_values_that_the_release_holds(tmp_path: Path, values:
     ],
 )
 def test_no_order_is_the_declared_one(tmp_path: Path, order: list[str], text: str, kept: bool) -> None:
-    stated = closeness(0.3, "ordered", order=order)
-    findings = compared(tmp_path, [stated], TCloseness(("age",), "disease", 0.3, "ordered"), text=text)
+    entry = closeness(0.3, "ordered", order=order)
+    findings = compared(tmp_path, [entry], stated(closeness(0.3, "ordered")), text=text)
     assert [finding.claim for finding in findings] == ([] if kept else ["spec-requirement"])
 
 
@@ -171,8 +172,8 @@ def test_the_leaves_of_a_taxonomy_are_an_order(tmp_path: Path, order: list[str],
         '[attributes.disease]\nkind = "category"\ntaxonomy = "education.tree"',
     )
     rows = [*people(YOUNG, "9th", "Masters"), *people(OLD, "9th", "Masters")]
-    stated = closeness(0.3, "ordered", order=order)
-    findings = compared(tmp_path, [stated], TCloseness(("age",), "disease", 0.3, "ordered"), text=text, rows=rows)
+    entry = closeness(0.3, "ordered", order=order)
+    findings = compared(tmp_path, [entry], stated(closeness(0.3, "ordered")), text=text, rows=rows)
     assert [finding.claim for finding in findings] == ([] if kept else ["spec-requirement"])
 
 
@@ -184,7 +185,11 @@ def test_a_requirement_that_nobody_can_compare_is_found(tmp_path: Path, entry: S
 
 
 def test_a_requirement_on_a_column_that_is_not_released_is_found(tmp_path: Path) -> None:
-    for number, values in enumerate([("flu",), None]):
+    for number, values in enumerate([["flu"], None]):
         (tmp_path / str(number)).mkdir()
-        [finding] = compared(tmp_path / str(number), [confidence(0.5)], Confidence(("age",), "name", values, 0.5))
+        [finding] = compared(
+            tmp_path / str(number),
+            [confidence(0.5)],
+            stated({**confidence(0.5), "sensitive": "name", "values": values}),
+        )
         assert finding.claim == "spec-requirement"

@@ -280,5 +280,5 @@ def test_dates_have_an_order_that_closeness_can_use(tmp_path: Path) -> None:
     manifest["requirements"][0]["t"] = 0.0
     (tmp_path / "release" / "manifest.json").write_text(json.dumps(manifest))
     assert any(str(finding).startswith("closeness:") for finding in unveil.verify(tmp_path / "release"))
-    with pytest.raises(unveil.SpecError, match="'seen' is a date without blocks"):
+    with pytest.raises(unveil.SpecError, match="'seen' is a date; t-closeness needs a category"):
         unveil.check(TABLE, spec | {"require": [closeness | {"distance": "equal"}]})

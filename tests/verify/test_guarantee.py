@@ -9,8 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unveil.schema import AlphaKAnonymity, Confidence, KAnonymity, LDiversity, Requirement, TCloseness
-from unveil.verify.guarantee import sentence_of
+from unveil.schema import (
+    AlphaKAnonymity,
+    BetaLikeness,
+    Confidence,
+    KAnonymity,
+    KEAnonymity,
+    LDiversity,
+    Requirement,
+    TCloseness,
+)
+from unveil.verify.requirements import read_statement
 from verify.releases import YOUNG, Draft, Verify
 from verify.sensitive import alpha_k, closeness, confidence, diversity, found, people, release_of
 
@@ -109,27 +118,30 @@ def test_every_kind_of_requirement_with_another_promise(kind: str, change: tuple
 )
 def test_a_name_cannot_add_to_the_sentence(name: str, shown: str) -> None:
     sentence = f"Every combination of released values of {shown} is shared by at least 2 records."
-    assert sentence_of({"kind": "k-anonymity", "quasi-identifier": [name], "k": 2}) == sentence
-    assert KAnonymity((name,), 2).sentence() == sentence
+    assert read_statement({"kind": "k-anonymity", "quasi-identifier": [name], "k": 2}).sentence() == sentence
+    assert KAnonymity(quasi_identifier=(name,), k=2).sentence() == sentence
 
 
 def test_a_tiny_share_is_not_rounded_to_nothing() -> None:
     stated = {"kind": "confidence", "channel": ["a"], "sensitive": "b", "values": ["c"], "limit": 1e-9}
-    assert sentence_of(stated).endswith("is held by at most 0.0000001%.")
+    assert read_statement(stated).sentence().endswith("is held by at most 0.0000001%.")
 
 
 NAMES = st.lists(st.text(min_size=1, max_size=5), min_size=1, max_size=4).map(tuple)
 SHARES = st.floats(0, 1, exclude_min=True)
 SIZES = st.integers(1, 10**9)
+GROUPS = {"quasi_identifier": NAMES, "sensitive": st.text()}
 REQUIREMENTS: st.SearchStrategy[Any] = st.one_of(
-    st.builds(KAnonymity, NAMES, SIZES),
-    st.builds(Confidence, NAMES, st.text(), NAMES, SHARES),
-    st.builds(LDiversity, NAMES, st.text(), st.floats(1, 1e6), st.sampled_from(["distinct", "entropy"])),
-    st.builds(TCloseness, NAMES, st.text(), st.floats(0, 1), st.sampled_from(["equal", "ordered"])),
-    st.builds(AlphaKAnonymity, NAMES, SIZES, st.text(), NAMES, SHARES),
+    st.builds(KAnonymity, quasi_identifier=NAMES, k=SIZES),
+    st.builds(Confidence, channel=NAMES, sensitive=st.text(), values=NAMES, limit=SHARES),
+    st.builds(LDiversity, **GROUPS, l=st.floats(1, 1e6), variant=st.sampled_from(["distinct", "entropy"])),
+    st.builds(TCloseness, **GROUPS, t=st.floats(0, 1), distance=st.sampled_from(["equal", "ordered"])),
+    st.builds(AlphaKAnonymity, **GROUPS, k=SIZES, values=NAMES, alpha=SHARES),
+    st.builds(BetaLikeness, **GROUPS, beta=st.floats(1e-6, 1e6)),
+    st.builds(KEAnonymity, **GROUPS, k=SIZES, e=st.floats(1e-6, 1e6)),
 )
 
 
 @given(REQUIREMENTS)
 def test_what_publish_writes_is_what_verify_writes(requirement: Requirement) -> None:
-    assert sentence_of(requirement.describe()) == requirement.sentence()
+    assert read_statement(requirement.describe()).sentence() == requirement.sentence()

@@ -19,7 +19,7 @@ from unveil.evaluate.reidentification import (
     whole_row_risk,
 )
 from unveil.release import RefinementManifest, Release
-from unveil.schema import AlphaKAnonymity, Confidence, KAnonymity, Spec, decimal_text
+from unveil.schema import Spec, decimal_text
 from unveil.tables import Table
 
 Setting = Literal["raw", "released", "removed", "masked"]
@@ -206,17 +206,20 @@ def measures(release: Release, spec: Spec, table: Table) -> Measures | None:
 
 
 def guarantee(spec: Spec) -> dict[str, float]:
-    """The numbers that say how much a spec asks for: ε, or the largest k and the lowest limit."""
+    """The numbers that say how much a spec asks for: ε, or the strictest of each bound."""
     if spec.plan is not None:
         return {"ε": float(spec.plan.epsilon)}
-    sizes = [item.k for item in spec.requirements if isinstance(item, KAnonymity | AlphaKAnonymity)]
-    limits = [item.limit for item in spec.requirements if isinstance(item, Confidence)]
-    limits += [item.alpha for item in spec.requirements if isinstance(item, AlphaKAnonymity)]
-    return {**({"k": max(sizes)} if sizes else {}), **({"limit": min(limits)} if limits else {})}
+    strictest: dict[str, float] = {}
+    for requirement in spec.requirements:
+        for key, bound in requirement.bounds.items():
+            stricter = max if bound.way == "least" else min
+            asked, name = getattr(requirement, key), bound.symbol or key
+            strictest[name] = stricter(strictest.get(name, asked), asked)
+    return strictest
 
 
 def guarantee_text(spec: Spec) -> str:
     """The same as a cell of a table."""
     if spec.plan is not None:
         return f"ε = {decimal_text(spec.plan.epsilon)}"
-    return ", ".join(f"{name} = {value:g}" for name, value in guarantee(spec).items()) or "other requirements"
+    return ", ".join(f"{name} = {value:g}" for name, value in guarantee(spec).items())

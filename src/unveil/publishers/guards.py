@@ -9,8 +9,8 @@ import numpy as np
 from unveil.counting import Engine
 from unveil.errors import RequirementError, TableError, did_you_mean, rows_text
 from unveil.progress import Tasks, Watcher, unwatched
-from unveil.refine import Guard, level_of
-from unveil.schema import Atom, KAnonymity, Requirement, Spec, TCloseness, without_redundant
+from unveil.refine import Guard
+from unveil.schema import Atom, Domain, Requirement, Spec, without_redundant
 from unveil.tables import Outline
 
 Sharing = tuple[tuple[int, ...], int | None]
@@ -23,7 +23,7 @@ def resolved_requirements(table: Outline, spec: Spec) -> tuple[Requirement, ...]
 
 
 def _resolved(requirement: Requirement, table: Outline, spec: Spec) -> Requirement:
-    if isinstance(requirement, KAnonymity):
+    if requirement.sensitive is None:
         return requirement
     column = [attribute.name for attribute in table.attributes].index(requirement.sensitive)
     domain = sensitive_values(table, column)
@@ -34,11 +34,9 @@ def _resolved(requirement: Requirement, table: Outline, spec: Spec) -> Requireme
                 f"{spec.origin}: the value {value!r} of the sensitive attribute {requirement.sensitive!r} "
                 f"is not one that {table.origin} has{hint}"
             )
-    if isinstance(requirement, TCloseness):
-        codes = np.flatnonzero(table.histograms[column].sum(axis=1))
-        held = tuple(domain[code] for code in codes) if table.attributes[column].kind == "category" else ()
-        return requirement.resolved(held)
-    return requirement.resolved(domain)
+    held = np.flatnonzero(table.histograms[column].sum(axis=1))
+    category = table.attributes[column].kind == "category"
+    return requirement.resolved(Domain(domain, tuple(domain[code] for code in held), category))
 
 
 def sensitive_values(table: Outline, column: int) -> tuple[str, ...]:
@@ -90,11 +88,11 @@ def make_guards(
         index = engine.index(columns, sensitive)
         total = index.totals()[0]
         values = () if sensitive is None else sensitive_values(table, sensitive)
-        levels = [level_of(atom, values, total) for atom in atoms]
+        levels = [atom.level(values, total) for atom in atoms]
         guard = Guard(levels, index, columns)
         for atom, level, now in zip(atoms, levels, guard.now, strict=True):
             if not level.holds(now):
-                raise RequirementError(_cannot_hold(atom, level.shortfall(total), table, spec))
+                raise RequirementError(_cannot_hold(atom, level.shortfall(), table, spec))
         guards.append(guard)
         counted.finish()
     return guards

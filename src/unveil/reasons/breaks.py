@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from unveil.errors import count_text
-from unveil.schema import Atom, KAnonymity, LDiversity, TCloseness, Template, number_text
-
-DIGITS = 4
-"""How many digits of a share, a diversity or a distance are told."""
+from unveil.schema import Atom, Worst
 
 
 class Piece(NamedTuple):
@@ -53,40 +48,16 @@ class Break:
     @property
     def share(self) -> float:
         """The same on a scale that all requirements share: 0 just valid, 1 as far as can be."""
-        return self.short / self.bound if isinstance(self.atom, KAnonymity | LDiversity) else self.short
+        return self.short / self.atom.scale
 
     @property
     def who(self) -> str:
         """The group as a reader reads it."""
         return f"{{{', '.join(f'{name} {self.group[name]}' for name in self.telling)}}}"
 
-    @property
-    def size(self) -> str:
-        """Its records as they read in a sentence."""
-        return count_text(self.records, "record")
-
     def sentence(self) -> str:
         """Which group would break it, and how far."""
-        match self.atom:
-            case KAnonymity(k=k):
-                return f"the group {self.who} would have {self.size}; k asks for {k:,}: {int(self.short):,} short"
-            case Template(sensitive=sensitive, value=value, limit=limit):
-                held = round(self.level * self.records)
-                return (
-                    f"in the group {self.who}, {held:,} of {self.size} would hold {sensitive} = {value}: "
-                    f"{_number(100 * self.level)}%, {_points(self.short)} above {number_text(round(100 * limit, 6))}%"
-                )
-            case LDiversity(sensitive=sensitive, l=least, variant=variant):
-                has = "different values" if variant == "distinct" else "well represented values (entropy)"
-                return (
-                    f"the group {self.who} would have {_number(self.level)} {has} of {sensitive}; "
-                    f"l asks for {number_text(least)}: {_number(self.short)} short"
-                )
-            case TCloseness(sensitive=sensitive, t=t):
-                return (
-                    f"in the group {self.who}, {sensitive} would be {_number(self.level)} away from the whole table; "
-                    f"t allows {number_text(t)}: {_number(self.short)} too far"
-                )
+        return self.atom.break_sentence(Worst(self.who, self.records, self.level, self.short))
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain values, for JSON."""
@@ -114,28 +85,5 @@ def break_of(number: int, atom: Atom, piece: Piece, group: dict[str, str], telli
         group: Its masked values.
         telling: Its attributes that are not fully masked.
     """
-    level, bound = _in_unit(atom, piece.level)
-    return Break(number, atom, group, telling, piece.records, level, bound, piece.broken, piece.pieces)
-
-
-def _in_unit(atom: Atom, level: float) -> tuple[float, float]:
-    match atom:
-        case KAnonymity(k=k):
-            return int(level), k
-        case Template(limit=limit):
-            return -level, limit
-        case LDiversity(l=least, variant="distinct"):
-            return int(level), least
-        case LDiversity(l=least):
-            return math.exp(level), least
-        case TCloseness(t=t):
-            return -level, t
-
-
-def _number(value: float) -> str:
-    return number_text(float(f"{value:.{DIGITS}g}"))
-
-
-def _points(share: float) -> str:
-    points = _number(100 * share)
-    return "1 point" if points == "1" else f"{points} points"
+    level = atom.in_unit(piece.level)
+    return Break(number, atom, group, telling, piece.records, level, atom.bound, piece.broken, piece.pieces)

@@ -13,8 +13,8 @@ from unveil.arrays import FloatArray, IntArray
 from unveil.publishers import sensitive_values, shared_groups
 from unveil.reasons.breaks import Break, Piece, break_of
 from unveil.reasons.pieces import Groups, Pieces, Way, ways_of
-from unveil.refine import Level, Remaining, Search, level_of
-from unveil.schema import Atom, MaskingKind, Requirement
+from unveil.refine import Remaining, Search
+from unveil.schema import Atom, Level, MaskingKind, Requirement
 from unveil.tables import Table
 
 Why = Literal["unveiled", "unheld", "pure", "invalid"]
@@ -142,7 +142,7 @@ def _breaks(
     for (columns, sensitive), atoms in shared_groups(table, numbers).items():
         groups = Groups(table, search.cuts, columns, sensitive)
         values = () if sensitive is None else sensitive_values(table, sensitive)
-        levels = [level_of(atom, values, groups.total()) for atom in atoms]
+        levels = [atom.level(values, groups.total()) for atom in atoms]
         for column in columns:
             if not ways[column]:
                 continue

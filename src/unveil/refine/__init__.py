@@ -2,14 +2,12 @@
 
 from unveil.refine.gains import best_split, info_gain
 from unveil.refine.guard import Guard
-from unveil.refine.levels import Level, level_of
 from unveil.refine.search import Remaining, Search, Step, gain_alone, gain_per_loss
 from unveil.refine.utilities import InfoGainUtility, MaxUtility, Utility
 
 __all__ = [
     "Guard",
     "InfoGainUtility",
-    "Level",
     "MaxUtility",
     "Remaining",
     "Search",
@@ -19,5 +17,4 @@ __all__ = [
     "gain_alone",
     "gain_per_loss",
     "info_gain",
-    "level_of",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 from unveil.arrays import BoolArray, FloatArray, IntArray
 from unveil.counting import Index, Pieces
 from unveil.masking import Offer, Refinement
-from unveil.refine.levels import Level
+from unveil.schema import Level
 
 
 class Guard:

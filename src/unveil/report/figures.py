@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 MANY = 1_000_000
@@ -51,8 +51,3 @@ def number(value: float) -> str:
     if value > MANY:
         return "more than a million"
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def named(names: Sequence[str]) -> str:
-    """Names in a sentence: a, b and c."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from unveil.errors import count_text
+from unveil.errors import count_text, named
 from unveil.evaluate import ReidentificationRisk, quasi_identifiers, whole_row_risk
 from unveil.masking import AsIs, Discretization
 from unveil.release import DiffGenManifest, RefinementManifest, Release
 from unveil.report.attributes import panels, untouched
-from unveil.report.figures import STEP, Figure, Share, about, coarse, exact, named, number
+from unveil.report.figures import STEP, Figure, Share, about, coarse, exact, number
 from unveil.report.guarantee import LIMITS, promise
 from unveil.report.labels import detail_chart
 from unveil.report.noise import private_facts

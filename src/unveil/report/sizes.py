@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from itertools import count, pairwise
 
 from unveil.arrays import IntArray
+from unveil.errors import named
 from unveil.evaluate import group_sizes, quasi_identifiers
 from unveil.evaluate.information import promised_k
 from unveil.evaluate.reidentification import refinement_manifest
 from unveil.release import Release
 from unveil.report.drawings import Bar, Bars
-from unveil.report.figures import Figure, named
+from unveil.report.figures import Figure
 
 SMALL = 5
 """Without a promised size, groups below this are one class."""

@@ -2,74 +2,19 @@
 
 from __future__ import annotations
 
-import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator
-from pydantic_core import PydanticCustomError, PydanticKnownError
+from pydantic import Field
 
-from unveil.characters import hidden_character
-from unveil.schema.taxonomy import Taxonomy
-
-
-def _bound(value: Any) -> Any:
-    if isinstance(value, bool) or not isinstance(value, int | float | str | datetime.date):
-        raise PydanticCustomError("float_type", "neither a number nor a date")
-    return value
-
-
-def _tree(value: object) -> str | Taxonomy:
-    if isinstance(value, str | Taxonomy):
-        return value
-    raise PydanticKnownError("string_type")
-
-
-def _line(value: str) -> str:
-    if 0 < len(value.strip()) <= len(value) <= LONGEST and hidden_character(value) is None:
-        return value
-    raise PydanticCustomError("line", "not a line of text")
-
-
-def _day(value: object) -> str:
-    """A day of TOML, or the text of one, as that text. A time stamp is also a date to Python, and is refused."""
-    try:
-        day = datetime.date.fromisoformat(value) if isinstance(value, str) else value
-    except ValueError:
-        day = None
-    if type(day) is not datetime.date:
-        raise PydanticCustomError("day", "not a day")
-    return day.isoformat()
-
-
-LONGEST = 200
-"""How many characters a title or the name of an owner may have."""
-Number = float
-Bound = Annotated[Any, BeforeValidator(_bound)]
-"""An end of a range. What it must be depends on the kind of the attribute, which is checked with the others."""
-Names = Annotated[list[str], Field(min_length=1)]
-Share = Annotated[Number, Field(gt=0, le=1)]
-Line = Annotated[str, AfterValidator(_line)]
-"""Text for a reader, in one line, without characters that nobody sees."""
-Day = Annotated[str, BeforeValidator(_day)]
-Tree = Annotated[str | Taxonomy, PlainValidator(_tree)]
-"""The path of a taxonomy file; in a mapping also the taxonomy itself."""
-
-
-class Section(BaseModel):
-    """A section of the file: unknown keys are errors, `"5"` is no number, and dashes join words."""
-
-    model_config = ConfigDict(
-        extra="forbid",
-        strict=True,
-        frozen=True,
-        alias_generator=lambda name: name.rstrip("_").replace("_", "-"),
-    )
+from unveil.schema.keys import Bound, Day, Line, Names, Number, Section, Tree
+from unveil.schema.requirements import KINDS as REQUIREMENTS
+from unveil.schema.requirements import Requirement
 
 
 class MissingSection(Section):
     """`missing`: which texts mean that a value is missing, and what happens to such rows."""
 
-    values: list[str] = [""]
+    values: list[str] = Field(default_factory=lambda: [""])
     rows: Literal["drop", "refuse"] = "refuse"
 
 
@@ -103,55 +48,6 @@ class AttributeSection(Section):
     taxonomy: Tree | None = None
 
 
-class KAnonymitySection(Section):
-    """`[[require]]` of kind `k-anonymity`."""
-
-    kind: Literal["k-anonymity"]
-    quasi_identifier: Names
-    k: Annotated[int, Field(ge=1)]
-
-
-class ConfidenceSection(Section):
-    """`[[require]]` of kind `confidence`: privacy templates."""
-
-    kind: Literal["confidence"]
-    channel: Names
-    sensitive: str
-    values: Names | None = None
-    limit: Share
-
-
-class LDiversitySection(Section):
-    """`[[require]]` of kind `l-diversity`."""
-
-    kind: Literal["l-diversity"]
-    quasi_identifier: Names
-    sensitive: str
-    l: Annotated[Number, Field(ge=1)]  # noqa: E741 - the name of the model
-    variant: Literal["distinct", "entropy"] = "distinct"
-
-
-class TClosenessSection(Section):
-    """`[[require]]` of kind `t-closeness`."""
-
-    kind: Literal["t-closeness"]
-    quasi_identifier: Names
-    sensitive: str
-    t: Annotated[Number, Field(ge=0, le=1)]
-    distance: Literal["equal", "ordered"] = "equal"
-
-
-class AlphaKAnonymitySection(Section):
-    """`[[require]]` of kind `alpha-k-anonymity`."""
-
-    kind: Literal["alpha-k-anonymity"]
-    quasi_identifier: Names
-    k: Annotated[int, Field(ge=1)]
-    sensitive: str
-    values: Names | None = None
-    alpha: Share
-
-
 class DifferentialPrivacySection(Section):
     """`[[require]]` of kind `differential-privacy`."""
 
@@ -159,15 +55,7 @@ class DifferentialPrivacySection(Section):
     epsilon: Number
 
 
-RequireSection = Annotated[
-    KAnonymitySection
-    | ConfidenceSection
-    | LDiversitySection
-    | TClosenessSection
-    | AlphaKAnonymitySection
-    | DifferentialPrivacySection,
-    Field(discriminator="kind"),
-]
+RequireSection = Annotated[Requirement | DifferentialPrivacySection, Field(discriminator="kind")]
 
 
 class PublishSection(Section):
@@ -186,17 +74,10 @@ class SpecSections(Section):
     """The whole file."""
 
     table: TableSection
-    attributes: dict[str, AttributeSection] = {}
-    require: list[RequireSection] = []
+    attributes: dict[str, AttributeSection] = Field(default_factory=dict)
+    require: list[RequireSection] = Field(default_factory=list)
     publish: PublishSection = PublishSection()
 
 
-KINDS: dict[str, type[Section]] = {
-    "k-anonymity": KAnonymitySection,
-    "confidence": ConfidenceSection,
-    "l-diversity": LDiversitySection,
-    "t-closeness": TClosenessSection,
-    "alpha-k-anonymity": AlphaKAnonymitySection,
-    "differential-privacy": DifferentialPrivacySection,
-}
+KINDS: dict[str, type[Section]] = {**REQUIREMENTS, "differential-privacy": DifferentialPrivacySection}
 """The kinds of requirement and the section of each."""

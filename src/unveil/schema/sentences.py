@@ -10,12 +10,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from unveil.errors import SpecError, did_you_mean, listed
+from unveil.schema.keys import Section
 from unveil.schema.sections import (
     KINDS,
     AttributeSection,
     MissingSection,
     PublishSection,
-    Section,
     SpecSections,
     TableSection,
 )
@@ -30,6 +30,7 @@ RULES = {
     "finite_number": "must be finite",
     "bool_type": "must be true or false",
     "list_type": "must be a list",
+    "tuple_type": "must be a list",
     "model_type": "must be a section with keys of its own",
     "dict_type": "must be a section with keys of its own",
     "greater_than_equal": "must be at least {ge}",
@@ -44,7 +45,7 @@ RULES = {
 def read_sections(content: Mapping[str, Any], origin: str) -> SpecSections:
     """Checks the content of a spec file; the first thing wrong is told in one sentence."""
     try:
-        return SpecSections.model_validate(content)
+        return SpecSections.model_validate(content, by_alias=True, by_name=False)
     except ValidationError as error:
         # An unknown key is often the cause of a key found missing, so it is told first.
         problems = sorted(error.errors(), key=lambda problem: problem["type"] != "extra_forbidden")
@@ -123,7 +124,7 @@ def toml_text(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return f"[{', '.join(toml_text(item) for item in value)}]"
     return repr(value)
 

@@ -17,9 +17,9 @@ from unveil.schema.files import read_text
 from unveil.schema.grid import fraction
 from unveil.schema.privacy import PrivatePlan, check_dropped, check_public, read_plan
 from unveil.schema.queries import Query, check_query, source_of
-from unveil.schema.requirement_checks import check_requirements, read_requirement
 from unveil.schema.requirements import Requirement
-from unveil.schema.sections import AttributeSection, SpecSections
+from unveil.schema.requirements.checks import check_requirements
+from unveil.schema.sections import AttributeSection, DifferentialPrivacySection, SpecSections
 from unveil.schema.sentences import read_sections, toml_text
 from unveil.schema.taxonomy import SUPPRESSED, Taxonomy
 from unveil.schema.taxonomy_files import read_taxonomy
@@ -178,7 +178,7 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
     if not sections.require:
         raise SpecError(f"{origin}: there is no [[require]] section, so nothing would be protected.")
     plan = read_plan(sections, origin)
-    requirements = () if plan else tuple(read_requirement(section) for section in sections.require)
+    requirements = tuple(item for item in sections.require if not isinstance(item, DifferentialPrivacySection))
     check_requirements(requirements, attributes, table.class_, origin)
     kept = [attribute for attribute in attributes.values() if attribute.role == "attribute"]
     if table.budget is not None and plan is None:
@@ -306,7 +306,7 @@ def _budget(amount: float | None, origin: str) -> Fraction | None:
     return fraction(amount)
 
 
-def _distinct(values: list[str] | None, place: str) -> tuple[str, ...] | None:
+def _distinct(values: tuple[str, ...] | None, place: str) -> tuple[str, ...] | None:
     if values is None:
         return None
     if SUPPRESSED in values:
@@ -314,4 +314,4 @@ def _distinct(values: list[str] | None, place: str) -> tuple[str, ...] | None:
     twice = [value for index, value in enumerate(values) if value in values[:index]]
     if twice:
         raise SpecError(f"{place} values hold {twice[0]!r} twice.")
-    return tuple(values)
+    return values

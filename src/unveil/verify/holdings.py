@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from unveil.verify.findings import records_text
 from unveil.verify.raw import plain, text
 
 Floats = NDArray[np.float64]
+Ranks = NDArray[np.int64]
 LARGEST = 2**62
 
 
@@ -40,6 +42,10 @@ class Holdings:
         """The share of each entry in its group."""
         shares: Floats = self.counts / self.groups.sizes[self.owners]
         return shares
+
+    def distinct(self) -> Counts:
+        """How many different sensitive values each group holds."""
+        return np.bincount(self.owners, minlength=len(self.groups.sizes))
 
     def whole(self) -> Counts:
         """How many records of the whole release hold each sensitive value."""
@@ -74,6 +80,15 @@ def count_holdings(columns: Sequence[Column], sensitive: Column, weights: Counts
 def value_texts(column: Column) -> list[str | None]:
     """The distinct values of a column as specs and manifests name them; None for a missing one."""
     return [text(value) for value in plain(column.values)]
+
+
+def largest_counts(sizes: Counts, limit: Fraction) -> Counts:
+    """For each size the largest whole number that is at most the share `limit` of it."""
+    distinct, places = np.unique(sizes, return_inverse=True)
+    # In Python, where whole numbers have no end: a limit such as 1e-30 has a large denominator.
+    most = [size * limit.numerator // limit.denominator for size in distinct.tolist()]
+    counts: Counts = np.array(most, dtype=np.int64)[places]
+    return counts
 
 
 def _numbered(columns: Sequence[Column], keys: Sequence[Codes]) -> Counts:

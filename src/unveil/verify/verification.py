@@ -7,13 +7,11 @@ from pathlib import Path
 
 from unveil.schema import Spec
 from unveil.verify.agreement import check_agreement
-from unveil.verify.asked import check_asked
 from unveil.verify.copies import check_copy
 from unveil.verify.cuts import check_cuts, check_disclosed, check_labels, released_labels
 from unveil.verify.data import Data, read_data
 from unveil.verify.files import check_files
 from unveil.verify.findings import BrokenClaimError, Finding, Verdict
-from unveil.verify.guarantee import check_guarantee
 from unveil.verify.manifest import Manifest, read_manifest
 from unveil.verify.notes import reader_notes
 from unveil.verify.parts import MANIFEST
@@ -25,7 +23,7 @@ from unveil.verify.private.noise import NoiseTest
 from unveil.verify.private.plan import check_plan
 from unveil.verify.private.promise import check_promise
 from unveil.verify.raw import read_raw
-from unveil.verify.requirements import check_requirements
+from unveil.verify.requirements import check_asked, check_guarantee, check_requirements
 from unveil.verify.rows import check_order, check_rows
 from unveil.verify.truth import check_truth
 

@@ -10,7 +10,7 @@ from unveil.errors import count_text, rows_text
 from unveil.evaluate import GroupRisk, InferenceRisk, group_risk, inference_risk
 from unveil.progress import Watcher, unwatched
 from unveil.publishers import make_guards, redundant_atoms, resolved_requirements
-from unveil.schema import AlphaKAnonymity, Atom, Confidence, KAnonymity, Requirement, Spec, load_spec
+from unveil.schema import Atom, KAnonymity, Requirement, Spec, Template, load_spec
 from unveil.tables import Table, load_table
 from unveil.workflow.publish import SpecLike
 
@@ -94,22 +94,16 @@ def check(table: Any, spec: SpecLike | None = None, *, progress: Watcher = unwat
 
 
 def _groups(table: Table, requirements: tuple[Requirement, ...]) -> tuple[GroupRisk, ...]:
-    return tuple(
-        group_risk(table, requirement.quasi_identifier, requirement.k)
-        for requirement in requirements
-        if isinstance(requirement, KAnonymity | AlphaKAnonymity)
-    )
+    atoms = [atom for requirement in requirements for atom in requirement.atoms()]
+    return tuple(group_risk(table, atom.attributes, atom.k) for atom in atoms if isinstance(atom, KAnonymity))
 
 
 def _inferences(table: Table, requirements: tuple[Requirement, ...]) -> tuple[InferenceRisk, ...]:
+    limited = [[atom for atom in item.atoms() if isinstance(atom, Template)] for item in requirements]
     return tuple(
         inference_risk(
-            table,
-            requirement.attributes,
-            requirement.sensitive,
-            requirement.values or (),
-            requirement.limit if isinstance(requirement, Confidence) else requirement.alpha,
+            table, some[0].channel, some[0].sensitive, tuple(template.value for template in some), some[0].limit
         )
-        for requirement in requirements
-        if isinstance(requirement, Confidence | AlphaKAnonymity)
+        for some in limited
+        if some
     )

@@ -12,10 +12,10 @@ from fractions import Fraction
 from unveil.errors import listed
 from unveil.schema import Attribute, Node, PrivatePlan, Spec, Taxonomy
 from unveil.verify.findings import Finding
-from unveil.verify.guarantee import differing
 from unveil.verify.parts import MANIFEST, Discretization, Generalization, Masked, Suppression
 from unveil.verify.private.claims import DiffGenManifest, exact_text
 from unveil.verify.private.promise import promised
+from unveil.verify.requirements import differing
 
 
 def check_plan(manifest: DiffGenManifest, spec: Spec) -> Iterator[Finding]:

@@ -8,9 +8,9 @@ from math import prod
 
 from unveil.errors import count_text, listed
 from unveil.verify.findings import Finding
-from unveil.verify.guarantee import differing
 from unveil.verify.parts import MANIFEST, Generalization, Masked, Suppression
 from unveil.verify.private.claims import DiffGenManifest, exact_text
+from unveil.verify.requirements import differing
 
 SEEDED = "None: it was made with a seed, for tests and experiments."
 

@@ -1,4 +1,4 @@
-"""From `[[require]]` sections to requirements, and the rules that hold between them and the attributes."""
+"""The rules that hold between requirements and attributes."""
 
 from __future__ import annotations
 
@@ -6,47 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from unveil.errors import SpecError, did_you_mean, listed
 from unveil.schema.attributes import Attribute
-from unveil.schema.requirements import (
-    AlphaKAnonymity,
-    Confidence,
-    KAnonymity,
-    LDiversity,
-    Requirement,
-    TCloseness,
-)
-from unveil.schema.sections import (
-    AlphaKAnonymitySection,
-    ConfidenceSection,
-    DifferentialPrivacySection,
-    KAnonymitySection,
-    LDiversitySection,
-    TClosenessSection,
-)
-
-DECIMALS = 6
-"""How many decimals a limit may have, so that shares of any table can be told from it."""
-
-RequireSections = KAnonymitySection | ConfidenceSection | LDiversitySection | TClosenessSection | AlphaKAnonymitySection
-
-
-def read_requirement(section: RequireSections | DifferentialPrivacySection) -> Requirement:
-    """The requirement that a section states."""
-    match section:
-        case KAnonymitySection():
-            return KAnonymity(tuple(section.quasi_identifier), section.k)
-        case ConfidenceSection():
-            values = None if section.values is None else tuple(section.values)
-            return Confidence(tuple(section.channel), section.sensitive, values, section.limit)
-        case LDiversitySection():
-            return LDiversity(tuple(section.quasi_identifier), section.sensitive, section.l, section.variant)
-        case TClosenessSection():
-            return TCloseness(tuple(section.quasi_identifier), section.sensitive, section.t, section.distance)
-        case AlphaKAnonymitySection():
-            values = None if section.values is None else tuple(section.values)
-            quasi_identifier = tuple(section.quasi_identifier)
-            return AlphaKAnonymity(quasi_identifier, section.k, section.sensitive, values, section.alpha)
-        case DifferentialPrivacySection():
-            raise TypeError("differential privacy is a plan of its own, not a requirement of the search")
+from unveil.schema.requirements import Requirement
 
 
 def check_requirements(
@@ -58,7 +18,7 @@ def check_requirements(
         _check_masked(requirement, attributes, class_, place)
         if requirement.sensitive is not None:
             _check_sensitive(requirement, requirement.sensitive, attributes, class_, place)
-            _check_limit(requirement, place)
+        requirement.check(place)
     for number, requirement in enumerate(requirements, start=1):
         for other_number, other in enumerate(requirements, start=1):
             if requirement.sensitive in other.attributes:
@@ -70,14 +30,14 @@ def check_requirements(
 
 def _check_masked(requirement: Requirement, attributes: Mapping[str, Attribute], class_: str, place: str) -> None:
     names = requirement.attributes
-    what = "channel" if isinstance(requirement, Confidence) else "quasi-identifier"
+    what = requirement.role
     for index, name in enumerate(names):
         if name == class_:
             raise SpecError(f"{place}: the {what} names the class {name!r}, which is released as it is.")
         if name in names[:index]:
             raise SpecError(f"{place}: the {what} names {name!r} twice.")
         if name == requirement.sensitive:
-            raise SpecError(f"{place}: the sensitive attribute {name!r} stands in its own {what}.")
+            raise SpecError(f"{place}: the sensitive attribute {name!r} appears in its own {what}.")
         _check_described(name, f"the {what}", attributes, place)
 
 
@@ -96,23 +56,13 @@ def _check_sensitive(
         raise SpecError(f"{place}: {name!r} is the class, which is there to be inferred, and cannot be sensitive.")
     _check_described(name, "sensitive", attributes, place)
     attribute = attributes[name]
-    ordered = isinstance(requirement, TCloseness) and requirement.distance == "ordered"
-    if attribute.ordered and not ordered:
+    if attribute.kind not in requirement.takes():
         raise SpecError(
-            f"{place}: the sensitive attribute {name!r} is a {attribute.kind} without blocks; "
-            f"{requirement.kind} needs a category (an ordered t-closeness also takes numbers and dates)."
+            f"{place}: the sensitive attribute {name!r} is a {attribute.kind}; {requirement.kind} needs a "
+            f"{' or a '.join(requirement.takes())}."
         )
     declared = attribute.taxonomy.leaves if attribute.taxonomy is not None else attribute.values
     for value in getattr(requirement, "values", None) or ():
         if declared is not None and value not in declared:
             hint = did_you_mean(value, declared) or "."
             raise SpecError(f"{place}: the sensitive attribute {name!r} does not have the value {value!r}{hint}")
-
-
-def _check_limit(requirement: Requirement, place: str) -> None:
-    for key in ("limit", "alpha"):
-        limit = getattr(requirement, key, None)
-        if limit is not None and round(limit, DECIMALS) != limit:
-            raise SpecError(f"{place} {key} is {limit}, but it may have at most {DECIMALS} decimals.")
-    if isinstance(requirement, LDiversity) and requirement.variant == "distinct" and requirement.l % 1:
-        raise SpecError(f"{place} l is {requirement.l}, but distinct values are counted in whole numbers.")

@@ -1,0 +1,74 @@
+"""What the sections of a spec file have in common: how keys are spelled, and the types of their values."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator
+from pydantic_core import PydanticCustomError, PydanticKnownError
+
+from unveil.characters import hidden_character
+from unveil.schema.taxonomy import Taxonomy
+
+
+def _bound(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float | str | datetime.date):
+        raise PydanticCustomError("float_type", "neither a number nor a date")
+    return value
+
+
+def _tree(value: object) -> str | Taxonomy:
+    if isinstance(value, str | Taxonomy):
+        return value
+    raise PydanticKnownError("string_type")
+
+
+def _line(value: str) -> str:
+    if 0 < len(value.strip()) <= len(value) <= LONGEST and hidden_character(value) is None:
+        return value
+    raise PydanticCustomError("line", "not a line of text")
+
+
+def _day(value: object) -> str:
+    """A day of TOML, or the text of one, as that text. A time stamp is also a date to Python, and is refused."""
+    try:
+        day = datetime.date.fromisoformat(value) if isinstance(value, str) else value
+    except ValueError:
+        day = None
+    if type(day) is not datetime.date:
+        raise PydanticCustomError("day", "not a day")
+    return day.isoformat()
+
+
+def _frozen(value: Any) -> Any:
+    """A list as a tuple, so that what holds it can be a key of a dict."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+LONGEST = 200
+"""How many characters a title or the name of an owner may have."""
+Number = float
+Bound = Annotated[Any, BeforeValidator(_bound)]
+"""An end of a range. What it must be depends on the kind of the attribute, which is checked with the others."""
+Names = Annotated[tuple[str, ...], BeforeValidator(_frozen), Field(min_length=1)]
+Share = Annotated[Number, Field(gt=0, le=1)]
+Size = Annotated[int, Field(ge=1)]
+Line = Annotated[str, AfterValidator(_line)]
+"""Text for a reader, in one line, without characters that nobody sees."""
+Day = Annotated[str, BeforeValidator(_day)]
+Tree = Annotated[str | Taxonomy, PlainValidator(_tree)]
+"""The path of a taxonomy file; in a mapping also the taxonomy itself."""
+
+
+class Section(BaseModel):
+    """A section of the file. Unknown keys are errors, `"5"` is not a number, and dashes join words."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        frozen=True,
+        alias_generator=lambda name: name.rstrip("_").replace("_", "-"),
+        validate_by_name=True,
+        validate_by_alias=True,
+    )

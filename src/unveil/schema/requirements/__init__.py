@@ -1,0 +1,64 @@
+"""What a release must satisfy, one file per kind of requirement.
+
+A new kind is a class in one of these files, a place in `Requirement` below, and its recount in `unveil.verify`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+from unveil.schema.requirements.closeness import TCloseness
+from unveil.schema.requirements.diversity import LDiversity
+from unveil.schema.requirements.kind import Atom, Bound, Domain, Kind, Level, Promise, Worst
+from unveil.schema.requirements.likeness import BetaLikeness
+from unveil.schema.requirements.shares import AlphaKAnonymity, Confidence, Template
+from unveil.schema.requirements.sizes import KAnonymity
+from unveil.schema.requirements.spread import KEAnonymity
+
+__all__ = [
+    "KINDS",
+    "AlphaKAnonymity",
+    "Atom",
+    "BetaLikeness",
+    "Bound",
+    "Confidence",
+    "Domain",
+    "KAnonymity",
+    "KEAnonymity",
+    "LDiversity",
+    "Level",
+    "Promise",
+    "Requirement",
+    "TCloseness",
+    "Template",
+    "Worst",
+    "stated",
+    "without_redundant",
+]
+
+Requirement = KAnonymity | Confidence | LDiversity | TCloseness | AlphaKAnonymity | BetaLikeness | KEAnonymity
+KINDS: dict[str, type[Kind]] = {kind.model_fields["kind"].default: kind for kind in get_args(Requirement)}
+"""The kinds of requirement, by the name that a spec and a manifest give them."""
+
+
+def stated(entry: Mapping[str, Any]) -> Requirement:
+    """The requirement that an entry of a manifest states."""
+    kind = KINDS[entry["kind"]]
+    keys = {field.alias for field in kind.model_fields.values()}
+    requirement: Requirement = kind.model_validate({key: value for key, value in entry.items() if key in keys})  # type: ignore[assignment]
+    return requirement
+
+
+def without_redundant(atoms: Sequence[Atom]) -> tuple[Atom, ...]:
+    """The atoms that no other one implies; of two equal ones the first."""
+    kept: list[Atom] = []
+    for place, atom in enumerate(atoms):
+        stronger = any(
+            other.implies(atom) and (index < place or not atom.implies(other))
+            for index, other in enumerate(atoms)
+            if index != place
+        )
+        if not stronger:
+            kept.append(atom)
+    return tuple(kept)
