@@ -189,6 +189,28 @@ def test_the_noise_is_that_of_its_probabilities(epsilon: Fraction) -> None:
     assert noise.lift == pytest.approx(lift)
 
 
+@pytest.mark.parametrize("epsilon", [Fraction(1, 3), Fraction(2)])
+@pytest.mark.parametrize("threshold", [1, 4, 20])
+def test_what_an_empty_cell_above_a_threshold_shows(epsilon: Fraction, threshold: int) -> None:
+    weights = {z: 2.718281828459045 ** (-float(epsilon) * abs(z)) for z in range(-400, 401)}
+    above = {z: weight for z, weight in weights.items() if z >= threshold}
+    noise = Noise(epsilon)
+    assert noise.passing(threshold) == pytest.approx(sum(above.values()) / sum(weights.values()))
+    shown = sum(z * weight for z, weight in above.items()) / sum(above.values())
+    assert noise.passed(threshold) == pytest.approx(shown)
+
+
+def test_a_release_with_a_threshold_says_that_sums_lack_records(tmp_path: Path) -> None:
+    unveil.publish(private_project(tmp_path, PLAN + "\nthreshold = 6")).write(tmp_path / "release")
+    text = read(unveil.report(tmp_path / "release")).text
+    assert "need not be empty: it may hold about 6 records" in text
+    assert "lacks the records of all cells that are not listed" in text
+    assert "too high" not in text
+    assert "An empty cell shows" not in text
+    epsilon = Fraction(manifest_of(tmp_path / "release")["ledger"][-1]["epsilon"])
+    assert f"shows {Noise(epsilon).passed(6):.3g} on average" in text
+
+
 @pytest.mark.parametrize("epsilon", ["1/1000000", "800"])
 def test_noise_of_extreme_budgets(epsilon: str) -> None:
     noise = Noise(Fraction(epsilon))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from unveil.characters import hidden_character
 from unveil.counting import Engine
 from unveil.errors import RequirementError, TableError, did_you_mean, rows_text
 from unveil.progress import Tasks, Watcher, unwatched
@@ -57,6 +58,22 @@ def redundant_atoms(requirements: Sequence[Requirement]) -> tuple[Atom, ...]:
     return tuple(dropped)
 
 
+def check_readable(table: Outline, spec: Spec) -> None:
+    """Refuses values with characters that a reader does not see, where a release shows or counts them.
+
+    Raises:
+        TableError: A masked category, a sensitive attribute, the class or a name has one.
+    """
+    shown = {*spec.masked, *(requirement.sensitive for requirement in spec.requirements)}
+    pairs = zip(table.attributes, table.columns, strict=True)
+    texts = {attribute.name: column.values for attribute, column in pairs if attribute.name in shown}
+    for name, values in {**texts, table.classes.name: table.classes.values, "its header": table.others.names}.items():
+        for value in values:
+            if isinstance(value, str) and (found := hidden_character(value)):
+                place = f"{table.origin}: {name!r} holds {value!r}"
+                raise TableError(f"{place}, with the character {found}, which is not seen.")
+
+
 def shared_groups(table: Outline, atoms: Iterable[Atom]) -> dict[Sharing, list[Atom]]:
     """The atoms that are about the same groups, counted by the same sensitive attribute."""
     place = {attribute.name: column for column, attribute in enumerate(table.attributes)}
@@ -80,6 +97,7 @@ def make_guards(
     Raises:
         RequirementError: A requirement does not hold even where everything is masked, so no release can satisfy it.
     """
+    check_readable(table, spec)
     needed = without_redundant([atom for requirement in requirements for atom in requirement.atoms()])
     guards = []
     shared = shared_groups(table, needed)

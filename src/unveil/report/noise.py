@@ -11,6 +11,8 @@ from unveil.report.figures import number
 from unveil.schema import decimal_text
 
 COUNTS = "counts of all cells"
+MOST = 10**300
+"""A float has an end."""
 COVERED = 0.05
 """One count in twenty is further off than the page says."""
 
@@ -40,6 +42,14 @@ class Noise:
     def lift(self) -> float:
         """What an empty cell shows on average, a / (1 − a²), since counts below 0 are written as 0."""
         return self.ratio / (1 - self.ratio**2)
+
+    def passing(self, threshold: int) -> float:
+        """The chance that an empty cell reaches a threshold, P(Z ≥ t) = aᵗ / (1 + a)."""
+        return exp(-float(self.epsilon) * threshold) / (1 + self.ratio)
+
+    def passed(self, threshold: int) -> float:
+        """What an empty cell that reaches a threshold shows on average: noise has no memory, so t + a / (1 − a)."""
+        return threshold + self.ratio / (1 - self.ratio)
 
 
 @dataclass(frozen=True)
@@ -71,6 +81,10 @@ class PrivateFacts:
     """The standard deviation of a sum of a hundred counts."""
     cells: str
     threshold: int | None
+    spurious: str
+    """With a threshold: how many empty cells reach it on average, at most."""
+    spurious_count: str
+    """What each of these shows on average."""
 
 
 def private_facts(manifest: DiffGenManifest) -> PrivateFacts:
@@ -79,6 +93,7 @@ def private_facts(manifest: DiffGenManifest) -> PrivateFacts:
     charges = {entry.purpose: Fraction(entry.epsilon) for entry in manifest.ledger}
     noise = Noise(charges[COUNTS])
     factor = exp(min(float(epsilon), 700.0))
+    least = manifest.threshold or 0
     return PrivateFacts(
         private=manifest.private,
         epsilon=decimal_text(epsilon),
@@ -101,4 +116,6 @@ def private_facts(manifest: DiffGenManifest) -> PrivateFacts:
         hundred=number(10 * noise.deviation),
         cells=f"{manifest.cells:,}",
         threshold=manifest.threshold,
+        spurious=number(min(manifest.cells, MOST) * noise.passing(least)),
+        spurious_count=number(noise.passed(least)),
     )

@@ -17,6 +17,7 @@ from unveil.schema.files import read_text
 from unveil.schema.grid import fraction
 from unveil.schema.privacy import PrivatePlan, check_dropped, check_public, read_plan
 from unveil.schema.queries import Query, check_query, source_of
+from unveil.schema.readable import check_readable
 from unveil.schema.requirements import Requirement
 from unveil.schema.requirements.checks import check_requirements
 from unveil.schema.sections import AttributeSection, DifferentialPrivacySection, SpecSections
@@ -173,6 +174,8 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
     described = dict(sections.attributes)
     labels = _class_labels(described.pop(table.class_, None), table.class_, origin)
     attributes = {name: _attribute(name, section, origin, folder) for name, section in described.items()}
+    kept = [attribute for attribute in attributes.values() if attribute.role == "attribute"]
+    check_readable(kept, table.class_, table.weight, labels, origin)
     if table.weight is not None and (table.weight in attributes or table.weight == table.class_):
         raise SpecError(f"{origin}: [table] weight names {table.weight!r}, which is described as another column.")
     if not sections.require:
@@ -180,7 +183,6 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
     plan = read_plan(sections, origin)
     requirements = tuple(item for item in sections.require if not isinstance(item, DifferentialPrivacySection))
     check_requirements(requirements, attributes, table.class_, origin)
-    kept = [attribute for attribute in attributes.values() if attribute.role == "attribute"]
     if table.budget is not None and plan is None:
         raise SpecError(f"{origin}: [table] budget is what differential privacy may cost; it needs method = 'diffgen'.")
     if plan:

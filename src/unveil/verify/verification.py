@@ -23,6 +23,7 @@ from unveil.verify.private.noise import NoiseTest
 from unveil.verify.private.plan import check_plan
 from unveil.verify.private.promise import check_promise
 from unveil.verify.raw import read_raw
+from unveil.verify.readable import check_texts, check_values
 from unveil.verify.requirements import check_asked, check_guarantee, check_requirements
 from unveil.verify.rows import check_order, check_rows
 from unveil.verify.truth import check_truth
@@ -57,6 +58,7 @@ def judge_release(folder: Path) -> Verdict:
         manifest = read_manifest(folder)
         findings += check_files(folder, manifest)
         findings += check_cuts(manifest)
+        findings += check_texts(manifest)
         if isinstance(manifest, DiffGenManifest):
             findings += check_promise(manifest)
             findings += check_ledger(manifest)
@@ -72,6 +74,7 @@ def judge_release(folder: Path) -> Verdict:
 
 
 def _row_findings(manifest: Manifest, data: Data) -> Iterator[Finding]:
+    yield from check_values(manifest, data)
     if isinstance(manifest, DiffGenManifest):
         yield from check_order(manifest, data)
         yield from check_labels(manifest.labels, data)
