@@ -1,4 +1,4 @@
-"""Names and values that a reader cannot tell apart: refused where characters are hidden, noted where they look alike."""
+"""Names and values that a reader cannot tell apart: refused where letters are hidden, noted where they look alike."""
 
 from __future__ import annotations
 

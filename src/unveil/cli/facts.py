@@ -60,6 +60,7 @@ def fit_facts(fit: Fit) -> dict[str, Any]:
         "redundant": [str(atom) for atom in fit.redundant],
         "as_is": list(fit.as_is),
         "observed": list(fit.observed),
+        "warnings": list(fit.warnings),
     }
 
 

@@ -43,6 +43,8 @@ def show_fit(console: Console, fit: Fit) -> None:
     _say_as_is(console, fit.as_is)
     if fit.observed:
         console.print(f"Domains taken from the data, not declared: {listed(fit.observed, 30)}.")
+    for warning in fit.warnings:
+        console.print(f"Warning: {warning}.", style="yellow")
 
 
 def _show_inferences(console: Console, risk: InferenceRisk) -> None:

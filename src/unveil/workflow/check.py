@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from unveil import html
@@ -13,6 +13,7 @@ from unveil.publishers import make_guards, redundant_atoms, resolved_requirement
 from unveil.schema import Atom, KAnonymity, Requirement, Spec, Template, load_spec
 from unveil.tables import Table, load_table
 from unveil.workflow.publish import SpecLike
+from unveil.workflow.warnings import table_warnings
 
 
 @dataclass(frozen=True, repr=False)
@@ -24,6 +25,8 @@ class Fit:
     requirements: tuple[Requirement, ...]
     groups: tuple[GroupRisk, ...]
     inferences: tuple[InferenceRisk, ...]
+    warnings: tuple[str, ...] = ()
+    """What may undo the promise, as far as the table shows."""
 
     @property
     def redundant(self) -> tuple[Atom, ...]:
@@ -68,6 +71,7 @@ class Fit:
         return html.page_part(
             html.paragraph(f"{self.summary}.", stripe=html.GOOD),
             *(html.paragraph(f"Can hold: {requirement.sentence()}") for requirement in self.requirements),
+            *(html.paragraph(f"Warning: {warning}.", stripe=html.BAD) for warning in self.warnings),
             html.heading("What the raw table would give away"),
             html.table(("on", "what", "how many", "people"), risks),
         )
@@ -90,7 +94,9 @@ def check(table: Any, spec: SpecLike | None = None, *, progress: Watcher = unwat
     requirements = resolved_requirements(loaded, checked)
     make_guards(loaded, checked, requirements, MemoryEngine(loaded), progress)
     progress("counting risks", 0, None)
-    return Fit(checked, loaded, requirements, _groups(loaded, requirements), _inferences(loaded, requirements))
+    fit = Fit(checked, loaded, requirements, _groups(loaded, requirements), _inferences(loaded, requirements))
+    warnings = table_warnings(checked, loaded, fit.as_is, None if spec is None else table)
+    return replace(fit, warnings=tuple(warnings))
 
 
 def _groups(table: Table, requirements: tuple[Requirement, ...]) -> tuple[GroupRisk, ...]:
