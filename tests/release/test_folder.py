@@ -1,9 +1,11 @@
 """A release is written whole or not at all, carries nothing that was masked, and says the same wherever it is made."""
 
+import csv
 import json
 import os
 import shutil
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,6 +14,7 @@ import pytest
 import unveil
 from project import Project
 from unveil.errors import ReleaseError
+from unveil.release import Formulas
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -129,6 +132,119 @@ def test_a_draft_is_withheld_while_it_is_written(project: Project, monkeypatch: 
     with pytest.raises(RuntimeError, match="looked"):
         release.write(project.release)
     assert seen == [0o700]
+
+
+def a_link(path: Path) -> None:
+    path.rename(path.with_name("elsewhere"))
+    path.symlink_to(path.with_name("elsewhere"))
+
+
+def a_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def another_place(path: Path) -> None:
+    path.rename(path.parent.parent / path.name)
+    manifest = path.parent / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"data.parquet"', '"../data.parquet"'))
+
+
+def an_absolute_place(path: Path) -> None:
+    path.rename(path.parent.parent / path.name)
+    manifest = path.parent / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"data.parquet"', f'"{path.parent.parent}/data.parquet"'))
+
+
+READERS: dict[str, Callable[[Project], object]] = {
+    "open": lambda project: unveil.open_release(project.release),
+    "verify": lambda project: unveil.verify(project.release),
+    "report": lambda project: unveil.report(project.release),
+    "apply": lambda project: unveil.apply(project.release, project.table, unseen="suppress"),
+}
+
+
+@pytest.mark.parametrize("reader", list(READERS))
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("manifest.json", a_link),
+        ("manifest.json", a_pipe),
+        ("data.parquet", a_link),
+        ("data.parquet", a_pipe),
+        ("data.parquet", another_place),
+        ("data.parquet", an_absolute_place),
+    ],
+)
+def test_every_reader_takes_regular_files_of_the_folder_alone(
+    project: Project, reader: str, name: str, change: Callable[[Path], None]
+) -> None:
+    """`apply` reads the manifest alone, so that it may not mind the data files."""
+    unveil.publish(project.spec).write(project.release)
+    change(project.release / name)
+    if reader == "verify" and name == "data.parquet":
+        assert READERS[reader](project)
+    elif reader != "apply" or change not in (a_link, a_pipe) or name == "manifest.json":
+        with pytest.raises(ReleaseError):
+            READERS[reader](project)
+
+
+def test_a_csv_file_comes_with_the_parquet_file_that_verify_reads(project: Project) -> None:
+    unveil.publish(project.spec).write(project.release, ("csv",))
+    assert {path.name for path in project.release.iterdir()} == {"data.csv", "data.parquet", "manifest.json"}
+    assert unveil.verify(project.release) == []
+    with pytest.raises(ReleaseError, match="'xlsx' is not a format of a release; those are parquet, csv"):
+        unveil.publish(project.spec).write(project.folder / "other", ("xlsx",))
+    assert not (project.folder / "other").exists()
+
+
+FORMULAS = {
+    '=HYPERLINK("http://x","y")': '\'=HYPERLINK("http://x","y")',
+    "+49 89": "'+49 89",
+    "-1+1": "'-1+1",
+    "@x": "'@x",
+    "\t=1": "'\t=1",
+    "＝1": "'＝1",
+    "'=1": "''=1",
+    "-5": "-5",
+    "-1.5e3": "-1.5e3",
+    "'-5": "'-5",
+    "'tis": "'tis",
+    "<=50K": "<=50K",
+    "[-5, 3)": "[-5, 3)",
+}
+
+
+@pytest.mark.parametrize("formulas", ["guarded", "kept"])
+def test_text_that_a_spreadsheet_takes_for_a_formula(tmp_path: Path, formulas: Formulas) -> None:
+    table = pa.table({"=n": [-5, -4] * 20, "town": ["a", "b"] * 20, "note": (list(FORMULAS) * 4)[:40]})
+    spec = {
+        "table": {"class": "town", "others": "release"},
+        "attributes": {"=n": {"kind": "number", "range": [-10, 10], "whole": True}},
+        "require": [{"kind": "k-anonymity", "quasi-identifier": ["=n"], "k": 2}],
+    }
+    unveil.publish(table, spec).write(tmp_path / "release", ("csv",), formulas=formulas)
+    assert unveil.verify(tmp_path / "release") == []
+    with (tmp_path / "release" / "data.csv").open(newline="", encoding="utf-8") as file:
+        header, *rows = csv.reader(file)
+    guarded = formulas == "guarded"
+    assert header == ["'=n" if guarded else "=n", "note", "town"]
+    assert {row[1] for row in rows} == set(FORMULAS.values() if guarded else FORMULAS)
+    manifest = tmp_path / "release" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace(f'"{formulas}"', '"kept"' if guarded else '"guarded"'))
+    assert [finding.claim for finding in unveil.verify(tmp_path / "release")] == ["copy"]
+
+
+def test_what_is_too_large_to_be_verified_is_not_written(tmp_path: Path) -> None:
+    table = pa.table({"age": [1, 2] * 10, "town": ["x" * 1001, "y"] * 10, "c": ["a", "b"] * 10})
+    spec = {
+        "table": {"class": "c"},
+        "attributes": {"age": {"kind": "number", "range": [0, 9], "whole": True}, "town": {"kind": "category"}},
+        "require": [{"kind": "k-anonymity", "quasi-identifier": ["age", "town"], "k": 2}],
+    }
+    with pytest.raises(ReleaseError, match=r"release: 'x{40}…' has 1,001 characters; a label has 1,000 at most"):
+        unveil.publish(table, spec).write(tmp_path / "release")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_there_must_be_a_folder_to_write_into(project: Project) -> None:

@@ -76,7 +76,7 @@ def test_a_release_that_does_not_verify_is_refused(published: Project, run: Run)
     manifest = json.loads(path.read_text(encoding="utf-8"))
     manifest["requirements"][0]["k"] = 40
     manifest["guarantee"] = manifest["guarantee"].replace("3 records", "40 records")
-    path.write_text(json.dumps(manifest), encoding="utf-8")
+    path.write_text(json.dumps(manifest, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     before = published.files()
     outcome = run("report", published.release)
     assert outcome.code == 1

@@ -136,7 +136,7 @@ def test_rows_read_and_dropped_do_not_shape_the_page(owned: Release, tmp_path: P
     manifest = manifest_of(other)
     manifest["rows"]["read"] += 1000
     manifest["rows"]["dropped"] += 1000
-    (other / "manifest.json").write_text(json.dumps(manifest, ensure_ascii=False), encoding="utf-8")
+    (other / "manifest.json").write_text(json.dumps(manifest, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     assert unveil.verify(other) == []
     assert unveil.report(other) == unveil.report(folder)
 

@@ -215,6 +215,7 @@ def test_texts_are_cut_to_their_room() -> None:
     assert text.endswith("…")
     assert text_width(text) <= 100
     assert fitted("short", 100) == "short"
+    assert fitted("x" * 1_000_000, 100) == fitted("x" * 100, 100)  # in a second, and not in hours
 
 
 def contrast(one: str, other: str) -> float:

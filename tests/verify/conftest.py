@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from unveil.verify import Finding, batches, copies, sources, tallies, verify_release
+from unveil.verify import Finding, batches, sources, tallies, verify_release
 from verify.releases import Plant, Verify, draft
 
 
@@ -15,8 +15,7 @@ def _small_batches() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batches, "BATCH", 3)
         patch.setattr(tallies, "MERGED", 3)
-        for module in (copies, sources):
-            patch.setattr(module, "BLOCK", 256)
+        patch.setattr(sources, "BLOCK", 256)
         yield
 
 

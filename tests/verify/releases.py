@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 from collections.abc import Callable, Sequence
@@ -224,13 +223,13 @@ class Draft:
         if parts:
             (folder / "data.parquet").mkdir()
         else:
-            pq.write_table(written, folder / "data.parquet")
+            write_parquet(written, folder / "data.parquet")
         for number, size in enumerate(parts):
             path = folder / "data.parquet" / f"part-{number:05}.parquet"
-            pq.write_table(written.slice(sum(parts[:number]), size), path)
+            write_parquet(written.slice(sum(parts[:number]), size), path)
         if with_csv:
-            with (folder / "data.csv").open("w", encoding="utf-8", newline="") as file:
-                csv.writer(file).writerows([self.columns, *self.rows])
+            lines = [",".join(map(_in_csv, row)) for row in [tuple(self.columns), *self.rows]]
+            (folder / "data.csv").write_text("\n".join(lines) + "\n", encoding="utf-8", newline="")
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             self.manifest["files"][path.relative_to(folder).as_posix()] = {"sha256": sha256(path)}
         write_manifest(folder, self.manifest)
@@ -250,7 +249,7 @@ def draft() -> Draft:
 
 
 def write_manifest(folder: Path, content: Any) -> None:
-    text = json.dumps(content, ensure_ascii=False, indent=2)
+    text = json.dumps(content, ensure_ascii=False, indent=2) + "\n"
     (folder / "manifest.json").write_text(text, encoding="utf-8")
 
 
@@ -258,6 +257,28 @@ def edit_manifest(folder: Path, edit: Callable[[dict[str, Any]], Any]) -> None:
     content = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     edit(content)
     write_manifest(folder, content)
+
+
+def write_parquet(table: pa.Table, path: Path, groups: Sequence[int] = (), **others: Any) -> None:
+    """Writes rows in the form of a release, or in groups of so many rows; other options plant a defect."""
+    texts = [
+        field.name for field in table.schema if pa.types.is_string(field.type) or pa.types.is_dictionary(field.type)
+    ]
+    form = {"compression": "zstd", "store_schema": False, "write_statistics": False, "use_dictionary": texts or False}
+    with pq.ParquetWriter(path, table.schema, **{**form, **others}) as writer:
+        for number, size in enumerate(groups or [table.num_rows] * bool(table.num_rows)):
+            writer.write_table(table.slice(sum(groups[:number]), size))
+
+
+def rehash(folder: Path, name: str = "data.parquet") -> None:
+    """Makes the manifest fit a data file that was written again."""
+    edit_manifest(folder, lambda content: content["files"][name].update(sha256=sha256(folder / name)))
+
+
+def _in_csv(value: Any) -> str:
+    if isinstance(value, str):
+        return '"' + value.replace('"', '""') + '"'
+    return "" if value is None else str(value).removesuffix(".0")
 
 
 def sha256(path: Path) -> str:

@@ -10,6 +10,7 @@ import pytest
 
 from unveil.schema import Domain, Spec, load_spec, stated
 from unveil.verify import Finding
+from unveil.verify.batches import open_files
 from unveil.verify.data import read_data
 from unveil.verify.manifest import read_manifest
 from unveil.verify.requirements import check_asked
@@ -56,7 +57,7 @@ def compared(
 ) -> list[Finding]:
     release = release_of(rows, *stated).write(folder / "release")
     manifest = read_manifest(release)
-    data, _ = read_data(release, manifest)
+    data, _ = read_data(open_files(release, manifest)[0], manifest)
     return list(check_asked(manifest, data, spec_of(folder, *asked, text=text)))
 
 

@@ -14,6 +14,7 @@ import pytest
 
 import unveil
 from unveil.verify.days import day_number, day_text
+from verify.releases import write_manifest, write_parquet
 
 START = datetime.date(2019, 1, 1)
 BORN = [START + datetime.timedelta(days=37 * row % 700) for row in range(120)]
@@ -66,10 +67,10 @@ class Published:
     def findings(self) -> list[str]:
         """Written anew, sorted and with true hashes, so that only the planted defect is left to find."""
         data = self.data.sort_by([(name, "ascending") for name in self.data.column_names])
-        pq.write_table(data, self.folder / "data.parquet", store_schema=False)
+        write_parquet(data, self.folder / "data.parquet")
         digest = hashlib.sha256((self.folder / "data.parquet").read_bytes()).hexdigest()
         self.manifest["files"]["data.parquet"]["sha256"] = digest
-        (self.folder / "manifest.json").write_text(json.dumps(self.manifest))
+        write_manifest(self.folder, self.manifest)
         return [str(finding) for finding in unveil.verify(self.folder, self.spec)]
 
 
@@ -210,7 +211,7 @@ def test_a_manifest_from_before_there_were_units_reads_as_it_did(tmp_path: Path)
     manifest = json.loads((tmp_path / "release" / "manifest.json").read_text())
     assert manifest.pop("class_type") == "text"
     assert manifest["masking"]["age"].pop("unit") == "number"
-    (tmp_path / "release" / "manifest.json").write_text(json.dumps(manifest))
+    write_manifest(tmp_path / "release", manifest)
     assert unveil.verify(tmp_path / "release") == []
     assert unveil.open_release(tmp_path / "release").masking["age"].unit == "number"
 
@@ -256,7 +257,7 @@ def test_a_private_release_of_dates(tmp_path: Path) -> None:
     manifest = json.loads((folder / "manifest.json").read_text())
     first = manifest["masking"]["born"]["blocks"][0]
     first |= {"from": "2018-12-31", "label": first["label"].replace("2019-01-01", "2018-12-31")}
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    write_manifest(folder, manifest)
     assert any(str(finding).startswith("spec-domain:") for finding in unveil.verify(folder, spec))
 
 
@@ -278,7 +279,7 @@ def test_dates_have_an_order_that_closeness_can_use(tmp_path: Path) -> None:
     assert unveil.verify(tmp_path / "release", spec) == []
     manifest = json.loads((tmp_path / "release" / "manifest.json").read_text())
     manifest["requirements"][0]["t"] = 0.0
-    (tmp_path / "release" / "manifest.json").write_text(json.dumps(manifest))
+    write_manifest(tmp_path / "release", manifest)
     assert any(str(finding).startswith("closeness:") for finding in unveil.verify(tmp_path / "release"))
     with pytest.raises(unveil.SpecError, match="'seen' is a date; t-closeness needs a category"):
         unveil.check(TABLE, spec | {"require": [closeness | {"distance": "equal"}]})

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from unveil.verify import Finding, verify_release
-from verify.releases import Draft, draft, edit_manifest, sha256
+from verify.releases import Draft, draft, edit_manifest, sha256, write_parquet
 
 
 def claims(findings: list[Finding]) -> list[str]:
@@ -28,7 +27,7 @@ def test_a_release_with_a_csv_copy_holds(tmp_path: Path) -> None:
 
 
 def test_a_finding_is_one_line() -> None:
-    assert str(Finding("rows", "the column\n'a'")) == "rows: the column 'a'"
+    assert str(Finding("rows", "the column\n'a'")) == "rows: the column\\u000a'a'"
 
 
 @pytest.mark.parametrize("name", ["data.parquet", "data.csv"])
@@ -81,7 +80,9 @@ def test_a_release_must_list_its_parquet_file(release: Path) -> None:
 def test_a_link_to_a_file_elsewhere_is_no_file_of_the_release(release: Path) -> None:
     (release / "data.parquet").rename(release.parent / "elsewhere.parquet")
     (release / "data.parquet").symlink_to(release.parent / "elsewhere.parquet")
-    assert claims(verify_release(release)) == ["files"]
+    findings = verify_release(release)
+    assert claims(findings) == ["files", "data-file"]
+    assert all("it is a link" in finding.message for finding in findings)
 
 
 def test_a_data_file_that_is_no_parquet_is_found(release: Path) -> None:
@@ -117,13 +118,7 @@ def _number_as_text(table: pa.Table) -> pa.Table:
     return table.set_column(3, "hours", table["hours"].cast(pa.string()))
 
 
-def _list_class(table: pa.Table) -> pa.Table:
-    return table.set_column(4, "income", pa.array([["low"]] * 10))
-
-
-@pytest.mark.parametrize(
-    "change", [_drop_column, _swap_columns, _add_column, _masked_numbers, _number_as_text, _list_class]
-)
+@pytest.mark.parametrize("change", [_drop_column, _swap_columns, _add_column, _masked_numbers, _number_as_text])
 def test_columns_that_the_manifest_does_not_claim_are_found(
     tmp_path: Path, change: Callable[[pa.Table], pa.Table]
 ) -> None:
@@ -173,21 +168,6 @@ def test_a_column_in_two_roles_is_found(release: Path) -> None:
     assert finding == Finding("columns", "manifest.json has the column 'income' in two roles.")
 
 
-def test_metadata_beside_the_rows_is_found(tmp_path: Path) -> None:
-    planted = draft()
-    table = planted.table().replace_schema_metadata({"pandas": "index"})
-    [finding] = verify_release(planted.write(tmp_path / "table", table=table))
-    assert finding.claim == "metadata"
-    assert "'pandas'" in finding.message
-
-    planted = draft()
-    fields = [field.with_metadata({"source": "raw.csv"}) for field in planted.table().schema]
-    table = planted.table().cast(pa.schema(fields))
-    [finding] = verify_release(planted.write(tmp_path / "field", table=table))
-    assert finding.claim == "metadata"
-    assert "'source'" in finding.message
-
-
 def test_a_hidden_value_left_in_a_dictionary_is_found(tmp_path: Path) -> None:
     planted = draft()
     table = planted.table()
@@ -206,7 +186,7 @@ def test_dictionaries_of_held_values_are_fine(tmp_path: Path) -> None:
     for place, name in enumerate(["age", "education", "sex"]):
         table = table.set_column(place, name, table[name].dictionary_encode())
     folder = planted.write(tmp_path / "planted", table=table)
-    pq.write_table(table, folder / "data.parquet", row_group_size=3)
+    write_parquet(table, folder / "data.parquet", groups=(3, 3, 3, 1))
     digest = sha256(folder / "data.parquet")
     edit_manifest(folder, lambda content: content["files"]["data.parquet"].update(sha256=digest))
     assert verify_release(folder) == []
@@ -225,7 +205,7 @@ def _other_header(lines: list[str]) -> None:
 
 
 def _no_number(lines: list[str]) -> None:
-    lines[1] = lines[1].replace("8.0", "eight")
+    lines[1] = lines[1].replace(",8,", ",eight,")
 
 
 @pytest.mark.parametrize("change", [_other_value, _row_less, _other_header, _no_number])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from unveil.errors import ReleaseError
-from unveil.verify import verify_release
+from unveil.verify import manifest, verify_release
 from verify.releases import edit_manifest, write_manifest
 
 Content = dict[str, Any]
@@ -48,10 +48,10 @@ def test_a_manifest_that_is_not_json(release: Path, content: bytes) -> None:
 
 
 def test_a_manifest_that_cannot_be_opened(release: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(path: Path) -> bytes:
-        raise PermissionError(13, "Permission denied", str(path))
+    def refuse(*_: object) -> bytes:
+        raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(manifest, "read_bytes", refuse)
     with pytest.raises(ReleaseError, match="the manifest cannot be read: Permission denied"):
         verify_release(release)
 

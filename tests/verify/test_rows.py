@@ -145,6 +145,7 @@ def test_weights_that_no_whole_number_can_add_up_are_found(verify_planted: Verif
     def plant(planted: Draft) -> None:
         planted.rows = [(YOUNG, "University", "M", float(number), "low") for number in range(513)]
         planted.weigh([2**53] * 513)
+        planted.manifest["records"] = 2**62
 
     [finding] = verify_planted(plant)
     assert finding.claim == "weight"

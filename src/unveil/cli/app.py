@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 from unveil.characters import visible
 from unveil.cli import evaluation, explanation, publication, report, taxonomy
 from unveil.cli.bars import watched
+from unveil.cli.publication import KeepFormulas
 from unveil.cli.terminal import Terminal, print_json, print_text
 from unveil.errors import UnveilError
 from unveil.interruption import leave_on_interrupt
@@ -160,6 +161,7 @@ def apply(
     suppressed: Annotated[
         str, typer.Option(metavar="TEXT", help="What stands for a suppressed value; an empty text for null.")
     ] = "⊥",
+    keep_formulas: KeepFormulas = False,
     as_json: Json = False,
 ) -> None:
     """Mask new rows with the masking of a release."""
@@ -180,6 +182,7 @@ def apply(
             unseen="suppress" if unseen == "suppress" else "refuse",
             intervals=cast("Intervals", intervals),
             suppressed=suppressed or None,
+            formulas="kept" if keep_formulas else "guarded",
             progress=progress,
         )
     if as_json:

@@ -17,7 +17,11 @@ from unveil.interruption import provisional
 from unveil.progress import Watcher
 
 if TYPE_CHECKING:
-    from unveil.release import Release
+    from unveil.release import Formulas, Release
+
+KeepFormulas = Annotated[
+    bool, typer.Option("--keep-formulas", help="In a csv file, leave text that a spreadsheet takes for a formula.")
+]
 
 
 def register(app: typer.Typer, console: Console) -> None:
@@ -42,6 +46,7 @@ def register(app: typer.Typer, console: Console) -> None:
         spark: Annotated[
             list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark; may be given several times.")
         ] = None,
+        keep_formulas: KeepFormulas = False,
         as_json: Annotated[bool, typer.Option("--json", help="Print what was released as JSON.")] = False,
     ) -> None:
         """Make a release from a spec."""
@@ -70,7 +75,7 @@ def register(app: typer.Typer, console: Console) -> None:
                 release = workflow.publish(
                     checked, steps=steps, stop=stop, engine=engine, index=index, spark=settings, progress=progress
                 )
-            write(release, to, formats, trace, progress)
+            write(release, to, formats, trace, progress, "kept" if keep_formulas else "guarded")
         if as_json:
             print_json(facts.release_facts(release, to))
             return
@@ -80,14 +85,16 @@ def register(app: typer.Typer, console: Console) -> None:
             console.print(f"The trace in {trace} is private: keep it.")
 
 
-def write(release: Release, to: Path, formats: Sequence[str], trace: Path | None, progress: Watcher) -> None:
+def write(
+    release: Release, to: Path, formats: Sequence[str], trace: Path | None, progress: Watcher, formulas: Formulas
+) -> None:
     """Writes a release and, where it is asked for, its trace: both or neither."""
     if trace is None:
-        release.write(to, formats, progress)
+        release.write(to, formats, progress, formulas)
         return
     release.write_trace(trace)
     with provisional(trace):
-        release.write(to, formats, progress)
+        release.write(to, formats, progress, formulas)
 
 
 def spark_settings(words: Sequence[str]) -> dict[str, str]:

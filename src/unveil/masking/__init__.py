@@ -14,7 +14,7 @@ from unveil.masking.masking import (
     Unseen,
 )
 from unveil.masking.trees import Discretize, Flat, Generalize, Splitter, Suppress, Tree
-from unveil.masking.values import days, decoded, dictionary_of, python_values, single_values
+from unveil.masking.values import days, decoded, dictionary_of, is_text, python_values, single_values
 from unveil.masking.views import INTERVALS, Intervals, View
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "dictionary_of",
     "domain_of",
     "freeze",
+    "is_text",
     "python_values",
     "single_values",
     "typed_labels",

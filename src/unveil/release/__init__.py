@@ -11,7 +11,7 @@ from unveil.release.folder import (
 )
 from unveil.release.manifest import About, DiffGenManifest, LedgerEntry, Manifest, RefinementManifest, Rows
 from unveil.release.release import Release, open_release
-from unveil.release.rows import CountedRows, ReleasedRows, write_rows
+from unveil.release.rows import CountedRows, Formulas, ReleasedRows, parquet_writer, write_group, write_rows
 from unveil.release.stored import StoredRows
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "About",
     "CountedRows",
     "DiffGenManifest",
+    "Formulas",
     "LedgerEntry",
     "Manifest",
     "RefinementManifest",
@@ -28,9 +29,11 @@ __all__ = [
     "StoredRows",
     "check_absent",
     "open_release",
+    "parquet_writer",
     "read_manifest",
     "replace_text",
     "write_folder",
+    "write_group",
     "write_rows",
     "write_text",
     "write_whole",

@@ -12,10 +12,12 @@ from pathlib import Path
 
 from unveil.errors import ReleaseError
 from unveil.interruption import settle
+from unveil.limits import MANIFEST_BYTES
 from unveil.progress import Watcher, unwatched
+from unveil.regular import read_bytes
 from unveil.release.draft import drafted
-from unveil.release.manifest import File, Manifest, read_manifest_text
-from unveil.release.rows import ReleasedRows
+from unveil.release.manifest import File, Manifest, check_limits, read_manifest_text
+from unveil.release.rows import Formulas, ReleasedRows
 
 MANIFEST = "manifest.json"
 FORMATS = ("parquet", "csv")
@@ -35,22 +37,36 @@ def check_absent(path: Path, what: str) -> None:
 
 
 def write_release(
-    folder: Path, rows: ReleasedRows, manifest: Manifest, formats: Sequence[str], progress: Watcher = unwatched
+    folder: Path,
+    rows: ReleasedRows,
+    manifest: Manifest,
+    formats: Sequence[str],
+    progress: Watcher = unwatched,
+    formulas: Formulas = "guarded",
 ) -> Manifest:
-    """Writes a release folder, whole or not at all.
+    """Writes a release folder, whole or not at all. The rows are always there as parquet, which `verify` reads.
 
     Returns:
         The manifest with the hashes of the data files.
     """
+    if strange := [format_ for format_ in formats if format_ not in FORMATS]:
+        raise ReleaseError(f"{folder}: {strange[0]!r} is not a format of a release; those are {', '.join(FORMATS)}.")
+    check_limits(manifest, folder)
     complete = manifest
 
     def write(draft: Path) -> None:
         nonlocal complete
-        for format_ in formats:
-            progress(f"writing data.{format_}", 0, rows.num_rows)
-            rows.write(draft / f"data.{format_}", progress)
+        for format_ in FORMATS:
+            if format_ in ("parquet", *formats):
+                progress(f"writing data.{format_}", 0, rows.num_rows)
+                rows.write(draft / f"data.{format_}", progress, formulas)
         progress("hashing the files", 0, None)
-        files = {path.relative_to(draft).as_posix(): File(sha256=_sha256(path)) for path in _files(draft)}
+        files = {
+            path.relative_to(draft).as_posix(): File(
+                sha256=_sha256(path), formulas=formulas if path.suffix == ".csv" else None
+            )
+            for path in _files(draft)
+        }
         complete = manifest.model_copy(update={"files": files})
         (draft / MANIFEST).write_text(complete.to_json(), encoding="utf-8")
 
@@ -140,10 +156,12 @@ def _sync_after(path: Path) -> None:
 def read_manifest(folder: Path) -> Manifest:
     """The manifest of a release folder."""
     path = folder / MANIFEST
-    if not path.is_file():
-        raise ReleaseError(f"{folder}: this is not a release; it has no {MANIFEST}.")
     try:
-        return read_manifest_text(path.read_text(encoding="utf-8"), str(path))
+        return read_manifest_text(read_bytes(folder, MANIFEST, MANIFEST_BYTES).decode(), str(path))
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise ReleaseError(f"{folder}: this is not a release; it has no {MANIFEST}.") from error
+    except OSError as error:
+        raise ReleaseError(f"{path}: the manifest cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
         raise ReleaseError(f"{path}: the manifest is not UTF-8 text (byte {error.start}).") from error
 

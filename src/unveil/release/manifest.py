@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
 from unveil.errors import ReleaseError
+from unveil.limits import COLUMNS, MANIFEST_BYTES, NAME
 from unveil.masking import ClassType, ColumnMasking, Entry, Masking
+from unveil.release.rows import Formulas
 
 
 class Rows(Entry):
@@ -23,6 +27,12 @@ class File(Entry):
     """A data file of the release."""
 
     sha256: str
+    formulas: Formulas | None = None
+    """For a csv file: what became of text that a spreadsheet takes for a formula."""
+
+
+FileName = Annotated[str, Field(pattern=r"\Adata\.(csv|parquet|parquet/part-[0-9]{5}\.parquet)\z")]
+"""A data file of the folder: one for each format, or a part of the rows. No other path is ever opened."""
 
 
 class About(Entry):
@@ -53,7 +63,7 @@ class Claims(Entry):
     class_type: ClassType = "text"
     requirements: tuple[dict[str, Any], ...]
     columns: dict[str, ColumnMasking] = Field(alias="masking")
-    files: dict[str, File] = Field(default_factory=dict)
+    files: dict[FileName, File] = Field(default_factory=dict)
 
     @property
     def masking(self) -> Masking:
@@ -63,7 +73,9 @@ class Claims(Entry):
     def to_json(self) -> str:
         """The text of `manifest.json`."""
         content = self.model_dump(mode="json", by_alias=True)
-        content |= {"about": self.about.model_dump(exclude_none=True), "files": content.pop("files")}
+        del content["files"]
+        content |= {"about": self.about.model_dump(exclude_none=True)}
+        content |= {"files": {name: file.model_dump(exclude_none=True) for name, file in self.files.items()}}
         told = {key: item for key, item in content.items() if item or key != "about"}
         return json.dumps(told, ensure_ascii=False, indent=2) + "\n"
 
@@ -107,3 +119,28 @@ def read_manifest_text(text: str, origin: str) -> Manifest:
         problem = error.errors()[0]
         place = ".".join(str(part) for part in problem["loc"]) or "the file"
         raise ReleaseError(f"{origin}: the manifest is not one of a release: {place}: {problem['msg']}.") from None
+
+
+def check_limits(manifest: Manifest, folder: Path) -> None:
+    """A release that is too large to be verified is not written.
+
+    Raises:
+        ReleaseError: It has too many columns, too long a name or label, or too large a manifest.
+    """
+    content = manifest.model_dump(mode="json", by_alias=True, exclude={"guarantee"})
+    if len(manifest.columns) > COLUMNS:
+        raise ReleaseError(f"{folder}: {len(manifest.columns):,} columns cannot be released, only {COLUMNS:,}.")
+    if long := next((text for text in _texts(content) if len(text) > NAME), None):
+        raise ReleaseError(f"{folder}: {long[:40] + '…'!r} has {len(long):,} characters; a label has {NAME:,} at most.")
+    if (size := len(manifest.to_json().encode())) > MANIFEST_BYTES:
+        raise ReleaseError(f"{folder}: the manifest would have {size:,} bytes; it has {MANIFEST_BYTES:,} at most.")
+
+
+def _texts(content: Any) -> Iterator[str]:
+    """All names and texts in a manifest."""
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, dict):
+        yield from content
+    for part in content.values() if isinstance(content, dict) else content if isinstance(content, list) else ():
+        yield from _texts(part)

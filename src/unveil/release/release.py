@@ -18,7 +18,7 @@ from unveil.masking import Intervals, Masking, View
 from unveil.progress import Watcher, unwatched
 from unveil.release.folder import read_manifest, write_release, write_text
 from unveil.release.manifest import Manifest, RefinementManifest
-from unveil.release.rows import CountedRows, ReleasedRows
+from unveil.release.rows import CountedRows, Formulas, ReleasedRows
 from unveil.release.stored import StoredRows
 from unveil.schema import COUNT, SUPPRESSED, Atom
 
@@ -99,15 +99,23 @@ class Release:
         counts = self.table[COUNT].to_numpy()
         return self.table.drop_columns([COUNT]).take(pa.array(np.repeat(np.arange(len(counts)), counts)))
 
-    def write(self, folder: str | Path, formats: Sequence[str] = ("parquet",), progress: Watcher = unwatched) -> None:
+    def write(
+        self,
+        folder: str | Path,
+        formats: Sequence[str] = ("parquet",),
+        progress: Watcher = unwatched,
+        formulas: Formulas = "guarded",
+    ) -> None:
         """Writes the release folder, whole or not at all.
 
         Args:
             folder: Where it goes; must not exist.
-            formats: Of the data files: `parquet`, `csv` or both.
+            formats: With `csv` among them there is a copy as csv; the rows are always there as `parquet`.
             progress: Told of the work as it is done.
+            formulas: In the csv file, text that a spreadsheet takes for a formula is `guarded` by an apostrophe before
+                it, or `kept`.
         """
-        self.manifest = write_release(Path(folder), self.rows, self.manifest, formats, progress)
+        self.manifest = write_release(Path(folder), self.rows, self.manifest, formats, progress, formulas)
 
     def write_trace(self, file: str | Path) -> None:
         """Writes the owner's private trace of the steps."""
@@ -137,4 +145,4 @@ def open_release(folder: str | Path) -> Release:
     names = sorted(name for name in manifest.files if name.endswith(".parquet"))
     if not names:
         raise ReleaseError(f"{folder}: the release has no parquet file to open.")
-    return Release(StoredRows([folder / name for name in names]), manifest)
+    return Release(StoredRows(folder, names), manifest)

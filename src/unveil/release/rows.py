@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
 from unveil.arrays import IntArray
+from unveil.limits import GROUP_BYTES, GROUP_ROWS
+from unveil.masking import is_text
 from unveil.progress import Watcher, unwatched
 
-BATCH = 1 << 20
+BATCH = GROUP_ROWS
 """How many rows are laid out at a time."""
+Formulas = Literal["guarded", "kept"]
+"""What a csv file does to text that a spreadsheet takes for a formula: sets an apostrophe before it, or leaves it."""
+FORMULA = r"^'*[=+\-@\t\r\n＝＋－＠]"
+NUMBER = r"^'*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 class ReleasedRows(Protocol):
@@ -43,7 +50,7 @@ class ReleasedRows(Protocol):
         """The distinct rows, in any order, and how many rows each stands for."""
         ...
 
-    def write(self, path: Path, progress: Watcher = unwatched) -> None:
+    def write(self, path: Path, progress: Watcher = unwatched, formulas: Formulas = "guarded") -> None:
         """Writes all rows as csv or parquet, by the ending of the file, and tells how many are written."""
         ...
 
@@ -114,9 +121,9 @@ class CountedRows:
         distinct = self._distinct.slice()
         return distinct, np.ones(distinct.num_rows, dtype=np.int64) if self._counts is None else self._counts
 
-    def write(self, path: Path, progress: Watcher = unwatched) -> None:
+    def write(self, path: Path, progress: Watcher = unwatched, formulas: Formulas = "guarded") -> None:
         """Writes all rows as csv or parquet, by the ending of the file, and tells how many are written."""
-        write_rows(path, self.schema, told(self.batches(), progress, f"writing {path.name}", self.num_rows))
+        write_rows(path, self.schema, told(self.batches(), progress, f"writing {path.name}", self.num_rows), formulas)
 
 
 def told(batches: Iterable[pa.Table], progress: Watcher, what: str, total: int | None) -> Iterator[pa.Table]:
@@ -134,17 +141,62 @@ def _repeated(rows: pa.Table, counts: IntArray) -> pa.Table:
     return rows.take(pa.array(np.repeat(np.arange(len(counts)), counts)))
 
 
-def write_rows(path: Path, schema: pa.Schema, batches: Iterable[pa.Table]) -> None:
+def write_rows(path: Path, schema: pa.Schema, batches: Iterable[pa.Table], formulas: Formulas = "guarded") -> None:
     """Writes rows as they come, as csv or parquet, by the ending of the file."""
     if path.suffix == ".csv":
-        plain = pa.schema([pa.field(field.name, _plain(field.type)) for field in schema])
-        with pa.csv.CSVWriter(path, plain) as writer:
-            for batch in batches:
-                writer.write_table(batch.cast(plain))
+        _write_csv(path, schema, batches, formulas)
         return
-    with pa.parquet.ParquetWriter(path, schema, compression="zstd", store_schema=False) as writer:
+    with parquet_writer(path, schema) as writer:
         for batch in batches:
-            writer.write_table(batch)
+            write_group(writer, batch)
+
+
+def parquet_writer(path: Path, schema: pa.Schema) -> pa.parquet.ParquetWriter:
+    """Writes rows in the one form that a release has them in (`docs/release.md`).
+
+    There are no statistics, which a reader would have to trust, and only text has dictionaries, which a verifier sees.
+    """
+    texts = [field.name for field in schema if is_text(_plain(field.type))]
+    return pa.parquet.ParquetWriter(
+        path, schema, compression="zstd", store_schema=False, write_statistics=False, use_dictionary=texts or False
+    )
+
+
+def write_group(writer: pa.parquet.ParquetWriter, rows: pa.Table) -> None:
+    """Writes rows as groups that are small enough to be unpacked by anybody."""
+    if rows.num_rows:
+        fitting = rows.num_rows * (GROUP_BYTES // 4) // max(rows.nbytes, 1)
+        writer.write_table(rows, row_group_size=max(1, min(fitting, GROUP_ROWS)))
+
+
+def _write_csv(path: Path, schema: pa.Schema, batches: Iterable[pa.Table], formulas: Formulas) -> None:
+    guard = guarded if formulas == "guarded" else _unchanged
+    names = guard(pa.array(schema.names, pa.string())).to_pylist()
+    plain = pa.schema([pa.field(name, _plain(field.type)) for name, field in zip(names, schema, strict=True)])
+    with pa.csv.CSVWriter(path, plain) as writer:
+        for batch in batches:
+            columns = [_guarded_column(column, guard) for column in batch.columns]
+            writer.write_table(pa.table(columns, names=names).cast(plain))
+
+
+def guarded(texts: pa.Array) -> pa.Array:
+    """Texts with an apostrophe before each that a spreadsheet would take for a formula. Numbers are left alone.
+
+    It can be undone: a text that begins with apostrophes and then like a formula gets one more.
+    """
+    risky = pc.and_not(pc.match_substring_regex(texts, FORMULA), pc.match_substring_regex(texts, NUMBER))
+    return pc.if_else(risky, pc.binary_join_element_wise("'", texts, ""), texts)
+
+
+def _unchanged(texts: pa.Array) -> pa.Array:
+    return texts
+
+
+def _guarded_column(column: pa.ChunkedArray, guard: Callable[[pa.Array], pa.Array]) -> pa.ChunkedArray:
+    if pa.types.is_dictionary(column.type):
+        chunks = [pa.DictionaryArray.from_arrays(part.indices, guard(part.dictionary)) for part in column.chunks]
+        return pa.chunked_array(chunks, column.type) if is_text(column.type.value_type) else column
+    return guard(column) if is_text(column.type) else column
 
 
 def _plain(type_: pa.DataType) -> pa.DataType:

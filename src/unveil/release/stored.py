@@ -13,8 +13,9 @@ import pyarrow.parquet
 from unveil.arrays import IntArray
 from unveil.errors import ReleaseError
 from unveil.progress import Watcher, unwatched
+from unveil.regular import opened
 from unveil.release import rows
-from unveil.release.rows import told, write_rows
+from unveil.release.rows import Formulas, told, write_rows
 
 ROWS = "rows"
 
@@ -22,18 +23,20 @@ ROWS = "rows"
 class StoredRows:
     """The rows of parquet files, one after the other."""
 
-    def __init__(self, paths: Sequence[Path]) -> None:
+    def __init__(self, folder: Path, names: Sequence[str]) -> None:
         """Looks at what the files say of themselves.
 
         Args:
-            paths: The files in order.
+            folder: The release folder.
+            names: The files in order, within the folder.
         """
-        self._paths = tuple(paths)
+        self._folder = folder
+        self._names = tuple(names)
         self._sizes = []
-        for path in self._paths:
-            with _reading(path), pa.parquet.ParquetFile(path) as file:
+        for name in self._names:
+            with self._opened(name) as file:
                 self._sizes.append(file.metadata.num_rows)
-                if path == self._paths[0]:
+                if name == self._names[0]:
                     self.schema = file.schema_arrow.remove_metadata()
 
     @property
@@ -65,24 +68,29 @@ class StoredRows:
         found = _merged(held)
         return found.drop_columns([ROWS]).rename_columns(self.schema.names), found[ROWS].to_numpy()
 
-    def write(self, path: Path, progress: Watcher = unwatched) -> None:
+    def write(self, path: Path, progress: Watcher = unwatched, formulas: Formulas = "guarded") -> None:
         """Writes all rows as csv or parquet, by the ending of the file, and tells how many are written."""
-        write_rows(path, self.schema, told(self.batches(), progress, f"writing {path.name}", self.num_rows))
+        write_rows(path, self.schema, told(self.batches(), progress, f"writing {path.name}", self.num_rows), formulas)
 
     def _read(self, *, dictionaries: bool) -> Iterator[pa.Table]:
         texts = [field.name for field in self.schema if dictionaries and pa.types.is_string(field.type)]
-        for path in self._paths:
-            with _reading(path), pa.parquet.ParquetFile(path, read_dictionary=texts) as file:
+        for name in self._names:
+            with self._opened(name, texts) as file:
                 for batch in file.iter_batches(rows.BATCH):
                     yield pa.Table.from_batches([batch]).replace_schema_metadata(None)
 
-
-@contextmanager
-def _reading(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except (pa.ArrowException, OSError) as error:
-        raise ReleaseError(f"{path}: the data file cannot be read: {error}.") from error
+    @contextmanager
+    def _opened(self, name: str, texts: Sequence[str] = ()) -> Iterator[pa.parquet.ParquetFile]:
+        """A file; some columns of text come with its dictionaries."""
+        path = self._folder / name
+        try:
+            with opened(self._folder, name):  # a regular file, or it is refused here
+                pass
+            with pa.parquet.ParquetFile(path, read_dictionary=list(texts)) as file:
+                yield file
+        except (pa.ArrowException, OSError) as error:
+            reason = (isinstance(error, OSError) and error.strerror) or str(error).rstrip(".")
+            raise ReleaseError(f"{path}: the data file cannot be read: {reason}.") from error
 
 
 def _counts(batch: pa.Table) -> pa.Table:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from math import ceil, floor
 
 WIDTH = 360.0
@@ -41,11 +42,11 @@ def _char_width(char: str) -> float:
 
 def fitted(text: str, room: float, size: float = SIZE) -> str:
     """A text that fits, cut where it is too long."""
-    if text_width(text, size) <= room:
+    ends = list(accumulate(size * _char_width(char) for char in text))
+    if not ends or ends[-1] <= room:
         return text
-    while text and text_width(text + MARK, size) > room:
-        text = text[:-1]
-    return text.rstrip() + MARK
+    left = room - text_width(MARK, size)
+    return text[: sum(end <= left for end in ends)].rstrip() + MARK
 
 
 @dataclass(frozen=True)

@@ -1,103 +1,78 @@
-"""Whether the csv file of a release, where there is one, is a copy of its parquet files."""
+"""Whether the csv file of a release, where there is one, is a copy of its parquet files: written again and compared."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as pa_csv
 
-from unveil.errors import listed, rows_text
-from unveil.verify.batches import first_line, open_files
-from unveil.verify.columns import Column, encode
-from unveil.verify.data import Data
-from unveil.verify.findings import Finding
+from unveil.regular import opened
+from unveil.verify.batches import DataFiles
+from unveil.verify.columns import is_text
+from unveil.verify.findings import Finding, first_difference
 from unveil.verify.parts import CSV, PARQUET, Claims
 
-BLOCK = 1 << 22
-"""How many bytes of the csv file are read at a time."""
+FORMULA = r"^'*[=+\-@\t\r\n＝＋－＠]"
+NUMBER = r"^'*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+SHOWN = 40
+"""How many bytes of each file are shown from where they differ."""
 
 
-@dataclass
-class Difference:
-    """How the copy of a column differs: the first row that does, and how many do."""
-
-    text: str
-    rows: int = 0
-
-
-def check_copy(folder: Path, manifest: Claims, data: Data) -> Iterator[Finding]:
-    """The csv file holds the same rows in the same order as the parquet files, compared some rows at a time."""
-    path = folder / CSV
-    if CSV not in manifest.files or not path.is_file():
+def check_copy(folder: Path, manifest: Claims, files: DataFiles) -> Iterator[Finding]:
+    """The csv file has the bytes that the rows make: readers differ in how they split any other."""
+    if CSV not in manifest.files:
         return
-    names = manifest.names
-    differences: dict[str, Difference] = {}
-    rows = 0
+    guard = manifest.files[CSV].formulas == "guarded"
+    place = 0
     try:
-        with _open_csv(path, data) as copy:
-            if copy.schema.names != names:
-                yield Finding("copy", f"{CSV} has the columns {listed(copy.schema.names)}, not {listed(names)}.")
-                return
-            files, _ = open_files(folder, manifest)
-            for own, other in side_by_side(files.batches(), (pa.Table.from_batches([batch]) for batch in copy)):
-                _compare(own, other, rows, differences)
-                rows += other.num_rows
-    except (pa.ArrowException, OSError, ValueError) as error:
-        yield Finding("copy", f"{CSV} cannot be read as the values of {PARQUET}: {first_line(error)}.")
-        return
-    if rows != data.rows:
-        yield Finding("copy", f"{CSV} has {rows_text(rows)}, but {PARQUET} has {data.rows:,}.")
-        return
-    for difference in differences.values():
-        yield Finding("copy", f"{difference.text} (the column differs in {rows_text(difference.rows)}).")
+        with opened(folder, CSV) as file:
+            for expected in _written(files, guard=guard):
+                found = file.read(len(expected))
+                if found != expected:
+                    same = first_difference(found, expected)
+                    yield _difference(place + same, found[same:], expected[same:])
+                    return
+                place += len(expected)
+            if more := file.read(SHOWN):
+                yield _difference(place, more, b"")
+    except OSError:
+        return  # that it cannot be read is a finding about the files
 
 
-def side_by_side(one: Iterator[pa.Table], other: Iterator[pa.Table]) -> Iterator[tuple[pa.Table, pa.Table]]:
-    """Rows of the same places from two streams; where the first is shorter, the rest of the second beside nothing."""
-    left = next(one, None)
-    for right in other:
-        while right.num_rows:
-            while left is not None and left.num_rows == 0:
-                left = next(one, None)
-            size = right.num_rows if left is None else min(left.num_rows, right.num_rows)
-            yield right.slice(0, 0) if left is None else left.slice(0, size), right.slice(0, size)
-            left, right = None if left is None else left.slice(size), right.slice(size)
-
-
-def _open_csv(path: Path, data: Data) -> pa_csv.CSVStreamingReader:
-    return pa_csv.open_csv(
-        path,
-        read_options=pa_csv.ReadOptions(block_size=BLOCK),
-        parse_options=pa_csv.ParseOptions(newlines_in_values=True),
-        convert_options=pa_csv.ConvertOptions(
-            column_types={name: column.values.type for name, column in data.columns.items()},
-            null_values=[""],
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-        ),
+def _difference(place: int, found: bytes, expected: bytes) -> Finding:
+    read, must = (part[:SHOWN].decode("utf-8", "replace") for part in (found, expected))
+    message = (
+        f"{CSV} is not the copy of {PARQUET}: from byte {place + 1:,} on it reads {read!r}, and must read {must!r}."
     )
+    return Finding("copy", message)
 
 
-def _compare(own: pa.Table, other: pa.Table, before: int, differences: dict[str, Difference]) -> None:
-    """Enters how each column of the copy differs; rows that only the copy has are told by their number alone."""
-    if own.num_rows < other.num_rows:
-        return
-    for name in own.column_names:
-        column, copy = encode(name, own[name]), encode(name, other[name])
-        differs = pc.not_equal(_texts(column), _texts(copy))
-        count = pc.sum(differs).as_py()
-        if not count:
-            continue
-        row = differs.index(True).as_py()
-        text = f"row {before + row + 1:,} of {CSV} has {copy.text(copy.codes[row])}, but {PARQUET} has "
-        difference = differences.setdefault(name, Difference(text + column.text(column.codes[row])))
-        difference.rows += count
+def _written(files: DataFiles, *, guard: bool) -> Iterator[bytes]:
+    """The csv file, some rows at a time: a line of names and a line for each row, parted by commas, text in quotes."""
+    names = _quoted(pa.array(files.schema.names, pa.string()), guard=guard)
+    yield _lines(pa.array([",".join(names.to_pylist())]))
+    for batch in files.batches():
+        yield _lines(pc.binary_join_element_wise(*(_texts(column, guard=guard) for column in batch.columns), ","))
 
 
-def _texts(column: Column) -> pa.Array:
-    """One text per row. A missing value and an empty text look the same in a csv file."""
-    return pc.fill_null(pc.cast(column.values, pa.string()), "").take(pa.array(column.codes))
+def _lines(lines: pa.Array | pa.ChunkedArray) -> bytes:
+    return "".join(f"{line}\n" for line in lines.to_pylist()).encode()
+
+
+def _texts(column: pa.ChunkedArray, *, guard: bool) -> pa.ChunkedArray:
+    """One text per row. Numbers, truth values and times are as Arrow writes them; what is missing is empty."""
+    if not is_text(column.type):
+        return pc.fill_null(pc.cast(column, pa.string()), "")
+    encoded = column if pa.types.is_dictionary(column.type) else pc.dictionary_encode(column)
+    chunks = [_quoted(pc.cast(part.dictionary, pa.string()), guard=guard).take(part.indices) for part in encoded.chunks]
+    return pc.fill_null(pa.chunked_array(chunks, pa.string()), "")
+
+
+def _quoted(texts: pa.Array, *, guard: bool) -> pa.Array:
+    """Texts in quotes; with an apostrophe before what a spreadsheet takes for a formula, where they are guarded."""
+    if guard:
+        risky = pc.and_not(pc.match_substring_regex(texts, FORMULA), pc.match_substring_regex(texts, NUMBER))
+        texts = pc.if_else(risky, pc.binary_join_element_wise("'", texts, ""), texts)
+    return pc.binary_join_element_wise('"', pc.replace_substring(texts, '"', '""'), '"', "")

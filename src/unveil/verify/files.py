@@ -8,8 +8,9 @@ from itertools import pairwise
 from pathlib import Path
 
 from unveil.errors import listed
+from unveil.regular import opened
 from unveil.verify.findings import Finding
-from unveil.verify.parts import MANIFEST, PARQUET, Claims
+from unveil.verify.parts import CSV, MANIFEST, PARQUET, Claims
 
 
 def check_files(folder: Path, manifest: Claims) -> Iterator[Finding]:
@@ -19,12 +20,9 @@ def check_files(folder: Path, manifest: Claims) -> Iterator[Finding]:
     if extra := {path.relative_to(folder).as_posix() for path in folder.rglob("*")} - known:
         yield Finding("files", f"the folder holds {listed(sorted(extra))}, which {MANIFEST} does not list.")
     for name, claim in manifest.files.items():
-        path = folder / name
-        if path.is_symlink() or (path.parent != folder and path.parent.is_symlink()):
-            yield Finding("files", f"{MANIFEST} lists {name}, but that is a link to a file elsewhere.")
-            continue
         try:
-            digest = _sha256(path)
+            with opened(folder, name) as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
             reason = error.strerror or "it cannot be opened"
             yield Finding("files", f"{MANIFEST} lists {name}, but it cannot be read: {reason}.")
@@ -41,11 +39,9 @@ def _listing_findings(manifest: Claims) -> Iterator[Finding]:
         yield Finding("files", f"{MANIFEST} does not list {PARQUET}.")
     if PARQUET in manifest.files and parts:
         yield Finding("parts", f"{MANIFEST} lists {PARQUET} both as a file and as a folder with {listed(parts)}.")
+    for name in manifest.files:
+        if name != CSV and manifest.files[name].formulas is not None:
+            yield Finding("files", f"{MANIFEST} says of {name} what becomes of formulas, which only a csv file has.")
     for before, after in pairwise(parts):
         if after < before:
             yield Finding("parts", f"{MANIFEST} lists {after} after {before}, but parts stand in the order of names.")
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

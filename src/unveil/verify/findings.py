@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from unveil.characters import visible
@@ -42,6 +42,17 @@ class Verdict:
 def records_text(count: int) -> str:
     """A count of records as it reads in a sentence."""
     return count_text(count, "record")
+
+
+def first_difference(one: Sequence[object], other: Sequence[object]) -> int:
+    """The first place where two texts, or two byte strings, differ; where one ends, at the latest."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (left, right) in pairs if left != right), min(len(one), len(other)))
+
+
+def first_line(error: BaseException) -> str:
+    """What a reader says went wrong, as a clause of a sentence."""
+    return str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
 
 
 class BrokenClaimError(Exception):

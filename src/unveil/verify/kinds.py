@@ -18,8 +18,19 @@ from unveil.verify.columns import Groups
 from unveil.verify.distances import equal_distances, ordered_distances
 from unveil.verify.findings import BrokenClaimError, Finding, records_text
 from unveil.verify.holdings import Floats, Holdings, Ranks, largest_counts, value_texts
-from unveil.verify.parts import MANIFEST, PARQUET, Released
-from unveil.verify.statements import Count, Share, Statement, Table, Texts, name_text, names_text, number_text, percent
+from unveil.verify.parts import MANIFEST, PARQUET, Name, Released
+from unveil.verify.statements import (
+    Count,
+    Names,
+    Share,
+    Statement,
+    Table,
+    Texts,
+    name_text,
+    names_text,
+    number_text,
+    percent,
+)
 
 TOLERANCE = 1e-9
 """Entropies and distances are sums of floats."""
@@ -29,7 +40,7 @@ Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 class OnQuasiIdentifier(Statement):
     """A requirement on the groups of a quasi-identifier."""
 
-    quasi_identifier: Texts = Field(alias="quasi-identifier")
+    quasi_identifier: Names = Field(alias="quasi-identifier")
 
     @property
     def names(self) -> list[str]:
@@ -65,8 +76,8 @@ class Confidence(Statement):
     role: ClassVar = "channel"
     at_most: ClassVar = frozenset({"limit"})
     category: ClassVar = True
-    channel: Texts
-    sensitive: str
+    channel: Names
+    sensitive: Name
     values: Texts
     limit: Share
 
@@ -93,7 +104,7 @@ class AlphaKAnonymity(OnQuasiIdentifier):
     at_most: ClassVar = frozenset({"alpha"})
     category: ClassVar = True
     k: Count
-    sensitive: str
+    sensitive: Name
     values: Texts
     alpha: Share
 
@@ -114,7 +125,7 @@ class LDiversity(OnQuasiIdentifier):
 
     kind: Literal["l-diversity"]
     at_least: ClassVar = frozenset({"l"})
-    sensitive: str
+    sensitive: Name
     l: float = Field(ge=1, allow_inf_nan=False)  # noqa: E741 - the name of the model
     variant: Literal["distinct", "entropy"]
 
@@ -137,10 +148,10 @@ class TCloseness(OnQuasiIdentifier):
     kind: Literal["t-closeness"]
     at_most: ClassVar = frozenset({"t"})
     free: ClassVar = frozenset({"order"})
-    sensitive: str
+    sensitive: Name
     t: float = Field(ge=0, le=1)
     distance: Literal["equal", "ordered"]
-    order: list[str] | None
+    order: list[Name] | None
 
     def findings(self, table: Table) -> Iterator[Finding]:
         """Groups that are too far from the whole release."""
@@ -189,7 +200,7 @@ class BetaLikeness(OnQuasiIdentifier):
 
     kind: Literal["beta-likeness"]
     at_most: ClassVar = frozenset({"beta"})
-    sensitive: str
+    sensitive: Name
     beta: Positive
 
     def findings(self, table: Table) -> Iterator[Finding]:
@@ -221,7 +232,7 @@ class KEAnonymity(OnQuasiIdentifier):
     kind: Literal["k-e-anonymity"]
     at_least: ClassVar = frozenset({"k", "e"})
     k: Count
-    sensitive: str
+    sensitive: Name
     e: Positive
 
     def findings(self, table: Table) -> Iterator[Finding]:

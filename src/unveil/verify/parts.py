@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from unveil.characters import hidden_character
+from unveil.limits import COLUMNS, NAME, RECORDS, ROWS
 from unveil.verify.days import day_number, day_text
 
 MANIFEST = "manifest.json"
@@ -39,6 +40,14 @@ Line = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_visib
 """Text of the owner for a reader."""
 FileName = Annotated[str, Field(pattern=r"\Adata\.(csv|parquet|parquet/part-[0-9]{5}\.parquet)\z")]
 """A data file: one in a format, or a part of the rows. Parts stand in the order of their names."""
+Name = Annotated[str, Field(max_length=NAME)]
+"""The name of a column, a label, or a value."""
+RowCount = Annotated[int, Field(ge=0, le=ROWS)]
+RecordCount = Annotated[int, Field(ge=0, le=RECORDS)]
+Version = Annotated[
+    str, Field(max_length=40, pattern=r"\A[0-9]+(\.[0-9]+)*((a|b|rc)[0-9]+)?(\.post[0-9]+)?(\.dev[0-9]+)?\z")
+]
+"""A version as PEP 440 writes a public one."""
 ClassType = Literal["text", "integer", "number", "boolean", "date"]
 Domain = Literal["declared", "observed"]
 
@@ -52,7 +61,7 @@ class Part(BaseModel):
 class Interval(Part):
     """A block of numbers or of dates, `[start, end)`."""
 
-    label: str
+    label: Name
     start: Number | Day = Field(alias="from")
     end: Number | Day = Field(alias="to")
 
@@ -79,8 +88,8 @@ def _counted(bound: Number | str) -> Number:
 class Node(Part):
     """A block of raw values under one taxonomy label."""
 
-    label: str
-    values: list[str] = Field(min_length=1)
+    label: Name
+    values: list[Name] = Field(min_length=1)
 
 
 class Discretization(Part):
@@ -115,8 +124,8 @@ class Suppression(Part):
 
     kind: Literal["suppression"]
     domain: Domain
-    disclosed: list[str]
-    marker: str = Field(min_length=1)
+    disclosed: list[Name]
+    marker: Name = Field(min_length=1)
 
 
 class Released(Part):
@@ -144,19 +153,20 @@ class DataFile(Part):
     """What the manifest says of a data file."""
 
     sha256: str = Field(pattern=r"\A[0-9a-f]{64}\z")
+    formulas: Literal["guarded", "kept"] | None = None
 
 
 class Claims(Part):
     """What every release claims, whatever its method."""
 
     schema_version: int
-    unveil_version: str = Field(min_length=1)
+    unveil_version: Version
     method: str
     about: About = About()
     guarantee: str = Field(min_length=1)
-    class_: str = Field(alias="class")
+    class_: Name = Field(alias="class")
     class_type: ClassType = "text"
-    masking: Mapping[str, Entry]
+    masking: Mapping[Name, Entry] = Field(max_length=COLUMNS)
     files: dict[FileName, DataFile]
 
     @property

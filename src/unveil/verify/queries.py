@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from unveil.errors import TableError
 from unveil.verify import batches
-from unveil.verify.batches import first_line
+from unveil.verify.findings import first_line
 
 APART = (("enable_external_access", "false"), ("python_enable_replacements", "false"))
 """A query sees its database alone."""

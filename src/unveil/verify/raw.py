@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from unveil.errors import TableError, listed
+from unveil.limits import COUNT
 from unveil.schema import Spec
 from unveil.verify.columns import Column, Counts, encode, missing
-from unveil.verify.data import LARGEST_WEIGHT
 from unveil.verify.queries import open_query
 from unveil.verify.sources import open_table
 
@@ -130,7 +130,7 @@ def _weights(column: Column, path: Path) -> Counts:
     return rows
 
 
-def _is_weight(value: Any, most: int = LARGEST_WEIGHT) -> bool:
+def _is_weight(value: Any, most: int = COUNT) -> bool:
     records = number(value)
     return records is not None and 1 <= records <= most and records == int(records)
 

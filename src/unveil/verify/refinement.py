@@ -4,26 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import Field, NonNegativeInt
+from pydantic import Field
 
-from unveil.verify.parts import Claims, Entry, Holds, Part, Released
+from unveil.limits import COLUMNS
+from unveil.verify.parts import Claims, Entry, Holds, Name, Part, RecordCount, Released, RowCount
 
 
 class Rows(Part):
     """Rows of the input and of the data file."""
 
-    read: NonNegativeInt
-    dropped: NonNegativeInt
-    released: NonNegativeInt
+    read: RowCount
+    dropped: RowCount
+    released: RowCount
 
 
 class RefinementManifest(Claims):
     """All claims of a release by refinement."""
 
-    weight: str | None
-    requirements: list[dict[str, Any]] = Field(min_length=1)
+    weight: Name | None
+    requirements: list[dict[str, Any]] = Field(min_length=1, max_length=COLUMNS)
     rows: Rows
-    records: NonNegativeInt
+    records: RecordCount
 
     @property
     def columns(self) -> list[tuple[str, Holds]]:

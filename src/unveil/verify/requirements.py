@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from unveil.schema import Attribute, Spec
 from unveil.verify.data import Data
-from unveil.verify.findings import BrokenClaimError, Finding
+from unveil.verify.findings import BrokenClaimError, Finding, first_difference
 from unveil.verify.holdings import value_texts
 from unveil.verify.kinds import (
     AlphaKAnonymity,
@@ -82,8 +82,7 @@ def check_guarantee(manifest: RefinementManifest) -> Iterator[Finding]:
 def differing(found: str, expected: str) -> Iterator[Finding]:
     """A finding where the guarantee of a manifest is not the expected one; it shows the first difference."""
     if found != expected:
-        pairs = enumerate(zip(found, expected, strict=False))
-        place = next((at for at, (one, other) in pairs if one != other), min(len(found), len(expected)))
+        place = first_difference(found, expected)
         message = (
             f"the guarantee is not the sentence that its requirements make: from character {place + 1} on it reads "
             f"{_around(found, place)}, but it must read {_around(expected, place)}"

@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 
 from unveil.errors import TableError
 from unveil.verify import batches
-from unveil.verify.batches import first_line
 from unveil.verify.columns import is_text
+from unveil.verify.findings import first_line
 
 ENDINGS = frozenset({".csv", ".parquet"})
 BLOCK = 1 << 22

@@ -12,15 +12,17 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from unveil.errors import rows_text
+from unveil.limits import COLUMNS
 from unveil.verify.columns import Column, Groups, group, missing
 from unveil.verify.data import Data
 from unveil.verify.findings import BrokenClaimError, Finding
 from unveil.verify.holdings import Holdings, count_holdings
-from unveil.verify.parts import MANIFEST, PARQUET, Part, Released
+from unveil.verify.parts import MANIFEST, PARQUET, Name, Part, Released
 from unveil.verify.refinement import RefinementManifest
 
 Stated = dict[str, Any]
-Texts = Annotated[list[str], Field(min_length=1)]
+Names = Annotated[list[Name], Field(min_length=1, max_length=COLUMNS)]
+Texts = Annotated[list[Name], Field(min_length=1)]
 Count = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(gt=0, le=1)]
 WORD = re.compile(r"[\w.-]+")
@@ -110,15 +112,17 @@ class Table:
 
     def _unmasked(self, names: Sequence[str]) -> Iterator[str]:
         """The class is released as it is, whatever else it is called."""
-        for index, name in enumerate(names):
-            if name in names[:index]:
+        masked, seen = self.manifest.masked, set[str]()
+        for name in names:
+            if name in seen:
                 yield f"{name!r} twice"
             elif name == self.manifest.class_:
                 yield f"{name!r}, which is the class"
             elif name not in self.manifest.masking:
                 yield f"{name!r}, which is not an attribute of the release"
-            elif name not in self.manifest.masked:
+            elif name not in masked:
                 yield f"{name!r}, which is released as it is"
+            seen.add(name)
 
     def _sensitive(self, statement: Statement, name: str) -> Column:
         """The sensitive column. It is inside no other channel or quasi-identifier: those are masked, and it is not."""

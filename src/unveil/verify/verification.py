@@ -7,12 +7,13 @@ from pathlib import Path
 
 from unveil.schema import Spec
 from unveil.verify.agreement import check_agreement
+from unveil.verify.batches import open_files
 from unveil.verify.copies import check_copy
 from unveil.verify.cuts import check_cuts, check_disclosed, check_labels, released_labels
 from unveil.verify.data import Data, read_data
 from unveil.verify.files import check_files
 from unveil.verify.findings import BrokenClaimError, Finding, Verdict
-from unveil.verify.manifest import Manifest, read_manifest
+from unveil.verify.manifest import Manifest, check_spelling, read_manifest
 from unveil.verify.notes import reader_notes
 from unveil.verify.parts import MANIFEST
 from unveil.verify.private import DiffGenManifest
@@ -56,6 +57,7 @@ def judge_release(folder: Path) -> Verdict:
     findings: list[Finding] = []
     try:
         manifest = read_manifest(folder)
+        findings += check_spelling(folder)
         findings += check_files(folder, manifest)
         findings += check_cuts(manifest)
         findings += check_texts(manifest)
@@ -64,9 +66,11 @@ def judge_release(folder: Path) -> Verdict:
             findings += check_ledger(manifest)
         else:
             findings += check_guarantee(manifest)
-        data, beside = read_data(folder, manifest)
-        findings += beside
-        findings += check_copy(folder, manifest, data)
+        files, needless = open_files(folder, manifest)
+        findings += needless
+        data, unused = read_data(files, manifest)
+        findings += unused
+        findings += check_copy(folder, manifest, files)
         findings += _row_findings(manifest, data)
     except BrokenClaimError as broken:
         return Verdict([*findings, *broken.findings])
@@ -114,7 +118,8 @@ def judge_against_raw(folder: Path, spec: Spec) -> Verdict:
         findings += check_agreement(manifest, spec)
         if isinstance(manifest, DiffGenManifest):
             findings += check_plan(manifest, spec)
-        data, _ = read_data(folder, manifest)
+        files, _ = open_files(folder, manifest)
+        data, _ = read_data(files, manifest)
     except BrokenClaimError as broken:
         reason = broken.findings[0].message
         return Verdict([*findings, Finding("truth", f"the release cannot be compared with the raw table: {reason}")])

@@ -12,7 +12,7 @@ import pyarrow as pa
 from unveil.errors import TableError
 from unveil.masking import AsIs, Intervals, Masking, Unseen, View, decoded, typed_labels
 from unveil.progress import Watcher, unwatched
-from unveil.release import Manifest, check_absent, read_manifest, write_rows, write_whole
+from unveil.release import Formulas, Manifest, check_absent, read_manifest, write_rows, write_whole
 from unveil.schema import SUPPRESSED
 from unveil.tables import Source, changed, open_source, plain_type, read_table
 
@@ -48,9 +48,12 @@ def apply_to_file(
     unseen: Unseen = "refuse",
     intervals: Intervals = "text",
     suppressed: str | None = SUPPRESSED,
+    formulas: Formulas = "guarded",
     progress: Watcher = unwatched,
 ) -> int:
-    """Masks rows into a csv or parquet file, whole or not at all; gives the number of rows. Options as for `apply`.
+    """Masks rows into a csv or parquet file, whole or not at all; gives the number of rows.
+
+    Options are those of `apply`, and `formulas` of `Release.write`.
 
     Rows are read, masked and written in batches, so that memory does not grow with them.
     """
@@ -60,7 +63,7 @@ def apply_to_file(
     source = open_source(table)
     application = Application(read_manifest(release), source.origin, unseen, View(intervals, suppressed))
     stream = MaskedStream(application, source, progress)
-    write_whole(target, lambda draft: write_rows(draft, stream.schema, stream.batches()), "output file")
+    write_whole(target, lambda draft: write_rows(draft, stream.schema, stream.batches(), formulas), "output file")
     return stream.rows
 
 

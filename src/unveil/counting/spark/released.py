@@ -22,7 +22,7 @@ from unveil.errors import EngineError
 from unveil.interruption import unfinished
 from unveil.masking import Masking
 from unveil.progress import Watcher, unwatched
-from unveil.release import CountedRows
+from unveil.release import CountedRows, Formulas, parquet_writer, write_group
 from unveil.tables import Coder, Outline, Recount, changed, plain_type
 
 if TYPE_CHECKING:
@@ -116,12 +116,13 @@ class SparkReleasedRows:
         with self._source.watched():
             return self._layout.decoded(self._ordered().toArrow()).counted()
 
-    def write(self, path: Path, progress: Watcher = unwatched) -> None:
+    def write(self, path: Path, progress: Watcher = unwatched, formulas: Formulas = "guarded") -> None:
         """Writes a folder of parquet files, in order. Workers write each part whole, so that a retry changes nothing.
 
         Args:
             path: The folder.
             progress: Told how many rows are written.
+            formulas: For csv files, which this engine does not write.
 
         Raises:
             EngineError: The format is not parquet, or the folder is not one that all workers share.
@@ -219,8 +220,8 @@ def write_part(batches: Iterator[pa.RecordBatch], layout: Layout, drafts: Path, 
     for batch in batches:
         for table in layout.decoded(pa.Table.from_batches([batch])).batches():
             if writer is None:
-                writer = pa.parquet.ParquetWriter(draft, table.schema, compression="zstd", store_schema=False)
-            writer.write_table(table)
+                writer = parquet_writer(draft, table.schema)
+            write_group(writer, table)
             rows += table.num_rows
     if writer is not None:
         writer.close()

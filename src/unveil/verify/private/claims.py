@@ -9,7 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, NonNegativeInt, PositiveInt
 
-from unveil.verify.parts import Claims, Discretization, Holds, Masked, MaskedEntry, Part, Suppression
+from unveil.limits import COLUMNS
+from unveil.verify.parts import Claims, Discretization, Holds, Masked, MaskedEntry, Name, Part, Suppression
 
 COUNT = "count"
 LARGEST_COUNT = 2**63 - 1
@@ -57,8 +58,8 @@ class DiffGenManifest(Claims):
 
     private: bool
     requirements: list[DifferentialPrivacy] = Field(min_length=1, max_length=1)
-    classes: list[str]
-    masking: Mapping[str, MaskedEntry]
+    classes: list[Name]
+    masking: Mapping[Name, MaskedEntry] = Field(max_length=COLUMNS)
     specializations: NonNegativeInt
     utility: Literal["max", "infogain"]
     choice: Literal["exponential", "permute-and-flip"]

@@ -1,0 +1,79 @@
+"""Regular files: opened without following a link, and without waiting for a pipe that nobody writes to.
+
+A release comes from a stranger. Everybody who opens a file of it opens it here, so that all have one rule.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BufferedReader
+from pathlib import Path
+
+FOLDER = os.O_RDONLY | os.O_DIRECTORY
+FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+
+
+@contextmanager
+def opened(folder: Path, name: str) -> Iterator[BufferedReader]:
+    """Opens a file of a folder.
+
+    Args:
+        folder: The folder, which may be reached through links.
+        name: The file as a path within the folder, parted by `/`; no part of it may be a link.
+
+    Raises:
+        OSError: It is not there, is a link, is not a regular file, or cannot be read. `strerror` says which.
+    """
+    with os.fdopen(_descriptor(folder, name), "rb") as file:
+        yield file
+
+
+def read_bytes(folder: Path, name: str, most: int) -> bytes:
+    """The content of a file of a folder.
+
+    Raises:
+        OSError: It cannot be opened, or is larger than `most` bytes.
+    """
+    with opened(folder, name) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"it is larger than {most:,} bytes")
+    return content
+
+
+def _descriptor(folder: Path, name: str) -> int:
+    *folders, last = name.split("/")
+    place = os.open(folder, FOLDER)
+    try:
+        for part in folders:
+            inner = _opened_at(place, part, FOLDER | os.O_NOFOLLOW)
+            os.close(place)
+            place = inner
+        file = _opened_at(place, last, FILE)
+    finally:
+        os.close(place)
+    if stat.S_ISREG(os.fstat(file).st_mode):
+        return file
+    os.close(file)
+    raise OSError(errno.EINVAL, "it is not a regular file")
+
+
+def _opened_at(place: int, name: str, flags: int) -> int:
+    try:
+        return os.open(name, flags, dir_fd=place)
+    except OSError as error:
+        # A link to a folder is ENOTDIR where a folder is asked for.
+        if stat.S_ISLNK(_mode(place, name)):
+            raise OSError(errno.ELOOP, "it is a link") from error
+        raise
+
+
+def _mode(place: int, name: str) -> int:
+    try:
+        return os.stat(name, dir_fd=place, follow_symlinks=False).st_mode
+    except OSError:
+        return 0
