@@ -108,6 +108,10 @@ CASES: dict[str, tuple[Spoil, list[str]]] = {
         spec(("specializations = 3", 'specializations = 3\ncriterion = "infogain"')),
         ["people.toml", "criterion", "'refinement'"],
     ),
+    "bounds of refinement": (
+        spec(("specializations = 3", 'specializations = 3\nbounds = "round"')),
+        ["people.toml", "bounds", "'refinement'"],
+    ),
     "the paper's budget with another choice": (
         spec(("specializations = 3", 'specializations = 3\nbudget = "paper"\nchoice = "permute-and-flip"')),
         ["people.toml", "'paper'", "'exponential'"],

@@ -65,6 +65,7 @@ class DataSet:
             "table": {"class": "class", "missing": {"values": ["?"], "rows": "drop"}},
             "attributes": {name: self.attribute(name, generalize) for name in self.hierarchies.attributes},
             "require": [{"kind": "k-anonymity", "quasi-identifier": list(qid), "k": k} for qid, k in qids],
+            "publish": {"bounds": "observed"},
         }
 
     def attribute(self, name: str, generalize: bool) -> dict[str, Any]:

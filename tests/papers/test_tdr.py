@@ -99,7 +99,8 @@ WORK_HRS_RANGE = Attribute(WORK_HRS, kind="number", range=(1, 99), whole=True)
 def spec_of(education: Attribute, sex: Attribute, *requirements: KAnonymity, criterion: str = "score") -> Spec:
     attributes = {attribute.name: attribute for attribute in (education, sex, WORK_HRS_RANGE)}
     table = TableSpec(class_="Class", weight=RECORDS)
-    return Spec(table, attributes, requirements, criterion=criterion)  # type: ignore[arg-type]
+    # The paper prints the values that it splits at.
+    return Spec(table, attributes, requirements, criterion=criterion, bounds="observed")  # type: ignore[arg-type]
 
 
 def with_trees(*requirements: KAnonymity, criterion: str = "score") -> Spec:
@@ -502,6 +503,9 @@ k                = 4
 kind             = "k-anonymity"
 quasi-identifier = ["Sex", "Work_Hrs"]
 k                = 11
+
+[publish]
+bounds = "observed"
 """
 
 
@@ -533,6 +537,7 @@ def test_example_5_from_files(spec_file: Path) -> None:
         'quasi-identifier = ["Education", "Sex", "Work_Hrs"]\n'
         "k = 4\n"
         "[publish]\n"
+        'bounds = "observed"\n'
         'criterion = "infogain"\n'
     )
     spec_file.write_text(one_qid)

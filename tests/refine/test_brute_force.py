@@ -1,6 +1,7 @@
 """The engine against a brute-force TDR that shares no code with it: same steps, same scores, same masking."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -85,6 +86,26 @@ def test_numbers_are_kept_apart(problem: Problem) -> None:
     with TemporaryDirectory() as folder:
         release.write(Path(folder) / "release")
         assert unveil.verify(Path(folder) / "release") == []
+
+
+@settings(deadline=None, max_examples=100)
+@given(mixed_problems())
+def test_round_bounds_change_nothing_but_labels(problem: Problem) -> None:
+    table, spec = table_of(problem), spec_of(problem)
+    paper, release = unveil.publish(table, spec), unveil.publish(table, replace(spec, bounds="round"))
+    for step, expected in zip(release.trace, paper.trace, strict=True):
+        assert {**step, "refined": "", "into": len(step["into"])} == {
+            **expected,
+            "refined": "",
+            "into": len(expected["into"]),
+        }
+    names = [attribute.name for attribute in problem.attributes if attribute.name in spec.masked]
+    labels = [
+        {name: found.masking[name].labels(table[name].to_pylist()) for name in names} for found in (release, paper)
+    ]
+    for name in names:
+        pairs = set(zip(labels[0][name], labels[1][name], strict=True))
+        assert len(pairs) == len({rounded for rounded, _ in pairs}) == len({observed for _, observed in pairs})
 
 
 @settings(deadline=None, max_examples=100)

@@ -4,6 +4,7 @@ The fixture that counts every published table again holds each release to its pr
 """
 
 import datetime
+import math
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
@@ -81,6 +82,47 @@ def test_a_column_with_nothing_declared(
         assert Counter(masking.labels(values)) == Counter(release.table["x"].to_pylist())
         for intervals in ("bounds", "midpoint", "interval"):
             assert len(release.to_pandas(intervals=intervals)) == len(values)
+
+
+@settings(deadline=None, max_examples=200)
+@given(columns, st.integers(1, 3), st.data())
+def test_round_bounds_part_the_rows_as_observed_ones_do(
+    column: tuple[dict[str, Any], list[Any]], k: int, data: st.DataObject
+) -> None:
+    attribute, values = column
+    others = data.draw(st.lists(CLASSES, min_size=len(values) - 2, max_size=len(values) - 2))
+    table = pa.table({"x": values, "c": ["yes", "no", *others]})
+    spec = {
+        "table": {"class": "c"},
+        "attributes": {"x": attribute},
+        "require": [{"kind": "k-anonymity", "quasi-identifier": ["x"], "k": k}],
+    }
+    release, paper = (unveil.publish(table, {**spec, "publish": {"bounds": way}}) for way in ("round", "observed"))
+    assert scores(release) == scores(paper)
+    rounded, observed = (cut.masking["x"].labels(values) for cut in (release, paper))
+    assert len(set(zip(rounded, observed, strict=True))) == len(set(rounded)) == len(set(observed))
+    known = sorted(set(values))
+    starts = splits(release)
+    assert all(start not in known or adjacent(known[known.index(start) - 1], start, attribute) for start in starts)
+    assert set(splits(paper)) <= set(known)
+
+
+def splits(release: unveil.Release) -> list[Any]:
+    """Where the intervals begin, but for the first; whole bounds as the floats that they are."""
+    bounds = [block.from_ for block in release.masking["x"].blocks[1:]]
+    return [bound if isinstance(bound, datetime.date) else float(bound) for bound in bounds]
+
+
+def scores(release: unveil.Release) -> list[tuple[float, float, float]]:
+    return [(step["gain"], step["loss"], step["score"]) for step in release.trace]
+
+
+def adjacent(left: Any, right: Any, attribute: dict[str, Any]) -> bool:
+    """Whether no value of the attribute lies between two values."""
+    if attribute["kind"] == "date":
+        return bool(right - left == datetime.timedelta(days=1))
+    step = Decimal(str(attribute.get("step", int(attribute.get("whole", False)))))
+    return Decimal(str(right)) - Decimal(str(left)) <= step or math.nextafter(left, right) == right
 
 
 def write(table: pa.Table, path: Path) -> None:

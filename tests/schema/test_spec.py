@@ -124,6 +124,12 @@ def test_the_criterion(load: Load, criterion: str) -> None:
     assert load(WARD + f'[publish]\nmethod = "refinement"\ncriterion = "{criterion}"\n').criterion == criterion
 
 
+@pytest.mark.parametrize("bounds", ["round", "observed"])
+def test_the_bounds(load: Load, bounds: str) -> None:
+    assert load(WARD + f'[publish]\nbounds = "{bounds}"\n').bounds == bounds
+    assert load(WARD).bounds == "round"
+
+
 def test_names_may_hold_anything_that_toml_can_quote(load: Load) -> None:
     text = WARD.replace("[attributes.city]", '[attributes."city of birth (Ö)"]')
     assert list(load(text).attributes)[-1] == "city of birth (Ö)"

@@ -7,16 +7,29 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from unveil.arrays import IntArray
+from unveil.arrays import IntArray, NumberArray
 from unveil.counting import Engine
-from unveil.masking import AsIs, Discretize, Generalize, Masking, Suppress, Tree, as_is, class_type, freeze
+from unveil.masking import (
+    AsIs,
+    Block,
+    Discretize,
+    Generalize,
+    Masking,
+    Splitter,
+    Suppress,
+    Tree,
+    as_is,
+    class_type,
+    freeze,
+)
 from unveil.progress import Watcher, unwatched
 from unveil.publishers.guards import make_guards, redundant_atoms, resolved_requirements
 from unveil.refine import Search, Step, best_split, gain_alone, gain_per_loss
 from unveil.release import About, RefinementManifest, Release, Rows
-from unveil.schema import Kind, Spec
+from unveil.schema import Attribute, Bounds, Kind, Spec, round_split
 from unveil.tables import Outline
 
 CRITERIA = {"score": gain_per_loss, "infogain": gain_alone}
@@ -27,7 +40,7 @@ def start_search(table: Outline, spec: Spec, engine: Engine, progress: Watcher =
     guards = make_guards(table, spec, resolved_requirements(table, spec), engine, progress)
     histograms = engine.histograms()
     trees = [
-        (column, _tree(table, column, histograms[column]))
+        (column, _tree(table, column, histograms[column], spec.bounds))
         for column, attribute in enumerate(table.attributes)
         if attribute.name in spec.masked
     ]
@@ -94,14 +107,26 @@ def describe(step: Step) -> dict[str, Any]:
     }
 
 
-def _tree(table: Outline, column: int, histogram: IntArray) -> Tree:
+def _tree(table: Outline, column: int, histogram: IntArray, bounds: Bounds) -> Tree:
     attribute = table.attributes[column]
     values = table.columns[column].values
     if attribute.taxonomy is not None:
         return Generalize(attribute, attribute.taxonomy)
     if isinstance(values, tuple):
         return Suppress(attribute, values, histogram.sum(axis=1) > 0)
-    return Discretize(attribute, table.bounds(column), values, partial(best_split, values, histogram))
+    split: Splitter = partial(best_split, values, histogram)
+    if bounds == "round":
+        split = partial(_rounded, split, attribute, values)
+    return Discretize(attribute, table.bounds(column), values, split)
+
+
+def _rounded(split: Splitter, attribute: Attribute, values: NumberArray, interval: Block) -> float | None:
+    """The same split at a round number: what is below it, and what is not, are the same values."""
+    right = split(interval)
+    if right is None:
+        return None
+    left: float = values[np.searchsorted(values, right) - 1].item()
+    return round_split(left, right, attribute)
 
 
 def _masking(table: Outline, search: Search) -> Masking:

@@ -36,7 +36,7 @@ LIMITS = (
     "Several promises hold each by itself. Nothing is promised to somebody who knows the columns of two together.",
     "Records are counted, not people: somebody who has several rows is counted several times.",
     "The class is released as it is. Who knows it of a person can use it to narrow a group down.",
-    "Bounds of intervals are values of the data.",
+    "A bound of an interval tells that values lie on both sides of it, close to it where it has many digits.",
     "Other releases of the same people can be joined with this one, and both together can tell more than each.",
     "A reader who reasons about why the masking is as fine as it is, and not finer, may learn more than the rows say.",
 )

@@ -20,6 +20,8 @@ FINEST = 2**50
 """How many steps a bound may be away from zero, so that every value of a grid is a float of its own."""
 LEAST = 1e-6
 """Below this ε a release says nothing but noise."""
+OF_REFINEMENT = {"criterion", "bounds"}
+"""The keys of `[publish]` that have no meaning under differential privacy."""
 Utility = Literal["max", "infogain"]
 Choice = Literal["exponential", "permute-and-flip"]
 Budget = Literal["full", "paper"]
@@ -64,15 +66,15 @@ def read_plan(sections: SpecSections, origin: str) -> PrivatePlan | None:
     if publish.method == "refinement":
         if budgets:
             raise SpecError(f"{origin}: differential-privacy needs [publish] method = 'diffgen'.")
-        if extra := sorted(publish.model_fields_set - {"method", "criterion"}):
+        if extra := sorted(publish.model_fields_set - {"method", *OF_REFINEMENT}):
             raise SpecError(f"{origin}: [publish] {extra[0]} belongs to the method 'diffgen', not to 'refinement'.")
         return None
     if len(budgets) != 1 or len(sections.require) != 1:
         raise SpecError(
             f"{origin}: the method 'diffgen' needs one requirement, of kind 'differential-privacy', and no other."
         )
-    if "criterion" in publish.model_fields_set:
-        raise SpecError(f"{origin}: [publish] criterion belongs to the method 'refinement', not to 'diffgen'.")
+    if strange := sorted(publish.model_fields_set & OF_REFINEMENT):
+        raise SpecError(f"{origin}: [publish] {strange[0]} belongs to the method 'refinement', not to 'diffgen'.")
     epsilon = budgets[0].epsilon
     if not (math.isfinite(epsilon) and epsilon > 0):
         raise SpecError(f"{origin}: [[require]] number 1 epsilon is {epsilon:g}, but it must be above 0 and finite.")

@@ -63,6 +63,7 @@ class PublishSection(Section):
 
     method: Literal["refinement", "diffgen"] = "refinement"
     criterion: Literal["score", "infogain"] = "score"
+    bounds: Literal["round", "observed"] = "round"
     specializations: Annotated[int, Field(ge=0)] | None = None
     utility: Literal["max", "infogain"] = "max"
     choice: Literal["exponential", "permute-and-flip"] | None = None

@@ -27,6 +27,7 @@ from unveil.schema.taxonomy_files import read_taxonomy
 from unveil.schema.units import bound_text, interval_label, number_of
 
 Criterion = Literal["score", "infogain"]
+Bounds = Literal["round", "observed"]
 MEANINGLESS = {
     "number": {"values", "taxonomy"},
     "date": {"values", "taxonomy", "whole", "step"},
@@ -79,6 +80,8 @@ class Spec:
     attributes: dict[str, Attribute]
     requirements: tuple[Requirement, ...]
     criterion: Criterion = "score"
+    bounds: Bounds = "round"
+    """Where a split between two values is published: at a round number between them, or at the upper one."""
     plan: PrivatePlan | None = None
     """For differential privacy: how it is spent. Without, the release is made by refinement."""
     origin: str = "spec"
@@ -215,6 +218,7 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
         attributes=attributes,
         requirements=requirements,
         criterion=sections.publish.criterion,
+        bounds=sections.publish.bounds,
         plan=plan,
         origin=origin,
         folder=folder,
