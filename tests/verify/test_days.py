@@ -41,6 +41,9 @@ kind = "date"
 kind             = "k-anonymity"
 quasi-identifier = ["born"]
 k                = 5
+
+[publish]
+bounds = "observed"  # so that a bound one day off parts the rows in another way
 """
 
 
