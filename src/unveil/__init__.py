@@ -1,10 +1,11 @@
 """Publish person-level tables that are safe to hand out and still train good classifiers."""
 
-from unveil.interruption import is_command, leave_on_interrupt
+from unveil.interruption import is_command, leave_on_crash, leave_on_interrupt
 
-# First, because the imports below take a second, in which somebody may already press Ctrl-C.
+# First, because the imports below take a second, in which somebody may already press Ctrl-C, or memory run out.
 if is_command():
     leave_on_interrupt()
+    leave_on_crash()
 
 from unveil.errors import (
     BudgetError,

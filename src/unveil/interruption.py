@@ -17,10 +17,12 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import FrameType
+from types import FrameType, TracebackType
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """Ctrl-C, what `kill` and schedulers send, and a terminal that is closed."""
+UNFORESEEN = 3
+"""The exit code of an error that nobody foresaw."""
 
 _drafts: set[Path] = set()
 _written: list[Path] = []
@@ -125,8 +127,21 @@ def leave_on_interrupt() -> None:
             signal.signal(number, leave)
 
 
+def leave_on_crash() -> None:
+    """Makes an error while modules are imported one sentence; once they are, the command line sees to it."""
+    sys.excepthook = _crash
+
+
+def _crash(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if "--debug" in sys.argv:
+        sys.__excepthook__(kind, error, trace)
+    said = " ".join(f"{kind.__name__}: {error}".split())
+    say(f"it does not start: {said[:300]}; run it with 'unveil --debug' to see where.")
+    os._exit(UNFORESEEN)
+
+
 def leave(number: int, frame: FrameType | None) -> None:
-    """The handler. It writes past `sys.stderr`, which may be in the middle of a write itself."""
+    """The handler."""
     global _asked
     if _settling:
         _asked = number
@@ -138,15 +153,21 @@ def leave(number: int, frame: FrameType | None) -> None:
             close()
     for draft in list(_drafts):
         remove(draft)
-    with suppress(OSError):
-        os.write(2, f"unveil: {_sentence()}\n".encode(errors="replace"))
+    say(f"interrupted{written_text() or '; nothing was written'}.")
     os._exit(128 + number)
 
 
-def _sentence() -> str:
+def written_text() -> str:
+    """What a sentence about the end of this process adds: what was complete by then, or nothing."""
     # What came to its place within a folder that is unfinished itself is gone with it.
     left = [str(path) for path in _written if path.exists()]
-    return f"interrupted; written before that: {', '.join(left)}." if left else "interrupted; nothing was written."
+    return f"; written before that: {', '.join(left)}" if left else ""
+
+
+def say(sentence: str) -> None:
+    """Writes past `sys.stderr`, which may be in the middle of a write itself, or not be there yet."""
+    with suppress(OSError):
+        os.write(2, f"unveil: {sentence}\n".encode(errors="backslashreplace"))
 
 
 def is_command() -> bool:

@@ -40,6 +40,14 @@ def bad_usage(project: Project) -> Outcome:
     return call("publish", project.spec)
 
 
+def unprinted(project: Project) -> Outcome:
+    """Output that cannot be printed ends as an error that nobody foresaw does."""
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "unveil", "check", str(project.spec)]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    return Outcome(done.returncode, "", done.stderr)
+
+
 def stopped(project: Project, number: int = signal.SIGINT) -> Outcome:
     words = ("publish", project.spec, "--to", project.release)
     return interrupted("after unveil.tables.survey.Survey.add", *words, SIGNAL=str(int(number)))
@@ -58,6 +66,7 @@ ENDS: list[tuple[int, Callable[[Project], Outcome]]] = [
     (1, broken),
     (2, bad_input),
     (2, bad_usage),
+    (3, unprinted),
     (129, hung_up),
     (130, stopped),
     (143, terminated),
@@ -74,6 +83,6 @@ def test_a_command_ends_as_the_page_says(code: int, end: Callable[[Project], Out
     outcome = end(project)
     assert outcome.code == code, outcome
     assert bool(outcome.out) == (code in (0, 1)), outcome
-    assert bool(outcome.err) == (code in (2, 129, 130, 143)), outcome
+    assert bool(outcome.err) == (code in (2, 3, 129, 130, 143)), outcome
     assert "Traceback" not in outcome.err
     assert project.release.exists() == (code in (0, 1))

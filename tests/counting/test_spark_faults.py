@@ -19,7 +19,7 @@ import pytest
 import engines
 import unveil
 from project import Project
-from unveil.counting.spark import released, source
+from unveil.counting.spark import released, session, source
 from unveil.noise import SeededSource
 from unveil.publishers import publish_diffgen
 from unveil.workflow.engines import open_engine
@@ -285,3 +285,35 @@ def test_java_that_is_killed_is_told_in_one_sentence_and_leaves_nothing(project:
     assert "Spark stopped" in told.stderr
     assert "Traceback" not in told.stderr
     assert project.files() == before
+
+
+SCRATCH = """
+import stat, sys
+from pathlib import Path
+from unveil.counting.spark.session import SCRATCH, spark_session
+session = spark_session({"spark.master": "local[1]"})
+session.range(100).repartition(3).groupBy("id").count().collect()
+folder = Path(session.conf.get(SCRATCH))
+kinds = {path.name.partition("-")[0] for path in folder.iterdir()}
+print(folder, oct(stat.S_IMODE(folder.stat().st_mode)), {"blockmgr", "artifacts", "spark"} <= kinds)
+"""
+
+
+def test_scratch_files_are_the_owners_alone_and_go_with_the_process(tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", SCRATCH], capture_output=True, text=True, check=False, env=environment, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    folder, *found = done.stdout.split()
+    assert Path(folder).parent == tmp_path
+    assert found == ["0o700", "True"]
+    assert not Path(folder).exists()
+
+
+def test_a_scratch_folder_that_the_owner_names_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    named = {"spark.master": "local[1]", session.SCRATCH: "/scratch"}
+    assert session.with_scratch(named) == named
+    assert session.with_scratch({"spark.master": "spark://elsewhere"}) == {"spark.master": "spark://elsewhere"}
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", "/scratch")
+    assert session.with_scratch({"spark.master": "local[1]"}) == {"spark.master": "local[1]"}

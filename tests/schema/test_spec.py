@@ -416,7 +416,7 @@ def test_a_file_that_is_not_utf_8(load: Load, tmp_path: Path, encoding: str) -> 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     message = sentence(SpecError, lambda: load_spec(tmp_path / "ward.toml"))
     assert message == f"{tmp_path / 'ward.toml'}: the spec cannot be read: No such file or directory."
-    assert sentence(SpecError, lambda: load_spec(tmp_path)) == f"{tmp_path}: the spec cannot be read: Is a directory."
+    assert sentence(SpecError, lambda: load_spec(tmp_path)) == f"{tmp_path}: the spec cannot be read: it is a folder."
 
 
 # ---- Found while writing these tests ----

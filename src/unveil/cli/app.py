@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import atexit
-import os
 import sys
-import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast
 
@@ -15,9 +12,9 @@ from typer.core import TyperGroup
 from unveil.characters import visible
 from unveil.cli import evaluation, explanation, publication, report, taxonomy
 from unveil.cli.bars import watched
+from unveil.cli.endings import crash, end, fail, open_streams, told
 from unveil.cli.publication import KeepFormulas
 from unveil.cli.terminal import Terminal, print_json, print_text
-from unveil.errors import UnveilError
 from unveil.interruption import leave_on_interrupt
 from unveil.version import __version__
 
@@ -26,22 +23,19 @@ if TYPE_CHECKING:
 
 
 class Commands(TyperGroup):
-    """All commands end the same way: an error a user can act on is one sentence and exit code 2."""
+    """All commands end the same way: an error is one sentence, and its exit code says whose fault it is."""
 
     def invoke(self, ctx: Any) -> Any:
         """Runs a command."""
         try:
-            return super().invoke(ctx)
-        except UnveilError as error:
-            if ctx.params["debug"]:
-                Terminal(stderr=True).print(traceback.format_exc(), end="")
-            fail(f"unveil: {error}", 2)
-
-
-def fail(message: str, code: int) -> NoReturn:
-    """Ends with a message on stderr."""
-    Terminal(stderr=True).print(visible(message))
-    sys.exit(code)
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except Exception as error:
+            ending = told(error)
+            if ending is None:
+                raise
+            fail(*ending, debug=ctx.params["debug"])
+        return result
 
 
 app = typer.Typer(
@@ -229,18 +223,20 @@ def main() -> None:
 
 
 def script() -> NoReturn:
-    """The installed command: the command line, and then the process ends at once.
-
-    Threads of native libraries now and then abort a process that Python is shutting down, after everything is written.
-    So what was registered for the end is run, output is flushed, and nothing is left to shut down.
-    """
+    """The installed command: the command line, and then the process ends at once."""
     leave_on_interrupt()
     code: int | str | None = 0
     try:
-        main()
+        open_streams()
+        _run()
     except SystemExit as stop:
         code = stop.code
-    atexit._run_exitfuncs()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code if isinstance(code, int) else int(code is not None))
+    end(code if isinstance(code, int) else int(code is not None))
+
+
+def _run() -> None:
+    try:
+        main()
+        sys.stdout.flush()
+    except Exception as error:
+        crash(error)

@@ -27,6 +27,10 @@ class Terminal(Console):
         """
         super().__init__(stderr=stderr, highlight=False, soft_wrap=soft_wrap, markup=False)
 
+    def on_broken_pipe(self) -> None:
+        """Raises it again: rich would end the process with exit code 1, which means a broken claim."""
+        raise
+
     def render_str(self, text: str, **options: Any) -> Text:
         """Escapes strings before they are measured, so that the columns of a table are as wide as what they show."""
         return super().render_str(visible_lines(text), **options)

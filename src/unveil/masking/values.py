@@ -28,14 +28,21 @@ def dictionary_of(column: pa.ChunkedArray) -> pa.DictionaryArray:
 
 
 def python_values(values: pa.Array) -> list[Any]:
-    """The values as Python has them. Times that are exact to the nanosecond are text: Python has none such."""
+    """The values as Python has them. Times that are exact to the nanosecond are text: Python has none such.
+
+    Raises:
+        TableError: Python cannot hold a value: bytes that are not UTF-8 text, or a date beyond the year 9999.
+    """
     type_ = values.type
     if pa.types.is_temporal(type_) and getattr(type_, "unit", None) == "ns":
         try:
             values = values.cast(_microseconds(type_))
         except pa.ArrowInvalid:
             values = values.cast(pa.string())
-    held: list[Any] = values.to_pylist()
+    try:
+        held: list[Any] = values.to_pylist()
+    except (ValueError, OverflowError) as error:
+        raise TableError(f"a value of type {type_} cannot be read: {error}.") from error
     return held
 
 
@@ -45,7 +52,7 @@ def single_values(values: pa.Array) -> list[Any]:
     if len(values) == 1 or not exact:
         try:
             return python_values(values)
-        except (TableError, ValueError, OverflowError):
+        except TableError:
             if len(values) == 1:
                 return [None]
     return [single_values(values.slice(place, 1))[0] for place in range(len(values))]

@@ -26,8 +26,11 @@ FORMATS = ("parquet", "csv")
 def check_absent(path: Path, what: str) -> None:
     """Refuses to write over something that is there."""
     try:
+        str(path).encode()
         found = path.exists() or path.is_symlink()
         has_folder = path.absolute().parent.is_dir()
+    except UnicodeEncodeError as error:
+        raise ReleaseError(f"{path}: the {what} cannot be written: its name is not UTF-8 text.") from error
     except OSError as error:
         raise ReleaseError(f"{path}: the {what} cannot be written: {error.strerror or error}.") from error
     if found:

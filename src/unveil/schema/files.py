@@ -1,14 +1,40 @@
-"""Reading the owner's text files."""
+"""Reading the owner's files: regular ones alone, since a pipe or a device may never end."""
 
 from __future__ import annotations
 
+import re
+import stat
+import tomllib
 from pathlib import Path
+from typing import Any
 
-from unveil.errors import UnveilError
+from unveil.errors import SpecError, UnveilError
+
+PARTS = 100
+"""How many parts a key of a spec may have: reading one takes time that grows with their square."""
+DOTTED = re.compile(rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{PARTS}}}""")
+
+
+def check_regular(path: Path, what: str, error: type[UnveilError]) -> None:
+    """Refuses what is not a regular file: nobody knows whether a pipe or a device ends."""
+    try:
+        str(path).encode()
+        mode = path.stat().st_mode
+    except OSError as cause:
+        raise error(f"{path}: the {what} cannot be read: {cause.strerror or 'it cannot be opened'}.") from cause
+    except UnicodeEncodeError as cause:
+        raise error(f"{path}: the {what} cannot be read: its name is not UTF-8 text.") from cause
+    except ValueError as cause:
+        raise error(f"{path}: the {what} cannot be read: {cause}.") from cause
+    if stat.S_ISDIR(mode):
+        raise error(f"{path}: the {what} cannot be read: it is a folder.")
+    if not stat.S_ISREG(mode):
+        raise error(f"{path}: the {what} cannot be read: it is not a regular file.")
 
 
 def read_text(path: Path, what: str, error: type[UnveilError]) -> str:
     """The text of a UTF-8 file; a file that cannot be read is an error of the given kind."""
+    check_regular(path, what, error)
     try:
         return path.read_text(encoding="utf-8-sig")
     except OSError as cause:
@@ -16,3 +42,19 @@ def read_text(path: Path, what: str, error: type[UnveilError]) -> str:
         raise error(f"{path}: the {what} cannot be read: {reason}.") from cause
     except UnicodeDecodeError as cause:
         raise error(f"{path}: the {what} is not UTF-8 text (byte {cause.start}).") from cause
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The content of a spec file."""
+    text = read_text(path, "spec", SpecError)
+    if long := DOTTED.search(text):
+        line = text.count("\n", 0, long.start()) + 1
+        raise SpecError(f"{path}: line {line}: a key has more than {PARTS} parts.")
+    try:
+        return tomllib.loads(text)
+    except RecursionError as error:
+        raise SpecError(f"{path}: the spec is nested too deeply.") from error
+    except tomllib.TOMLDecodeError as error:
+        raise SpecError(f"{path}: the spec is not TOML: {error}.") from error
+    except ValueError as error:  # a number of thousands of digits
+        raise SpecError(f"{path}: the spec cannot be read: {str(error).partition(';')[0]}.") from error

@@ -53,7 +53,8 @@ Bound = Annotated[Any, BeforeValidator(_bound)]
 """An end of a range. What it must be depends on the kind of the attribute, which is checked with the others."""
 Names = Annotated[tuple[str, ...], BeforeValidator(_frozen), Field(min_length=1)]
 Share = Annotated[Number, Field(gt=0, le=1)]
-Size = Annotated[int, Field(ge=1)]
+Size = Annotated[int, Field(ge=1, le=10**15)]
+"""A number of records, which an array can hold."""
 Line = Annotated[str, AfterValidator(_line)]
 """Text for a reader, in one line, without characters that nobody sees."""
 Day = Annotated[str, BeforeValidator(_day)]

@@ -6,9 +6,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from unveil.schema.keys import Bound, Day, Line, Names, Number, Section, Tree
+from unveil.schema.keys import Bound, Day, Line, Names, Number, Section, Size, Tree
 from unveil.schema.requirements import KINDS as REQUIREMENTS
 from unveil.schema.requirements import Requirement
+
+MOST_SPECIALIZATIONS = 1000
+"""More would leave each of them next to no budget, and take hours."""
 
 
 class MissingSection(Section):
@@ -64,11 +67,11 @@ class PublishSection(Section):
     method: Literal["refinement", "diffgen"] = "refinement"
     criterion: Literal["score", "infogain"] = "score"
     bounds: Literal["round", "observed"] = "round"
-    specializations: Annotated[int, Field(ge=0)] | None = None
+    specializations: Annotated[int, Field(ge=0, le=MOST_SPECIALIZATIONS)] | None = None
     utility: Literal["max", "infogain"] = "max"
     choice: Literal["exponential", "permute-and-flip"] | None = None
     budget: Literal["full", "paper"] = "full"
-    threshold: Annotated[int, Field(ge=1)] | None = None
+    threshold: Size | None = None
 
 
 class SpecSections(Section):

@@ -118,14 +118,22 @@ def _key(name: str) -> str:
     return name if bare else json.dumps(name, ensure_ascii=False)
 
 
-def toml_text(value: Any) -> str:
-    """A value as it stands in the file."""
+def toml_text(value: Any, most: int = 100) -> str:
+    """A value as it is in the file; of a long one the beginning."""
+    try:
+        text = _written(value)
+    except RecursionError:
+        return "a value that is nested too deeply"
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def _written(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
     if isinstance(value, list | tuple):
-        return f"[{', '.join(toml_text(item) for item in value)}]"
+        return f"[{', '.join(_written(item) for item in value)}]"
     return repr(value)
 
 

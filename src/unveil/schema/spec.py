@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -13,7 +12,7 @@ from typing import Any, Literal
 from unveil import html
 from unveil.errors import SpecError, TaxonomyError, count_text
 from unveil.schema.attributes import Attribute, Range, number_text
-from unveil.schema.files import read_text
+from unveil.schema.files import read_toml
 from unveil.schema.grid import fraction
 from unveil.schema.privacy import PrivatePlan, check_dropped, check_public, read_plan
 from unveil.schema.queries import Query, check_query, source_of
@@ -161,12 +160,7 @@ def load_spec(
             f"a spec is a path, a mapping or a Spec, not a {type(source).__name__}; give it beside the table."
         )
     path = Path(source)
-    text = read_text(path, "spec", SpecError)
-    try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise SpecError(f"{path}: the spec is not TOML: {error}.") from error
-    return _resolve(read_sections(change(content), path.name), path.name, path.parent)
+    return _resolve(read_sections(change(read_toml(path)), path.name), path.name, path.parent)
 
 
 def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
@@ -286,7 +280,10 @@ def _range(section: AttributeSection, place: str) -> Range | None:
 
 def _number(bound: Any, place: str) -> float:
     if isinstance(bound, int | float):
-        return float(bound)
+        try:
+            return float(bound)
+        except OverflowError as error:
+            raise SpecError(f"{place} range holds {toml_text(bound)}, which is too large for a number.") from error
     quotes = ", without quotes" if isinstance(bound, str) else ""
     raise SpecError(f"{place} range holds {toml_text(bound)}, but it must be a number{quotes}.")
 

@@ -114,7 +114,10 @@ def raw_column(
     if not is_usable(column.type) and not pa.types.is_duration(column.type):
         raise TableError(f"{origin}: column {name!r}: values of type {column.type} cannot be used.")
     encoded = dictionary_of(column)
-    distinct = single_values(encoded.dictionary) if alone else python_values(encoded.dictionary)
+    try:
+        distinct = single_values(encoded.dictionary) if alone else python_values(encoded.dictionary)
+    except TableError as error:
+        raise TableError(f"{origin}: column {name!r}: {error}") from error
     missing = set(marks)
     number_of: dict[Any, int] = {}
     lookup = np.full(len(distinct) + 1, MISSING, dtype=np.int32)

@@ -16,6 +16,7 @@ import pyarrow.parquet
 from unveil.errors import TableError
 from unveil.frames import check_names, first_line
 from unveil.schema import DATABASES
+from unveil.schema.files import check_regular
 from unveil.tables.header import header_doubt
 from unveil.tables.lines import RowLines
 
@@ -61,6 +62,7 @@ def open_file(path: Path, *, by_line: bool = False) -> File:
         raise TableError(f"{path}: a database is read through a query, and none was given.")
     if ".parquet" not in suffixes and ".csv" not in suffixes:
         raise TableError(f"{path}: a table ends in .csv or .parquet, but this is {path.suffix or 'bare'!r}.")
+    check_regular(path, "table", TableError)
     try:
         file: File = ParquetFile(path) if ".parquet" in suffixes else CsvFile(path, by_line=by_line)
     except (pa.ArrowException, OSError, UnicodeDecodeError, csv.Error) as error:

@@ -7,10 +7,11 @@ passes over them more than once. That it has not changed in between is checked b
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 import pyarrow as pa
 
@@ -129,7 +130,7 @@ class FileSource:
             path: The file or folder.
             by_line: Whether a row of a csv file is a line, and one that is no row has no values.
         """
-        if not path.exists():
+        if not found(path):
             raise TableError(f"{path}: there is no such file or folder.")
         self.origin = path.name
         self._path = path
@@ -199,12 +200,31 @@ def _parts(number: int, groups: Sequence[int]) -> Iterator[Part]:
         yield Part(number, tuple(held))
 
 
+def found(path: Path) -> bool:
+    """Whether there is such a file or folder.
+
+    Raises:
+        TableError: That cannot be told: its name is too long, or a folder on the way is not to be read.
+    """
+    try:
+        return path.exists()
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
 def _files_in(folder: Path) -> list[Path]:
-    files = sorted(
-        path
-        for path in folder.rglob("*")
-        if path.is_file() and not path.name.startswith(("_", ".")) and {".parquet", ".csv"} & set(path.suffixes)
-    )
+    """The files of a table. What cannot be read is refused: without it the table would be another."""
+
+    def refuse(error: OSError) -> NoReturn:
+        raise TableError(f"{error.filename}: the folder cannot be read: {error.strerror}.") from error
+
+    files = []
+    for place, folders, names in os.walk(folder, onerror=refuse):
+        for linked in (Path(place, name) for name in folders if Path(place, name).is_symlink()):
+            raise TableError(f"{linked}: a folder that is a link is not followed; name the folder itself.")
+        paths = [Path(place, name) for name in names if not name.startswith(("_", "."))]
+        files += [path for path in paths if {".parquet", ".csv"} & set(path.suffixes)]
+    files.sort()
     if not files:
         raise TableError(f"{folder}: the folder holds no .parquet or .csv file.")
     return files

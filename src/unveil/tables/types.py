@@ -96,6 +96,16 @@ def other_columns(table: pa.Table, origin: str) -> pa.Table:
                 "an identifier, or set [table] others to 'drop'."
             )
         plain = plain_type(type_)
+        if pa.types.is_string(plain):
+            _check_text(name, table[name], origin)
         held = type_.value_type if pa.types.is_dictionary(type_) else type_
         columns[name] = table[name] if held == plain else table[name].cast(held).cast(plain)
     return pa.table(columns)
+
+
+def _check_text(name: str, column: pa.ChunkedArray, origin: str) -> None:
+    """A parquet file can hold bytes as text that are none, and nobody could read what is released."""
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise TableError(f"{origin}: column {name!r}: a value is not UTF-8 text.") from error

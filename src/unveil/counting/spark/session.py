@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import warnings
 from collections.abc import Iterator, Mapping
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from unveil import errors
 from unveil.errors import EngineError, TableError
 from unveil.frames import first_line
+from unveil.interruption import temporary
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 PYSPARK = 4
 JAVA = 17
 """The oldest Java that Spark 4 runs on."""
+SCRATCH = "spark.local.dir"
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 LOCAL = {
     "spark.master": "local[*]",
     "spark.app.name": "unveil",
@@ -51,7 +55,20 @@ def spark_session(settings: Mapping[str, str] | None = None) -> SparkSession:
             check_settings(running, asked)
             return running
         check_java()
-        return _started({**LOCAL, **asked})
+        return _started(with_scratch({**LOCAL, **asked}))
+
+
+def with_scratch(settings: Mapping[str, str]) -> dict[str, str]:
+    """The settings with a scratch folder that nobody else can read, since Spark would write raw values into one of all.
+
+    A folder that the owner names is left as it is, and so are the folders of other machines.
+    """
+    local = settings["spark.master"].startswith("local")
+    if not local or SCRATCH in settings or "SPARK_LOCAL_DIRS" in os.environ:
+        return dict(settings)
+    folder = temporary(Path(tempfile.mkdtemp(prefix="unveil-spark-")))
+    java = f"{settings.get(JAVA_OPTIONS, '')} -Djava.io.tmpdir={folder}"
+    return {**settings, SCRATCH: str(folder), JAVA_OPTIONS: java.strip()}
 
 
 def _check_pyspark() -> None:
