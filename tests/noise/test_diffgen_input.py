@@ -39,6 +39,10 @@ CASES: dict[str, tuple[Spoil, list[str]]] = {
         spec(("range = [0, 2000]\nstep  = 0.5\n", "")),
         ["people.toml", "[attributes.income]", "observed range", "private", "declare range"],
     ),
+    "a label without end": (
+        spec(('values = ["Aarhus"', f'values = ["{"x" * 1001}"')),
+        ["people.toml", "xxx…' has 1,001 characters", "1,000 at most"],
+    ),
     "a range without a resolution": (
         spec(("step  = 0.5\n", "")),
         ["people.toml", "[attributes.income]", "not finite", "whole = true or a step"],

@@ -68,6 +68,13 @@ def _in_the_writer(content: bytes) -> bytes:
     return closed(body, end.replace(told, _varint(len(PAYLOAD)) + PAYLOAD))
 
 
+def _in_a_field_of_another_kind(content: bytes) -> bytes:
+    """The old name of the type of a column, as bytes where readers expect a number and skip what is none."""
+    body, end = footer(content)
+    assert b"\x18\x03age\x25\x00" in end
+    return closed(body, end.replace(b"\x18\x03age\x25\x00", b"\x18\x03age\x28" + _varint(len(PAYLOAD)) + PAYLOAD))
+
+
 def _varint(number: int) -> bytes:
     return bytes([number]) if number < 128 else bytes([number & 127 | 128]) + _varint(number >> 7)
 
@@ -79,6 +86,7 @@ def _varint(number: int) -> bytes:
         (_after_the_struct_of_the_footer, "28,000 bytes of its footer belong to nothing"),
         (_in_an_unknown_field, "it carries the field 90 of a file"),
         (_in_the_writer, "it says that it was written by"),
+        (_in_a_field_of_another_kind, "something else than a number in the field 6 of a schema element"),
     ],
 )
 def test_bytes_that_no_reader_looks_at_are_found(release: Path, edit: Callable[[bytes], bytes], words: str) -> None:

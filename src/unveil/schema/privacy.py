@@ -6,9 +6,11 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 from typing import Literal
 
 from unveil.errors import SpecError
+from unveil.limits import COLUMNS, NAME
 from unveil.schema.attributes import Attribute, number_text
 from unveil.schema.grid import fraction, grid_of
 from unveil.schema.sections import DifferentialPrivacySection, SpecSections, TableSection
@@ -110,11 +112,26 @@ def check_public(
         raise SpecError(f"{origin}: the class needs its labels declared (values), since observed ones are private.")
     if len(labels) < 2:
         raise SpecError(f"{origin}: the class has one label only, {labels[0]!r}, so there is nothing to learn.")
+    _check_sizes(attributes, (class_, *labels), origin)
     most = most_specializations(attributes, origin)
     if plan.specializations > most:
         raise SpecError(
             f"{origin}: [publish] specializations is {plan.specializations}, but the domains allow {most} at most."
         )
+
+
+def _check_sizes(attributes: list[Attribute], texts: Iterable[str], origin: str) -> None:
+    """What is too large for a release is refused here, before the ledger is charged for it."""
+    if len(attributes) > COLUMNS:
+        raise SpecError(f"{origin}: {len(attributes):,} attributes cannot be released, only {COLUMNS:,}.")
+    declared = [
+        (item.name, *(item.values or ()), *(item.taxonomy.labels if item.taxonomy else ())) for item in attributes
+    ]
+    for text in chain(texts, *declared):
+        if len(text) > NAME:
+            raise SpecError(
+                f"{origin}: {text[:40] + '…'!r} has {len(text):,} characters; a label has {NAME:,} at most."
+            )
 
 
 def check_dropped(table: TableSection, origin: str) -> None:

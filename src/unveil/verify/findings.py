@@ -52,7 +52,8 @@ def first_difference(one: Sequence[object], other: Sequence[object]) -> int:
 
 def first_line(error: BaseException) -> str:
     """What a reader says went wrong, as a clause of a sentence."""
-    return str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
+    told = error.strerror if isinstance(error, OSError) and error.strerror else error
+    return str(told).strip().partition("\n")[0].rstrip(".") or type(error).__name__
 
 
 class BrokenClaimError(Exception):

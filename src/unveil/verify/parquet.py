@@ -22,6 +22,7 @@ from unveil.verify.thrift import Reader, Struct
 
 Kind = TypeVar("Kind")
 MAGIC = b"PAR1"
+VERSIONS = (1, 2)
 ZSTD = 6
 DATA_PAGE, DICTIONARY_PAGE = 0, 2
 LONGEST_FOOTER = 1 << 24
@@ -39,6 +40,15 @@ FIELDS: dict[str, frozenset[int]] = {
     "dictionary page": frozenset({1, 2, 3}),
 }
 """The fields that each struct of a release has, by their numbers in the format."""
+PARTS: dict[str, frozenset[int]] = {
+    "file": frozenset({2, 4, 6, 7}),
+    "schema element": frozenset({4, 10}),
+    "row group": frozenset({1}),
+    "column chunk": frozenset({3}),
+    "column": frozenset({2, 3, 13, 16}),
+    "page": frozenset({5, 7}),
+}
+"""Those of the fields that are more than a number. A reader skips a field of another kind than it expects."""
 NAMED = {
     ("file", 5): "metadata",
     ("column chunk", 4): "a page index",
@@ -93,6 +103,8 @@ class Walk:
         """
         footer = self._footer()
         _check_fields("file", footer)
+        if footer.get(1) not in VERSIONS:
+            raise FormError("it is of another version of the format")
         if not WRITER.fullmatch(_of(bytes, footer, 6)):
             raise FormError(f"it says that it was written by {footer[6][:60]!r}")
         root, *elements = _of(list, footer, 2)
@@ -103,11 +115,13 @@ class Walk:
         for element in elements:
             _check_fields("schema element", element)
             _check_bare("the type of a column", element.get(10, {}))
+            if any(isinstance(value, int) and not 0 <= value < 1 << 15 for value in element.values()):
+                raise FormError("a column is described by a number that is none of a type")
         rows = sum(self._group(group, elements) for group in _of(list, footer, 4))
         if self.place != self.end:
             raise FormError(f"{self.end - self.place:,} bytes before its footer belong to no column")
-        if rows != footer[3]:
-            raise FormError(f"its footer counts {footer[3]:,} rows, and its groups {rows:,}")
+        if rows != (told := _of(int, footer, 3)):
+            raise FormError(f"its footer counts {told:,} rows, and its groups {rows:,}")
 
     def _footer(self) -> Struct:
         size = self.file.seek(0, 2)
@@ -144,16 +158,16 @@ class Walk:
         _check_fields("column chunk", chunk)
         _check_fields("column", column)
         _check_column(column, element, rows)
-        start, size = _of(int, column, 11 if 11 in column else 9), _of(int, column, 7)
-        if chunk.get(2, 0) not in (0, start, column[9], start + size):
+        start, values, size = _of(int, column, 11 if 11 in column else 9), _of(int, column, 9), _of(int, column, 7)
+        if chunk.get(2, 0) not in (0, start, values, start + size):
             raise FormError("a column says that it is somewhere else")
         if start != self.place or not 0 <= size <= self.end - start:
             raise FormError(f"the bytes from {self.place:,} to {start:,} belong to no column")
         pages = list(self._pages(self._read(start, size), column, element))
         if sum(page.values for page in pages if not page.dictionary) != rows:
             raise FormError("the pages of a column have more or fewer values than there are rows")
-        first = next((page.start for page in pages if not page.dictionary), column[9] - start)
-        if start + first != column[9] or any(page.dictionary for page in pages) != (11 in column):
+        first = next((page.start for page in pages if not page.dictionary), values - start)
+        if start + first != values or any(page.dictionary for page in pages) != (11 in column):
             raise FormError("a column says that its pages are somewhere else")
         self.place = start + size
 
@@ -205,7 +219,7 @@ def _page(header: Struct, start: int, element: Struct) -> Page:
         values=_of(int, told, 1),
         encoding=_of(int, told, 2),
         type=_of(int, element, 1),
-        width=element.get(2, 0),
+        width=_of(int, element, 2) if 2 in element else 0,
         optional=element.get(3) == 1,
     )
 
@@ -236,13 +250,18 @@ def _leaves(value: Any) -> int:
 
 
 def _check_fields(what: str, struct: Struct) -> None:
+    if not isinstance(struct, dict):
+        raise ValueError(f"a {what} is not a struct")
     if strange := sorted(struct.keys() - FIELDS[what]):
         extra = NAMED.get((what, strange[0]), f"the field {strange[0]} of a {what}")
         raise FormError(f"it carries {extra} next to its rows")
+    numbers = {field: value for field, value in struct.items() if field not in PARTS.get(what, ())}
+    if wrong := sorted(field for field, value in numbers.items() if not isinstance(value, int)):
+        raise FormError(f"it carries something else than a number in the field {wrong[0]} of a {what}")
 
 
 def _of(kind: type[Kind], struct: Struct, field: int) -> Kind:
-    value = struct.get(field)
+    value = struct.get(field) if isinstance(struct, dict) else None
     if not isinstance(value, kind):
         raise ValueError(f"the field {field} of a struct is not of its kind")
     return value
