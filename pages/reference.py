@@ -11,7 +11,7 @@ import typer
 HEAD = """\
 # The command line
 
-What `unveil --help` and the help of each command say. How commands end is told in [exit codes](exit-codes.md).
+What `unveil --help` and the help of each command say. [Exit codes, errors and JSON](exit-codes.md) says how they end.
 """
 
 

@@ -1,4 +1,4 @@
-"""`--json`: one line on stdout with the keys that docs/json.md tells; of a private release only what it holds."""
+"""`--json`: one line on stdout with the keys that docs/exit-codes.md has; of a private release only what it holds."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from commands import Run
 from noise.private import PrivateProject
 from project import Project
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "json.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "exit-codes.md"
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def facts(run: Run) -> Any:
 
 def documented(command: str) -> set[str]:
     """The keys that the page has for a command."""
-    section = PAGE.read_text(encoding="utf-8").split(f"\n## `{command}`\n")[1].split("\n## ")[0]
+    section = PAGE.read_text(encoding="utf-8").split(f"\n### `{command}`\n")[1].split("\n### ")[0]
     rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
     return {key.strip().strip("`") for row in rows for key in row.split(",")}
 

@@ -72,4 +72,4 @@ def test_a_page_that_cannot_be_run_says_why(body: str, mark: str, tmp_path: Path
 
 
 def test_there_are_transcripts() -> None:
-    assert {"tutorial", "errors", "prove"} <= {path.stem for path in transcripts()}
+    assert {"tutorial", "exit-codes", "prove"} <= {path.stem for path in transcripts()}

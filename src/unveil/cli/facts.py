@@ -1,4 +1,4 @@
-"""What the commands report, in plain values for `--json`. docs/json.md tells the keys; they stay."""
+"""What the commands report, in plain values for `--json`. docs/exit-codes.md has the keys; they stay."""
 
 from __future__ import annotations
 
