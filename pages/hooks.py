@@ -8,26 +8,16 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from decisions import INDEX, with_decisions
 from mirrors import MIRRORS, ROOT, relinked
 from notebook import notebook_page
 from reference import command_page
 
-DECISIONS = "Decisions"
 COMMANDS = "commands.md"
 
 
-def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Lists all decisions in the navigation, so that a new one needs no line there."""
-    folder = Path(config.docs_dir)
-    for section in config.nav or []:
-        if DECISIONS in section:
-            pages = sorted((folder / section[DECISIONS]).glob("*.md"))
-            section[DECISIONS] = [page.relative_to(folder).as_posix() for page in pages]
-    return config
-
-
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the pages that stand outside `docs` and those that are made from code and notebooks."""
+    """Adds the pages that are outside `docs` and those that are made from code and notebooks."""
     for file, page in MIRRORS.items():
         files.append(File.generated(config, page, abs_src_path=str(ROOT / file)))
     files.append(File.generated(config, COMMANDS, content=command_page()))
@@ -38,5 +28,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Makes links fit the site."""
+    """Lists the decisions in their index, and makes links fit the site."""
+    if page.file.src_uri == INDEX:
+        markdown = with_decisions(markdown, Path(config.docs_dir, INDEX).parent)
     return relinked(markdown, page.file.src_uri)

@@ -9,6 +9,7 @@ import pytest
 import typer
 
 import unveil
+from decisions import with_decisions
 from mirrors import MIRRORS, relinked
 from sites import ROOT, build
 from unveil.cli.app import app
@@ -85,10 +86,27 @@ def test_every_public_name_is_in_the_reference(site: Path) -> None:
     assert {name for name in names if not re.search(rf'id="unveil\.[\w.]*\b{name}"', page)} == set()
 
 
-def test_every_decision_and_every_notebook_has_a_page(site: Path) -> None:
+def test_every_decision_is_in_the_index_and_in_no_sidebar(site: Path) -> None:
+    index, home = ((site / page).read_text(encoding="utf-8") for page in ("decisions/index.html", "index.html"))
+    pages = [file.stem for file in (ROOT / "docs" / "decisions").glob("0*.md")]
+    assert len(pages) > 20
+    assert [page for page in pages if f'<a href="{page}.html">' not in index] == []
+    assert "decisions/index.html" in home
+    assert "decisions/0" not in home
+
+
+def test_a_decision_without_its_number_stops_the_build(tmp_path: Path) -> None:
+    (tmp_path / "0007-x.md").write_text("# 0007: X\n", encoding="utf-8")
+    assert "| 0007 | [X](0007-x.md) |" in with_decisions("<!-- decisions: here -->", tmp_path)
+    (tmp_path / "0008-y.md").write_text("# 0007: Y\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="0008-y"):
+        with_decisions("<!-- decisions: here -->", tmp_path)
+
+
+def test_every_notebook_has_a_page(site: Path) -> None:
     home = (site / "index.html").read_text(encoding="utf-8")
-    for file in [*(ROOT / "docs" / "decisions").glob("*.md"), *(ROOT / "docs" / "notebooks").glob("*.ipynb")]:
-        assert f"{file.parent.name}/{file.stem}.html" in home
+    for file in (ROOT / "docs" / "notebooks").glob("*.ipynb"):
+        assert f"notebooks/{file.stem}.html" in home
     assert (site / "notebooks" / "k-anonymity.ipynb").exists()
 
 
@@ -111,7 +129,7 @@ def test_links_lead_somewhere_in_the_checkout_too() -> None:
         ("security.md", "docs/guarantees.md#known-weaknesses", "guarantees.md#known-weaknesses"),
         ("index.md", "src/unveil/data/adult.toml", "specs/adult.toml"),
         ("how-to/train.md", "../notebooks/k-anonymity.ipynb", "../notebooks/k-anonymity.md"),
-        ("decisions/0001-record-decisions.md", "0002-x.md", "0002-x.md"),
+        ("decisions/0001-x.md", "0002-x.md", "0002-x.md"),
         ("index.md", "https://example.org/docs/x.md", "https://example.org/docs/x.md"),
         ("index.md", "pyproject.toml", "pyproject.toml"),
     ],
