@@ -48,12 +48,13 @@ transcripts: $(READY)  ## run the commands of the documentation again and write 
 notebooks: $(READY)  ## run the notebooks again and store what they show
 	$(BIN)/python scripts/notebooks.py --write
 
-bench: $(READY)  ## speed and memory, beside other tools and up to 10M rows; FULL=1 also 100M rows, and writes the pages
+bench: $(READY)  ## speed and memory, next to other tools, up to 10M rows and by steps; FULL=1 also 100M rows, and writes the pages
 	$(BIN)/python bench/side_by_side.py
 	$(BIN)/python bench/run.py $(if $(FULL),--full --write-docs)
 	$(BIN)/python bench/scale.py $(if $(FULL),--full --write-docs)
 	$(BIN)/python bench/templates.py
 	$(BIN)/python bench/diffgen.py
+	$(BIN)/python bench/steps.py
 
 $(READY): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

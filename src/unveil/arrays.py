@@ -1,4 +1,4 @@
-"""Names for the array types that pass between the parts, and the packing of several codes into one key."""
+"""Names for the array types that pass between the parts, arrays that grow, and several codes packed into one key."""
 
 from __future__ import annotations
 
@@ -13,6 +13,33 @@ CodeArray = NDArray[np.integer[Any]]
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 NumberArray = NDArray[np.int64] | NDArray[np.float64]
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Growing:
+    """An array that rows are added to. Its room doubles, so that adding a row takes the same time at any length."""
+
+    def __init__(self, dtype: type, *shape: int) -> None:
+        self._room: Array = np.zeros((16, *shape), dtype)
+        self._used = 0
+
+    def __len__(self) -> int:
+        """How many rows there are."""
+        return self._used
+
+    @property
+    def rows(self) -> Array:
+        """The rows so far. To be asked for anew after rows were added."""
+        return self._room[: self._used]
+
+    def add(self, count: int, rows: Any = 0) -> None:
+        """Adds so many rows, one value for all or one for each."""
+        used = self._used + count
+        if used > len(self._room):
+            more = np.zeros((max(used, 2 * len(self._room)) - self._used, *self._room.shape[1:]), self._room.dtype)
+            self._room = np.concatenate([self.rows, more])
+        self._room[self._used : used] = rows
+        self._used = used
 
 
 def packed_keys(columns: Sequence[CodeArray], sizes: Sequence[int]) -> list[IntArray]:

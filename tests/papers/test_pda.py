@@ -113,10 +113,10 @@ def test_figures_1_and_2_clerk_and_then_canada(table_1: pa.Table) -> None:
     assert by_value["Clerk"].loss == pytest.approx(1 / 4 - 5 / 24)
 
     clerk = next(number for number, offer in enumerate(search._offers) if "Clerk" in _disclosed(search, number))
-    search._perform(clerk, 0.0, 0.0)
+    search._perform(clerk)
     assert [float(-guard.now[0]) for guard in search._guards] == [pytest.approx(0.25), pytest.approx(0.25)]
     canada = next(number for number, offer in enumerate(search._offers) if "Canada" in _disclosed(search, number))
-    search._perform(canada, 0.0, 0.0)
+    search._perform(canada)
     # {⊥Job, Canada}: 0 of 1; {⊥Job, ⊥Country}: 4 of 19; {Clerk, Canada}: 1 of 4. The IC2 tree is as it was.
     assert [float(-guard.now[0]) for guard in search._guards] == [pytest.approx(0.25), pytest.approx(0.25)]
 

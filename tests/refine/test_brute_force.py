@@ -16,6 +16,7 @@ from bridge import CLASS, WEIGHT, sensitive_value, spec_of, table_of
 from oracles.problem import Problem
 from oracles.strategies import mixed_problems, problems, spread_problems, template_problems
 from oracles.tdr import Result, tdr
+from unveil.counting import memory
 from unveil.release import Release
 
 pytestmark = pytest.mark.engines
@@ -86,6 +87,15 @@ def test_numbers_are_kept_apart(problem: Problem) -> None:
     with TemporaryDirectory() as folder:
         release.write(Path(folder) / "release")
         assert unveil.verify(Path(folder) / "release") == []
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.one_of(problems(), template_problems(), mixed_problems()))
+def test_pieces_that_are_counted_only_when_they_are_asked_for(problem: Problem) -> None:
+    """As for attributes of many suppressed values, which small tables do not have."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(memory, "MANY", 0)
+        assert_same(problem, unveil.publish(table_of(problem), spec_of(problem)))
 
 
 @settings(deadline=None, max_examples=100)

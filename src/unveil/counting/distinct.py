@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from unveil.arrays import IntArray, packed_keys, run_starts, sorted_order, unpacked_columns
+from unveil.arrays import Array, IntArray, packed_keys, run_starts, sorted_order, unpacked_columns
 from unveil.counting.kernels import merge_runs
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 BLOCK = 1 << 18
 """So many rows are unpacked at a time: what is used on the way stays in the cache."""

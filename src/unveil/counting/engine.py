@@ -38,12 +38,18 @@ class Index(Protocol):
     ) -> Iterator[Pieces]:
         """Performs a refinement and counts the pieces of the groups that it made.
 
+        An index may leave out the pieces of offers that disclose values, and count them in `recount`.
+
         Args:
             refinement: The winner.
             column: The place of its attribute in the table.
             offers: What the children could be refined into next.
             alive: Which candidates are still of interest.
         """
+        ...
+
+    def recount(self, offer: Offer, candidates: IntArray) -> Iterator[Pieces]:
+        """Counts the pieces of candidates of an offer as the groups are now, unless they have all been counted."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""The two loops over rows that NumPy cannot write without making the rows anew: split groups, and count pieces.
+"""The loops that NumPy cannot write without making the rows anew: find groups, split them, and count pieces.
 
 They are compiled because the benchmark shows that it pays (docs/decisions/0004). The rows of a group lie side by side,
 so that both loops read memory in order::
@@ -7,16 +7,53 @@ so that both loops read memory in order::
                                  group0  g1    group 2          start = [0, 3, 5], stop = [3, 5, 10]
 
 A code is the number of a value among the values of all attributes, so that one look-up table serves all columns.
+
+Link[x], the groups that a block masks, is a chain: `head` has the first group of each block, `following` the next one
+of a group, for each attribute.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
 
-Array = np.ndarray[Any, np.dtype[Any]]
+from unveil.arrays import Array
+
+
+@njit(cache=True, nogil=True)
+def linked_groups(first: int, following: Array, column: int) -> Array:
+    """The groups of a chain, from its first one on; −1 is none."""
+    length = 0
+    group = first
+    while group >= 0:
+        length += 1
+        group = following[group, column]
+    groups = np.empty(length, np.int64)
+    group = first
+    for place in range(length):
+        groups[place] = group
+        group = following[group, column]
+    return groups
+
+
+@njit(cache=True, nogil=True)
+def link_new(following: Array, origin: Array, first: int) -> None:
+    """Puts new groups, numbered from `first`, into the chains of the groups that they come from."""
+    for place in range(len(origin)):
+        for column in range(following.shape[1]):
+            following[first + place, column] = following[origin[place], column]
+            following[origin[place], column] = first + place
+
+
+@njit(cache=True, nogil=True)
+def link_children(
+    following: Array, head: Array, groups: Array, codes: Array, start: Array, block_of: Array, column: int
+) -> None:
+    """Makes the chains of the blocks that a refined one fell into, from the groups that it masked."""
+    for group in groups:
+        block = block_of[codes[start[group], column]]
+        following[group, column] = head[block]
+        head[block] = group
 
 
 @njit(cache=True, nogil=True)
@@ -30,7 +67,7 @@ def split_groups(
     column: int,
     child_of: Array,
     children: int,
-) -> tuple[Array, Array]:
+) -> tuple[Array, Array, Array]:
     """Moves the rows of the chosen groups so that those of one child lie side by side.
 
     The first child with rows takes the place of the group, the others become new groups. Empty children vanish.
@@ -47,7 +84,7 @@ def split_groups(
         children: How many children there are.
 
     Returns:
-        Starts and stops of the new groups.
+        Starts and stops of the new groups, and the groups that they come from.
     """
     longest = 0
     for g in chosen:
@@ -58,6 +95,7 @@ def split_groups(
     ends = np.zeros(children + 1, np.int64)
     new_start = np.empty(len(chosen) * (children - 1), np.int64)
     new_stop = np.empty(len(chosen) * (children - 1), np.int64)
+    origin = np.empty(len(chosen) * (children - 1), np.int64)
     made = 0
     for g in chosen:
         first, last = start[g], stop[g]
@@ -75,7 +113,7 @@ def split_groups(
                 start[g], stop[g] = lo, hi
                 placed = True
             else:
-                new_start[made], new_stop[made] = lo, hi
+                new_start[made], new_stop[made], origin[made] = lo, hi, g
                 made += 1
         if stop[g] - start[g] == last - first:
             continue
@@ -89,7 +127,7 @@ def split_groups(
         codes[first:last] = code_buffer[: last - first]
         weight[first:last] = weight_buffer[: last - first]
         sensitive[first:last] = sensitive_buffer[: last - first]
-    return new_start[:made], new_stop[:made]
+    return new_start[:made], new_stop[:made], origin[:made]
 
 
 @njit(cache=True, nogil=True)
@@ -108,6 +146,8 @@ def count_pieces(
     watched: Array,
     discloses: Array,
     first_candidate: Array,
+    alive: Array,
+    columns: int,
     tally: Array,
     pieces: Array,
     owner: Array,
@@ -119,7 +159,7 @@ def count_pieces(
     pieces for each value: the records with the value, and the rest. Empty pieces do not exist.
 
     Args:
-        codes: One row per record, one column per attribute.
+        codes: One row per record, one column per attribute and perhaps more.
         weight: How many records a row stands for.
         sensitive: The sensitive value of each row, 0 where none is asked for.
         start: Where each group starts.
@@ -130,9 +170,12 @@ def count_pieces(
         cell_of: The cell that counts a code: one for each part of each block.
         first_cell: The cell of a block's first part.
         cells: How many parts a block has.
-        watched: Which blocks still have a candidate.
+        watched: Which blocks are to be counted: those that had a candidate, and of those that disclose values one at
+            a time the ones that still have one.
         discloses: Which blocks disclose one value at a time.
         first_candidate: The candidate of a block, or of its first value.
+        alive: Which candidates are still of interest.
+        columns: How many attributes there are.
         tally: Room for the counts, `[cell, sensitive value]`, all zero before and after.
         pieces: Room for the pieces, one row each.
         owner: Room for the candidate that each piece belongs to.
@@ -140,7 +183,6 @@ def count_pieces(
     Returns:
         How many pieces were written, and the next group to count: the number of chosen groups when all are done.
     """
-    columns = codes.shape[1]
     room, width = pieces.shape
     active = np.empty(columns, np.int64)
     total = np.zeros(width, np.int64)
@@ -152,12 +194,15 @@ def count_pieces(
         need = 0
         for j in range(columns):
             block = block_of[codes[first, j]]
-            if watched[block]:
+            if watched[block] and (discloses[block] or alive[first_candidate[block]]):
                 active[actives] = j
                 actives += 1
                 need += 2 * min(cells[block], last - first)
         if used + need > room:
             break
+        if actives == 0:
+            at += 1
+            continue
         total[:] = 0
         for i in range(first, last):
             w, s = np.int64(weight[i]), sensitive[i]

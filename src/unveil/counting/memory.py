@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
-from unveil.arrays import BoolArray, IntArray
+from unveil.arrays import Array, BoolArray, Growing, IntArray
 from unveil.counting.distinct import DistinctRows, SortedRows
 from unveil.counting.engine import Cells, Pieces
-from unveil.counting.kernels import count_pieces, split_groups
+from unveil.counting.holders import Holders
+from unveil.counting.kernels import count_pieces, link_children, link_new, linked_groups, split_groups
 from unveil.counting.released import released_rows
 from unveil.errors import BrokenPromiseError, listed
 from unveil.masking import Block, Masking, Offer, Refinement
 from unveil.release import ReleasedRows
 from unveil.tables import Rows
 
-Array = np.ndarray[Any, np.dtype[Any]]
-
 ROOM = 1 << 19
 """How many pieces are counted before they are handed up."""
+MANY = 256
+"""Of an offer of more values, what disclosing each would do is counted when it is asked for."""
 
 
 class MemoryEngine:
@@ -116,14 +116,16 @@ class MemoryIndex:
         self._weight = _narrow(weight, np.int32, np.int64)
         self._sensitive = _narrow(sensitive, np.uint16, np.uint32)
         self._width = width
-        self._start = np.zeros(1, dtype=np.int64)
-        self._stop = np.array([len(weight)], dtype=np.int64)
+        self._holders: Holders | None = None
+        self._start, self._stop = Growing(np.int64), Growing(np.int64)
+        self._start.add(1)
+        self._stop.add(1, len(weight))
+        self._following = Growing(np.int64, len(codes))
+        self._following.add(1, -1)
         self._block_of = np.zeros(values, dtype=np.int32)
         self._cell_of = np.zeros(values, dtype=np.int32)
-        # Block 0 is that of attributes which cannot be refined at all.
-        self._offers: list[Offer | None] = [None]
-        self._first_cell = [0]
-        self._cells = 0
+        self._child_of = np.zeros(values, dtype=np.int32)
+        self._blocks = _Blocks(width)
 
     def totals(self) -> IntArray:
         """The counts of the group that holds every record."""
@@ -132,91 +134,185 @@ class MemoryIndex:
 
     def watch(self, offers: Sequence[Offer], alive: BoolArray) -> Iterator[Pieces]:
         """Starts to count the pieces of the first offers."""
+        many = {self._column[offer.column]: self._first_code[offer.column] for offer in offers if _on_demand(offer)}
+        if many:
+            numbers = np.arange(len(self._codes), dtype=np.uint32)
+            self._codes = np.column_stack([self._codes, numbers])
+            self._holders = Holders(self._codes, self._weight, self._sensitive, self._width, many)
         for offer in offers:
             self._enter(offer.column, offer.block, offer)
+            self._blocks.head.rows[-1] = 0
         yield from self._pieces(np.zeros(1, dtype=np.int64), alive)
 
     def refine(
         self, refinement: Refinement, column: int, offers: Sequence[Offer], alive: BoolArray
     ) -> Iterator[Pieces]:
         """Splits the groups that hold the refined block and counts the pieces of what they became."""
-        chosen = self._holders(column, refinement.block)
-        made = self._split(column, refinement.children, chosen)
+        place = self._column[column]
+        code = self._first_code[column] + int(refinement.children[0].codes[0])
+        block = int(self._block_of[code])
+        holders = self._holders if self._blocks.on_demand(block) else None
+        if holders is not None:
+            chosen, made = self._take_out(holders, place, code)
+        else:
+            chosen, made = self._split(column, refinement.children, block)
         offer_of = {offer.block: offer for offer in offers}
         for child in refinement.children:
             # What stays suppressed keeps its name and its candidates; every other child is a new block.
             if child.label != refinement.block.label:
                 self._enter(column, child, offer_of.get(child))
-        yield from self._pieces(np.concatenate([chosen, made]), alive)
+        groups = np.concatenate([chosen, made])
+        if holders is None:
+            self._blocks.head.rows[block] = -1
+            link_children(
+                self._following.rows,
+                self._blocks.head.rows,
+                groups,
+                self._codes,
+                self._start.rows,
+                self._block_of,
+                place,
+            )
+        yield from self._pieces(groups, alive)
+
+    def recount(self, offer: Offer, candidates: IntArray) -> Iterator[Pieces]:
+        """Counts the pieces of candidates of an offer of many values; those of others are always counted."""
+        if self._holders is None or not _on_demand(offer):
+            return
+        codes = self._first_code[offer.column] + offer.codes[candidates - offer.first]
+        owner, counts = self._holders.pieces(self._weight, self._sensitive, self._column[offer.column], codes)
+        yield Pieces(candidates[owner], counts)
 
     def _enter(self, column: int, block: Block, offer: Offer | None) -> None:
         base = self._first_code[column]
-        self._block_of[base + block.codes] = len(self._offers)
-        self._offers.append(offer)
-        self._first_cell.append(self._cells)
-        for part in offer.parts if offer else ():
-            self._cell_of[base + part.codes] = self._cells
-            self._cells += 1
+        self._block_of[base + block.codes] = len(self._blocks)
+        cells = self._blocks.enter(offer)
+        for cell, part in enumerate(offer.parts if offer else (), start=cells):
+            self._cell_of[base + part.codes] = cell
 
-    def _holders(self, column: int, block: Block) -> IntArray:
-        """The groups masked by a block: Link[x]."""
-        if not len(block.codes):
-            return np.zeros(0, dtype=np.int64)
-        number = self._block_of[self._first_code[column] + block.codes[0]]
-        leads = self._codes[self._start, self._column[column]]
-        return np.flatnonzero(self._block_of[leads] == number)
+    def _take_out(self, holders: Holders, place: int, code: int) -> tuple[IntArray, IntArray]:
+        """Splits the rows of a disclosed value off; gives the groups that held it, and the numbers of new ones."""
+        rows = self._codes, self._weight, self._sensitive
+        chosen, start, stop, origin = holders.take_out(*rows, self._start.rows, self._stop.rows, place, code)
+        made = self._add_groups(start, stop, origin)
+        holders.moved(*rows, self._start.rows, self._stop.rows, made)
+        holders.taken_out(made, origin)
+        return chosen, made
 
-    def _split(self, column: int, children: Sequence[Block], chosen: IntArray) -> IntArray:
-        """Splits groups among the children; gives the numbers of the new groups."""
-        child_of = np.zeros(len(self._block_of), dtype=np.int32)
+    def _split(self, column: int, children: Sequence[Block], block: int) -> tuple[IntArray, IntArray]:
+        """Splits the groups of a block among its children; gives these groups, and the numbers of new ones."""
+        place = self._column[column]
+        chosen = linked_groups(self._blocks.head.rows[block], self._following.rows, place)
         for number, child in enumerate(children):
-            child_of[self._first_code[column] + child.codes] = number
-        start, stop = split_groups(
-            self._codes,
-            self._weight,
-            self._sensitive,
-            self._start,
-            self._stop,
-            chosen,
-            self._column[column],
-            child_of,
-            len(children),
+            self._child_of[self._first_code[column] + child.codes] = number
+        rows = self._codes, self._weight, self._sensitive
+        start, stop, origin = split_groups(
+            *rows, self._start.rows, self._stop.rows, chosen, place, self._child_of, len(children)
         )
+        made = self._add_groups(start, stop, origin)
+        if self._holders is not None:
+            self._holders.moved(*rows, self._start.rows, self._stop.rows, np.concatenate([chosen, made]))
+        return chosen, made
+
+    def _add_groups(self, start: IntArray, stop: IntArray, origin: IntArray) -> IntArray:
         known = len(self._start)
-        self._start = np.concatenate([self._start, start])
-        self._stop = np.concatenate([self._stop, stop])
+        self._start.add(len(start), start)
+        self._stop.add(len(stop), stop)
+        self._following.add(len(origin))
+        link_new(self._following.rows, origin, known)
         return np.arange(known, known + len(start))
 
     def _pieces(self, chosen: IntArray, alive: BoolArray) -> Iterator[Pieces]:
-        watched = np.array([offer is not None and offer.alive(alive) for offer in self._offers])
-        if not watched.any():
+        blocks = self._blocks
+        if not blocks.watch(alive):
             return
-        discloses = np.array([offer is not None and offer.discloses for offer in self._offers])
-        first_candidate = np.array([offer.first if offer else 0 for offer in self._offers], dtype=np.int64)
-        cells = np.array([len(offer.parts) if offer else 0 for offer in self._offers], dtype=np.int64)
-        room = max(ROOM // self._width, 2 * int(cells.max()) * self._codes.shape[1])
-        tally = np.zeros((self._cells, self._width), dtype=np.int64)
-        counts = np.empty((room, self._width), dtype=np.int64)
-        owner = np.empty(room, dtype=np.int64)
+        columns = len(self._column)
+        counts, owner = blocks.room(columns)
         done = 0
         while done < len(chosen):
             used, done = count_pieces(
                 self._codes,
                 self._weight,
                 self._sensitive,
-                self._start,
-                self._stop,
+                self._start.rows,
+                self._stop.rows,
                 chosen,
                 done,
                 self._block_of,
                 self._cell_of,
-                np.array(self._first_cell),
-                cells,
-                watched,
-                discloses,
-                first_candidate,
-                tally,
+                blocks.first_cell.rows,
+                blocks.cells.rows,
+                blocks.watched.rows,
+                blocks.discloses.rows,
+                blocks.first_candidate.rows,
+                alive,
+                columns,
+                blocks.tally.rows,
                 counts,
                 owner,
             )
             yield Pieces(owner[:used], counts[:used])
+
+
+def _on_demand(offer: Offer) -> bool:
+    """Whether the pieces of an offer are counted only when they are asked for."""
+    return offer.discloses and len(offer.parts) > MANY
+
+
+class _Blocks:
+    """What the loops must know of each block, and the room that they count in. Kept from step to step."""
+
+    def __init__(self, width: int) -> None:
+        self.head = Growing(np.int64)
+        """The first group of each block."""
+        self.first_cell = Growing(np.int64)
+        self.cells = Growing(np.int64)
+        self.watched = Growing(np.bool_)
+        self.discloses = Growing(np.bool_)
+        self.first_candidate = Growing(np.int64)
+        self.tally = Growing(np.int64, width)
+        self._width = width
+        self._counted: dict[int, Offer] = {}
+        """The blocks that disclose values one at a time, and whose pieces are counted with every step."""
+        self._most = 0
+        self._room = np.empty((0, width), dtype=np.int64), np.empty(0, dtype=np.int64)
+        self._any = False
+        # Block 0 is that of attributes which cannot be refined at all.
+        self.enter(None)
+
+    def __len__(self) -> int:
+        return len(self.head)
+
+    def enter(self, offer: Offer | None) -> int:
+        """Takes a block in; gives its first cell."""
+        parts, first = len(offer.parts) if offer else 0, len(self.tally)
+        counted = offer is not None and not _on_demand(offer)
+        if offer is not None and offer.discloses and counted:
+            self._counted[len(self)] = offer
+        self.head.add(1, -1)
+        self.first_cell.add(1, first)
+        self.cells.add(1, parts)
+        self.watched.add(1, counted)
+        self.discloses.add(1, offer is not None and offer.discloses)
+        self.first_candidate.add(1, offer.first if offer else 0)
+        self.tally.add(parts)
+        self._most = max(self._most, parts if counted else 0)
+        self._any |= counted
+        return first
+
+    def on_demand(self, block: int) -> bool:
+        """Whether the pieces of a block are counted only when they are asked for."""
+        return bool(self.discloses.rows[block] and self.cells.rows[block] > MANY)
+
+    def watch(self, alive: BoolArray) -> bool:
+        """Looks which blocks still have values to disclose; says whether there may be anything to count."""
+        for block, offer in self._counted.items():
+            self.watched.rows[block] = offer.alive(alive)
+        return self._any
+
+    def room(self, columns: int) -> tuple[IntArray, IntArray]:
+        """Room for pieces, enough for a group at least."""
+        room = max(ROOM // self._width, 2 * self._most * columns)
+        if room > len(self._room[1]):
+            self._room = np.empty((room, self._width), dtype=np.int64), np.empty(room, dtype=np.int64)
+        return self._room

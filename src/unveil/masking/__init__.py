@@ -1,6 +1,6 @@
 """Blocks of values, the trees that refine them, and the masking that a search ends with."""
 
-from unveil.masking.blocks import Block, Offer, Refinement
+from unveil.masking.blocks import Block, Offer, Refinement, Rest
 from unveil.masking.freeze import as_is, domain_of, freeze
 from unveil.masking.labels import ClassType, class_type, typed_labels
 from unveil.masking.masking import (
@@ -33,6 +33,7 @@ __all__ = [
     "Masking",
     "Offer",
     "Refinement",
+    "Rest",
     "Splitter",
     "Suppress",
     "Suppression",

@@ -117,7 +117,7 @@ def publish_diffgen(
         drawn.finish()
     counts = ledger.left if plan.budget == "full" else plan.epsilon / 2
     ledger.charge("counts of all cells", counts)
-    cuts = [_in_order(search.cuts[column]) for column in range(len(table.columns))]
+    cuts = [_in_order(cut) for cut in search.cuts.values()]
     sizes = [len(cut) for cut in cuts]
     total = cell_total(sizes, len(table.classes))
     threshold = (

@@ -130,8 +130,9 @@ def _rounded(split: Splitter, attribute: Attribute, values: NumberArray, interva
 
 
 def _masking(table: Outline, search: Search) -> Masking:
+    cuts = search.cuts
     columns: dict[str, Any] = {
-        attribute.name: freeze(attribute, search.cuts[column]) if column in search.cuts else as_is(attribute)
+        attribute.name: freeze(attribute, cuts[column]) if column in cuts else as_is(attribute)
         for column, attribute in enumerate(table.attributes)
     }
     for name in table.others.names:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from unveil.arrays import FloatArray, IntArray
+from unveil.masking import Block
 from unveil.publishers import sensitive_values, shared_groups
 from unveil.reasons.breaks import Break, Piece, break_of
 from unveil.reasons.pieces import Groups, Pieces, Way, ways_of
@@ -135,12 +136,13 @@ def _breaks(
         column: [way for item in items if item.beneficial for way in ways_of(item)] for column, items in left.items()
     }
     found: dict[int, list[list[Break]]] = {column: [[] for _ in held] for column, held in ways.items()}
+    cuts = search.cuts
     numbers: dict[Atom, int] = {}
     for number, requirement in enumerate(requirements, start=1):
         for atom in requirement.atoms():
             numbers.setdefault(atom, number)
     for (columns, sensitive), atoms in shared_groups(table, numbers).items():
-        groups = Groups(table, search.cuts, columns, sensitive)
+        groups = Groups(table, cuts, columns, sensitive)
         values = () if sensitive is None else sensitive_values(table, sensitive)
         levels = [atom.level(values, groups.total()) for atom in atoms]
         for column in columns:
@@ -149,7 +151,7 @@ def _breaks(
             for atom, worst in zip(atoms, _worst(levels, groups, column, ways[column]), strict=True):
                 for place, piece in worst.broken():
                     way = ways[column][place]
-                    told = _labels(table, search, groups, columns, column, way, piece)
+                    told = _labels(table, cuts, groups, columns, column, way, piece)
                     found[column][place].append(break_of(numbers[atom], atom, piece, *told))
     return found
 
@@ -164,7 +166,7 @@ def _worst(levels: Sequence[Level], groups: Groups, column: int, ways: Sequence[
 
 def _labels(
     table: Table,
-    search: Search,
+    cuts: Mapping[int, Sequence[Block]],
     groups: Groups,
     columns: Sequence[int],
     refined: int,
@@ -178,9 +180,7 @@ def _labels(
         )
         for column in columns
     }
-    telling = tuple(
-        table.attributes[column].name for column in columns if column == refined or len(search.cuts[column]) > 1
-    )
+    telling = tuple(table.attributes[column].name for column in columns if column == refined or len(cuts[column]) > 1)
     return labels, telling
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from unveil.arrays import BoolArray, FloatArray, IntArray
+from unveil.arrays import BoolArray, FloatArray, Growing, IntArray
 from unveil.counting import Index, Pieces
 from unveil.masking import Offer, Refinement
 from unveil.schema import Level
@@ -20,51 +20,119 @@ class Guard:
         self._index = index
         self.columns = frozenset(columns)
         self.now: FloatArray = np.array([level.of(index.totals())[0] for level in levels])
-        self._lowest: FloatArray = np.zeros((len(levels), 0))
+        self._lowest = Growing(np.float64, len(levels))
+        """For each candidate the lowest piece counted so far, by requirement."""
 
     def __len__(self) -> int:
         """How many requirements it keeps."""
         return len(self._levels)
 
-    def after(self) -> FloatArray:
-        """The levels after each candidate, one row per requirement."""
-        return np.minimum(self.now[:, None], self._lowest)
+    def after(self, candidates: IntArray) -> FloatArray:
+        """The levels after candidates, as far as their pieces are counted: one row for each."""
+        return np.minimum(self.now, self._lowest.rows[candidates])
 
-    def valid(self) -> BoolArray:
-        """Which candidates leave all requirements satisfied."""
-        held = [level.holds(row) for level, row in zip(self._levels, self.after(), strict=True)]
+    def valid(self, after: FloatArray) -> BoolArray:
+        """Where all requirements are satisfied."""
+        held = [level.holds(column) for level, column in zip(self._levels, after.T, strict=True)]
         every: BoolArray = np.logical_and.reduce(held)
         return every
 
-    def loss(self) -> FloatArray:
-        """How much each candidate would take away, summed over the requirements."""
-        lost: FloatArray = (self.now[:, None] - self.after()).sum(axis=0)
+    def loss(self, after: FloatArray) -> FloatArray:
+        """How much is taken away, summed over the requirements."""
+        lost = np.zeros(len(after))
+        for now, column in zip(self.now, after.T, strict=True):
+            lost += now - np.minimum(now, column)
         return lost
-
-    def concerns(self, columns: IntArray) -> BoolArray:
-        """Which candidates are on attributes of these requirements."""
-        return np.isin(columns, list(self.columns))
 
     def start(self, offers: Sequence[Offer], alive: BoolArray) -> None:
         """Counts what the first candidates would do."""
         self._make_room(alive)
         mine = [offer for offer in offers if offer.column in self.columns]
-        self._take(self._index.watch(mine, alive))
+        for pieces in self._index.watch(mine, alive):
+            self._lower(pieces)
 
     def perform(
         self, winner: int, refinement: Refinement, offers: Sequence[Offer], column: int, alive: BoolArray
-    ) -> None:
-        """Takes over a refinement; only the groups that hold the refined block are touched."""
+    ) -> IntArray:
+        """Takes over a refinement; only the groups that hold the refined block are touched.
+
+        Returns:
+            The candidates whose pieces were counted.
+        """
         self._make_room(alive)
-        if column in self.columns:
-            self.now = self.after()[:, winner]
-            self._take(self._index.refine(refinement, column, offers, alive))
+        if column not in self.columns:
+            return np.zeros(0, dtype=np.int64)
+        self.now = self.after(np.array([winner]))[0]
+        counted = [np.zeros(0, dtype=np.int64)]
+        for pieces in self._index.refine(refinement, column, offers, alive):
+            self._lower(pieces)
+            counted.append(_distinct(pieces.owner, len(alive)))
+        return _distinct(np.concatenate(counted), len(alive))
+
+    def recount(self, offer: Offer, candidates: IntArray) -> None:
+        """Brings candidates of an offer up to date, where the index has not counted all their pieces."""
+        for pieces in self._index.recount(offer, candidates):
+            self._lower(pieces)
 
     def _make_room(self, alive: BoolArray) -> None:
-        fresh = len(alive) - self._lowest.shape[1]
-        self._lowest = np.hstack([self._lowest, np.full((len(self._levels), fresh), np.inf)])
+        self._lowest.add(len(alive) - len(self._lowest), np.inf)
 
-    def _take(self, batches: Iterable[Pieces]) -> None:
-        for owner, counts in batches:
-            for level, lowest in zip(self._levels, self._lowest, strict=True):
-                np.minimum.at(lowest, owner, level.of(counts))
+    def _lower(self, pieces: Pieces) -> None:
+        for level, lowest in zip(self._levels, self._lowest.rows.T, strict=True):
+            np.minimum.at(lowest, pieces.owner, level.of(pieces.counts))
+
+
+def _distinct(owner: IntArray, candidates: int) -> IntArray:
+    """The candidates that own pieces: often few, of many pieces."""
+    if len(owner) < candidates:
+        return np.unique(owner)
+    owns = np.zeros(candidates, dtype=np.bool_)
+    owns[owner] = True
+    return np.flatnonzero(owns)
+
+
+class Watch:
+    """All guards whose requirements hold an attribute."""
+
+    def __init__(self, guards: Sequence[Guard]) -> None:
+        self._guards = guards
+        self._ends = np.cumsum([len(guard) for guard in self._guards])[:-1]
+        self.requirements = sum(len(guard) for guard in self._guards)
+
+    def now(self) -> FloatArray:
+        """The levels now, of all guards side by side."""
+        return np.concatenate([np.zeros(0), *(guard.now for guard in self._guards)])
+
+    def after(self, candidates: IntArray) -> FloatArray:
+        """The levels after candidates, of all guards side by side."""
+        held = [guard.after(candidates) for guard in self._guards]
+        return np.hstack(held) if held else np.zeros((len(candidates), 0))
+
+    def valid(self, after: FloatArray) -> BoolArray:
+        """Where all requirements are satisfied."""
+        every = np.ones(len(after), dtype=np.bool_)
+        for guard, levels in self._apart(after):
+            every &= guard.valid(levels)
+        return every
+
+    def loss(self, after: FloatArray) -> FloatArray:
+        """What is taken away, as the mean over the requirements."""
+        lost = np.zeros(len(after))
+        for guard, levels in self._apart(after):
+            lost += guard.loss(levels)
+        return lost / max(self.requirements, 1)
+
+    def recount(self, offer: Offer, candidates: IntArray) -> None:
+        """Brings candidates of an offer up to date with all guards."""
+        for guard in self._guards:
+            guard.recount(offer, candidates)
+
+    def _apart(self, after: FloatArray) -> Iterable[tuple[Guard, FloatArray]]:
+        return zip(self._guards, np.split(after, self._ends, axis=1), strict=True) if self._guards else ()
+
+
+def watches(guards: Sequence[Guard], columns: Iterable[int]) -> dict[int, Watch]:
+    """The watch of each attribute. Attributes in the same requirements share one, and are rated together."""
+    held = {column: tuple(guard for guard in guards if column in guard.columns) for column in columns}
+    shared = {mine: Watch(mine) for mine in held.values()}
+    return {column: shared[mine] for column, mine in held.items()}

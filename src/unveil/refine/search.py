@@ -1,24 +1,23 @@
 """The loop that all methods share: start from one block per attribute, refine the chosen candidate, go on.
 
 TDR's Algorithm 1 line by line: the first two lines are `Search.__init__`, line 3 is the `while` of `steps`, line 4 is
-`_choose`, line 5 `_perform`, line 6 `_offer` and `Guard.perform`.
+`_choose`, line 5 `_perform`, line 6 `_offer`, `Guard.perform` and `_rank`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 
-from unveil.arrays import BoolArray, FloatArray, IntArray
+from unveil.arrays import FloatArray, Growing, IntArray
 from unveil.masking import Block, Offer, Refinement, Tree
-from unveil.refine.gains import Gain, InfoGain, disclosures, first_best
-from unveil.refine.guard import Guard
-
-Criterion = Callable[[FloatArray, FloatArray], FloatArray]
-"""The score of candidates from their gains and losses."""
-
+from unveil.refine.gains import TIED, Gain, InfoGain
+from unveil.refine.guard import Guard, Watch, watches
+from unveil.refine.hidden import Criterion, Hidden
+from unveil.refine.ranking import Ranked, Ranking
 
 Selector = Callable[[FloatArray], int]
 """Picks one of the candidates, given their scores in the order of attributes and domains."""
@@ -68,7 +67,7 @@ class Search:
         guards: Sequence[Guard],
         criterion: Criterion = gain_per_loss,
         gain: Gain | None = None,
-        select: Selector = first_best,
+        select: Selector | None = None,
     ) -> None:
         """Masks everything.
 
@@ -76,9 +75,9 @@ class Search:
             trees: The masked attributes: the place of each in the table, and how it is refined.
             histograms: The `[value, class]` counts of every attribute of the table.
             guards: One for each requirement.
-            criterion: What makes a candidate better than another.
+            criterion: What makes a candidate better than another. It must not rise with the loss.
             gain: What a refinement is worth; information gain if nothing else is given.
-            select: How the next refinement is picked; the best score, and of those tied the first.
+            select: How the next refinement is picked; the best score, and of those tied the first, if not given.
         """
         self._trees = dict(trees)
         self._histograms = histograms
@@ -86,31 +85,37 @@ class Search:
         self._criterion = criterion
         self._worth = gain or InfoGain()
         self._select = select
-        self.cuts: dict[int, list[Block]] = {column: [tree.root()] for column, tree in trees}
+        self._watch = watches(guards, self._trees)
+        self._cuts = {column: {tree.root(): None} for column, tree in trees}
         self._offers: list[Offer] = []
-        self._column: IntArray = np.zeros(0, dtype=np.int64)
-        self._place: IntArray = np.zeros(0, dtype=np.int64)
-        self._gain: FloatArray = np.zeros(0)
-        self._alive: BoolArray = np.zeros(0, dtype=np.bool_)
-        offers = [self._offer(column, blocks[0]) for column, blocks in self.cuts.items()]
+        self._column, self._place = Growing(np.int64), Growing(np.int64)
+        self._gain, self._loss = Growing(np.float64), Growing(np.float64)
+        self._alive = Growing(np.bool_)
+        self._ranking = Ranking()
+        self._hidden: dict[int, Hidden] = {}
+        offers = [self._offer(column, block) for column, cut in self._cuts.items() for block in cut]
         for guard in guards:
-            guard.start([offer for offer in offers if offer], self._alive)
+            guard.start([offer for offer in offers if offer], self._alive.rows)
+        self._rank(np.arange(len(self._alive)))
+
+    @property
+    def cuts(self) -> dict[int, list[Block]]:
+        """The blocks of each masked attribute."""
+        return {column: list(cut) for column, cut in self._cuts.items()}
 
     def steps(self) -> Iterator[Step]:
         """Refines until nothing valid and beneficial is left. Stopping early leaves a valid table."""
         while (winner := self._choose()) is not None:
-            yield self._perform(*winner)
+            yield self._perform(winner)
 
     def candidates(self) -> Iterator[Step]:
-        """What could be done next, in the order of the attributes, with gains, losses and scores."""
-        loss, score = self._scores()
-        for winner in np.flatnonzero(self._alive):
-            refinement = self._refinement(int(winner))
-            yield Step(refinement, float(self._gain[winner]), float(loss[winner]), float(score[winner]))
+        """What could be done next, in the order of attributes and domains, with gains, losses and scores."""
+        for candidate in self._open():
+            yield Step(self._refinement(candidate), *self._weighed(candidate))
 
     def remaining(self) -> Iterator[Remaining]:
         """The blocks in the cuts, in the order of attributes and domains, with all that is left below them."""
-        for column, cut in self.cuts.items():
+        for column, cut in self._cuts.items():
             tree = self._trees[column]
             for block in sorted(cut, key=lambda block: block.first):
                 counts = self._histograms[column][block.codes].sum(axis=0)
@@ -123,72 +128,123 @@ class Search:
         parts = tree.parts(block)
         if not parts:
             return None
-        offer = Offer(column, tree.attribute, block, parts, tree.discloses, len(self._gain))
+        offer = Offer(column, tree.attribute, block, parts, tree.discloses, len(self._alive))
         histogram = self._histograms[column]
-        records = histogram[block.codes].sum(axis=0)
-        counts = np.array([histogram[part.codes].sum(axis=0) for part in parts])
-        gains = self._worth.of(disclosures(counts, records) if offer.discloses else counts[None])
-        beneficial = np.full(len(gains), self._worth.beneficial(records))
-        firsts = [part.first for part in parts] if offer.discloses else [block.first]
-        self._column = np.append(self._column, np.full(len(gains), column))
-        self._place = np.append(self._place, firsts)
-        self._gain = np.append(self._gain, gains)
-        self._alive = np.append(self._alive, beneficial)
-        self._offers += [offer] * len(gains)
+        count = offer.candidates
+        self._offers += [offer] * count
+        self._column.add(count, column)
+        self._place.add(count, offer.codes if offer.discloses else block.first)
+        self._alive.add(count, self._worth.beneficial(histogram[block.codes].sum(axis=0)))
+        self._loss.add(count)
+        self._gain.add(count)
+        if offer.discloses:
+            self._hidden[column] = Hidden(
+                offer, histogram, self._worth, self._criterion, self._watch[column], self._alive
+            )
+        else:
+            counts = np.array([histogram[part.codes].sum(axis=0) for part in parts])
+            self._gain.rows[offer.first] = self._worth.of(counts[None])[0]
         return offer
 
-    def _scores(self) -> tuple[FloatArray, FloatArray]:
-        """Drops candidates that are no longer valid; gives loss and score of all."""
-        loss = np.zeros(len(self._gain))
-        holders = np.zeros(len(self._gain))
-        for guard in self._guards:
-            concerned = guard.concerns(self._column)
-            self._alive &= guard.valid() | ~concerned
-            loss += np.where(concerned, guard.loss(), 0.0)
-            holders += np.where(concerned, len(guard), 0)
-        loss /= np.maximum(holders, 1)
-        return loss, self._criterion(self._gain, loss)
+    def _choose(self) -> int | None:
+        """The candidate of the highest score, and of those tied with it the first by attribute, then by domain."""
+        if self._select is not None:
+            open_ = self._open()
+            return open_[self._select(self._scores(open_))] if open_ else None
+        while scored := [(best, held) for held in self._rankings() if (best := held.best()) is not None]:
+            best, leading = max(scored, key=itemgetter(0))
+            if not leading.settle(leading.leader()):
+                continue
+            least = best * (1 - TIED)
+            tied = [(first, held) for _, held in scored if (first := held.first(least)) is not None]
+            (*_, winner), held = min(tied, key=itemgetter(0))
+            if held.settle(winner):
+                return winner
+        return None
 
-    def _choose(self) -> tuple[int, float, float] | None:
-        """The selected candidate; they are offered by attribute, then by the order of the domain."""
-        loss, score = self._scores()
-        open_ = np.flatnonzero(self._alive)
-        if not len(open_):
-            return None
-        open_ = open_[np.lexsort((self._place[open_], self._column[open_]))]
-        winner = int(open_[self._select(score[open_])])
-        return winner, float(loss[winner]), float(score[winner])
+    def _rankings(self) -> list[Ranking | Hidden]:
+        return [self._ranking, *self._hidden.values()]
 
-    def _refinement(self, winner: int) -> Refinement:
-        offer = self._offers[winner]
-        if not offer.discloses:
-            return Refinement(offer.attribute, offer.block, offer.parts)
-        disclosed = offer.parts[winner - offer.first]
-        hidden = next(block for block in self.cuts[offer.column] if block.label == offer.block.label)
-        rest = Block(hidden.label, hidden.codes[hidden.codes != disclosed.first])
-        return Refinement(offer.attribute, hidden, (disclosed, rest))
+    def _open(self) -> list[int]:
+        """All candidates that are valid and beneficial, by attribute, then by domain."""
+        for hidden in self._hidden.values():
+            hidden.settle_all()
+        open_ = np.flatnonzero(self._alive.rows)
+        order = np.lexsort((self._place.rows[open_], self._column.rows[open_]))
+        candidates: list[int] = open_[order].tolist()
+        return candidates
 
-    def _perform(self, winner: int, loss: float, score: float) -> Step:
-        refinement = self._refinement(winner)
-        offer = self._offers[winner]
-        gain = float(self._gain[winner])
-        self.cuts[offer.column].remove(refinement.block)
-        self.cuts[offer.column] += refinement.children
-        self._alive[winner] = False
-        offers = [] if offer.discloses else [self._offer(offer.column, child) for child in refinement.children]
+    def _scores(self, candidates: Sequence[int]) -> FloatArray:
+        return np.array([self._weighed(candidate)[2] for candidate in candidates])
+
+    def _weighed(self, candidate: int) -> tuple[float, float, float]:
+        """Gain, loss and score."""
+        column, number = self._offers[candidate].column, np.array([candidate])
+        hidden, watch = self._hidden.get(column), self._watch[column]
+        gain = hidden.gains(number) if hidden else self._gain.rows[number]
+        loss = watch.loss(watch.after(number))
+        return float(gain[0]), float(loss[0]), float(self._criterion(gain, loss)[0])
+
+    def _refinement(self, candidate: int) -> Refinement:
+        offer = self._offers[candidate]
         if offer.discloses:
-            self._reconsider(offer, refinement.children[1])
-        for guard in self._guards:
-            fresh = [new for new in offers if new]
-            guard.perform(winner, refinement, fresh, offer.column, self._alive)
-        return Step(refinement, gain, loss, score)
+            return self._hidden[offer.column].disclosure(candidate)
+        return Refinement(offer.attribute, offer.block, offer.parts)
 
-    def _reconsider(self, offer: Offer, rest: Block) -> None:
-        """The gain of disclosing a value hangs on what else is hidden, so it changes with every disclosure."""
-        histogram = self._histograms[offer.column]
-        hidden = histogram[rest.codes].sum(axis=0)
-        numbers = np.arange(offer.first, offer.first + offer.candidates)
-        self._alive[numbers] &= self._worth.beneficial(hidden)
-        still = numbers[self._alive[numbers]]
-        if len(still):
-            self._gain[still] = self._worth.of(disclosures(histogram[self._place[still]], hidden))
+    def _perform(self, winner: int) -> Step:
+        offer, weighed = self._offers[winner], self._weighed(winner)
+        known = len(self._alive)
+        if offer.discloses:
+            refinement = self._hidden[offer.column].disclose(winner)
+        else:
+            refinement = self._refinement(winner)
+            self._alive.rows[winner] = False
+            self._ranking.drop(winner)
+        cut = self._cuts[offer.column]
+        del cut[refinement.block]
+        cut.update(dict.fromkeys(refinement.children))
+        fresh = [] if offer.discloses else [self._offer(offer.column, child) for child in refinement.children]
+        self._tell_guards(winner, refinement, [new for new in fresh if new])
+        self._rank(np.arange(known, len(self._alive)))
+        return Step(refinement, *weighed)
+
+    def _tell_guards(self, winner: int, refinement: Refinement, offers: Sequence[Offer]) -> None:
+        """Lets the guards count, and ranks anew what that changes."""
+        column = self._offers[winner].column
+        touched = [np.zeros(0, dtype=np.int64)]
+        for guard in self._guards:
+            before = guard.now
+            touched.append(guard.perform(winner, refinement, offers, column, self._alive.rows))
+            if np.any(guard.now != before):
+                # Where a level falls, less is left to lose for every candidate that would lower it.
+                touched.append(np.flatnonzero(self._loss.rows > 0))
+        for hidden in self._hidden.values():
+            hidden.pass_step()
+        self._rank(np.concatenate(touched))
+
+    def _rank(self, candidates: IntArray) -> None:
+        """Drops candidates that are not valid any more, and gives the others their places by loss and score."""
+        candidates = np.unique(candidates[self._alive.rows[candidates]])
+        columns = self._column.rows[candidates]
+        apart: dict[Watch, list[IntArray]] = {}
+        for column in np.unique(columns).tolist():
+            mine = candidates[columns == column]
+            if column in self._hidden:
+                self._hidden[column].renew(mine)
+            else:
+                apart.setdefault(self._watch[column], []).append(mine)
+        for watch, held in apart.items():
+            self._rank_together(watch, np.concatenate(held))
+
+    def _rank_together(self, watch: Watch, candidates: IntArray) -> None:
+        after = watch.after(candidates)
+        valid = watch.valid(after)
+        self._alive.rows[candidates[~valid]] = False
+        for candidate in candidates[~valid].tolist():
+            self._ranking.drop(candidate)
+        candidates, loss = candidates[valid], watch.loss(after[valid])
+        self._loss.rows[candidates] = loss
+        scores = self._criterion(self._gain.rows[candidates], loss)
+        order = (array.rows[candidates].tolist() for array in (self._column, self._place))
+        for ranked, score in zip(zip(*order, candidates.tolist(), strict=True), scores.tolist(), strict=True):
+            self._ranking.put(Ranked(*ranked), score)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from unveil.arrays import IntArray
+from unveil.arrays import Array, IntArray
 from unveil.counting.distinct import DistinctRows, unpacked
 from unveil.counting.engine import Cells, Index
-from unveil.counting.memory import Array, MemoryIndex, block_numbers, cells_of
+from unveil.counting.memory import MemoryIndex, block_numbers, cells_of
 from unveil.counting.spark.index import SparkIndex
 from unveil.counting.spark.released import SparkReleasedRows
 from unveil.counting.spark.source import Function, open_spark_source

@@ -1,0 +1,185 @@
+"""The rows that hold a value, for attributes of many suppressed values: to disclose one costs its own rows and no more.
+
+The groups that hold `⊥` shrink with every disclosure, and with them what disclosing any other value would leave. To
+count that for all values after each step takes time in the square of their number. So it is counted when it is asked
+for, from the rows of the one value and the sizes of the groups that they are in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numba import njit
+
+from unveil.arrays import Array, Growing, IntArray
+
+
+class Holders:
+    """Where each row is now, and which rows hold each value of some attributes."""
+
+    def __init__(self, codes: Array, weight: Array, sensitive: Array, width: int, first: Mapping[int, int]) -> None:
+        """Notes the rows of each value, while all rows are one group.
+
+        Args:
+            codes: One row per record, one column per attribute, and one for the number of the row.
+            weight: How many records a row stands for.
+            sensitive: The sensitive value of each row.
+            width: How many sensitive values there are.
+            first: The columns to look values up in, and the first code of each.
+        """
+        self._first = first
+        self._rows = {column: np.argsort(codes[:, column], kind="stable") for column in first}
+        self._ends = {column: np.cumsum(np.bincount(codes[:, column] - low)) for column, low in first.items()}
+        self._at = np.arange(len(codes))
+        self._group = np.zeros(len(codes), dtype=np.int64)
+        self._total = Growing(np.int64, width)
+        self._total.add(1, np.bincount(sensitive, weights=weight, minlength=width).astype(np.int64))
+        self._tally = Growing(np.int64, width)
+        self._tally.add(1)
+
+    def moved(self, codes: Array, weight: Array, sensitive: Array, start: Array, stop: Array, groups: IntArray) -> None:
+        """Takes note that groups were made or split."""
+        for array in (self._total, self._tally):
+            array.add(len(start) - len(array))
+        _locate(codes, weight, sensitive, start, stop, groups, self._at, self._group, self._total.rows)
+
+    def take_out(
+        self, codes: Array, weight: Array, sensitive: Array, start: Array, stop: Array, column: int, code: int
+    ) -> tuple[Array, Array, Array, Array]:
+        """Moves the rows of a value to the ends of their groups, where they become groups of their own.
+
+        Returns:
+            The groups that held the value; starts and stops of the new groups, and those that they come from.
+        """
+        left, ends = _take_out(codes, weight, sensitive, stop, self._of(column, code), self._at, self._group)
+        groups, first = np.unique(left, return_index=True)
+        ends = ends[first]
+        # A group that is all of the value stays as it is.
+        whole = stop[groups] == start[groups]
+        stop[groups[whole]] = ends[whole]
+        origin = groups[~whole]
+        return groups, stop[origin], ends[~whole], origin
+
+    def taken_out(self, made: IntArray, origin: IntArray) -> None:
+        """Takes note that the groups which new ones come from are smaller by these."""
+        self._total.rows[origin] -= self._total.rows[made]
+
+    def pieces(self, weight: Array, sensitive: Array, column: int, codes: IntArray) -> tuple[Array, Array]:
+        """What disclosing each of some values makes of the groups that hold it.
+
+        Returns:
+            The place of the value that each piece belongs to, and the counts of the piece.
+        """
+        ends = self._ends[column]
+        places = codes - self._first[column]
+        starts = np.where(places > 0, ends[places - 1], 0)
+        return _disclosed(
+            self._rows[column],
+            starts,
+            ends[places],
+            self._at,
+            self._group,
+            weight,
+            sensitive,
+            self._total.rows,
+            self._tally.rows,
+        )
+
+    def _of(self, column: int, code: int) -> IntArray:
+        """The rows that hold a value."""
+        ends, place = self._ends[column], code - self._first[column]
+        return self._rows[column][ends[place - 1] if place else 0 : ends[place]]
+
+
+@njit(cache=True, nogil=True)
+def _locate(
+    codes: Array,
+    weight: Array,
+    sensitive: Array,
+    start: Array,
+    stop: Array,
+    groups: Array,
+    at: Array,
+    group_of: Array,
+    total: Array,
+) -> None:
+    """Notes place and group of the rows of some groups, and counts the groups."""
+    number = codes.shape[1] - 1
+    for group in groups:
+        total[group] = 0
+        for place in range(start[group], stop[group]):
+            row = codes[place, number]
+            at[row] = place
+            group_of[row] = group
+            total[group, sensitive[place]] += weight[place]
+
+
+@njit(cache=True, nogil=True)
+def _take_out(
+    codes: Array, weight: Array, sensitive: Array, stop: Array, rows: Array, at: Array, group_of: Array
+) -> tuple[Array, Array]:
+    """Swaps rows with the last ones of their groups, which then end before them.
+
+    Returns:
+        For each row the group that it left, and where that group ended.
+    """
+    number = codes.shape[1] - 1
+    groups = np.empty(len(rows), np.int64)
+    ends = np.empty(len(rows), np.int64)
+    for step in range(len(rows)):
+        row = rows[step]
+        place, group = at[row], group_of[row]
+        groups[step], ends[step] = group, stop[group]
+        last = stop[group] - 1
+        stop[group] = last
+        other = codes[last, number]
+        for column in range(codes.shape[1]):
+            codes[place, column], codes[last, column] = codes[last, column], codes[place, column]
+        weight[place], weight[last] = weight[last], weight[place]
+        sensitive[place], sensitive[last] = sensitive[last], sensitive[place]
+        at[other], at[row] = place, last
+    return groups, ends
+
+
+@njit(cache=True, nogil=True)
+def _disclosed(
+    rows: Array,
+    starts: Array,
+    stops: Array,
+    at: Array,
+    group_of: Array,
+    weight: Array,
+    sensitive: Array,
+    total: Array,
+    tally: Array,
+) -> tuple[Array, Array]:
+    """For each value, whose rows lie side by side, the part of every group that holds it, and the rest of the group."""
+    width = total.shape[1]
+    room = 2 * (stops - starts).sum()
+    owner = np.empty(room, np.int64)
+    pieces = np.empty((room, width), np.int64)
+    used = 0
+    for value in range(len(starts)):
+        for place in range(starts[value], stops[value]):
+            row = rows[place]
+            tally[group_of[row], sensitive[at[row]]] += weight[at[row]]
+        for place in range(starts[value], stops[value]):
+            group = group_of[rows[place]]
+            size = 0
+            rest = 0
+            for s in range(width):
+                pieces[used, s] = tally[group, s]
+                size += tally[group, s]
+                rest += total[group, s] - tally[group, s]
+            if size == 0:
+                continue
+            owner[used] = value
+            used += 1
+            if rest > 0:
+                for s in range(width):
+                    pieces[used, s] = total[group, s] - tally[group, s]
+                owner[used] = value
+                used += 1
+            tally[group] = 0
+    return owner[:used], pieces[:used]
