@@ -48,7 +48,7 @@ transcripts: $(READY)  ## run the commands of the documentation again and write 
 notebooks: $(READY)  ## run the notebooks again and store what they show
 	$(BIN)/python scripts/notebooks.py --write
 
-bench: $(READY)  ## speed and memory, next to other tools, up to 10M rows and by steps; FULL=1 also 100M rows, and writes the pages
+bench: $(READY)  ## speed and memory, next to other tools, up to 10M rows and by steps; FULL=1 also 100M rows, and writes docs/scale.md
 	$(BIN)/python bench/side_by_side.py
 	$(BIN)/python bench/run.py $(if $(FULL),--full --write-docs)
 	$(BIN)/python bench/scale.py $(if $(FULL),--full --write-docs)

@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BUNDLED = ROOT / "src" / "unveil" / "data"
 CACHE = ROOT / ".benchmarks"
 RESULTS = CACHE / "results.json"
-PAGE = ROOT / "docs" / "benchmarks.md"
+PAGE = ROOT / "docs" / "scale.md"
 
 
 def table_file(rows: int, ending: str) -> Path:

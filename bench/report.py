@@ -1,4 +1,4 @@
-"""The figures as a person reads them: a table and sentences, on the terminal and in `docs/benchmarks.md`."""
+"""The figures as a person reads them: a table and sentences, on the terminal and in `docs/scale.md`."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def linearity(results: Results) -> Iterator[str]:
         wall, cpu = (many.mean(figure) / few.mean(figure) for figure in (FIGURES[1][0], FIGURES[2][0]))
         yield (
             f"{setting.name}: {last / first:.1f} times the rows ({first:,} to {last:,}) take {wall:.1f} times "
-            f"the search ({cpu:.1f} times in CPU seconds)."
+            f"as long to search ({cpu:.1f} times the CPU seconds)."
         )
 
 
@@ -69,10 +69,10 @@ def beside_others(results: Results) -> Iterator[str]:
 def _beside(case: Case, peers: Peers) -> Iterator[str]:
     stages = case.stages
     yield (
-        f"{peers.rows:,} rows, `pandas.read_csv` of the same file, the best of three: {peers.read_csv:.2f} s. Reading "
-        f"and checking here takes {stages.read / peers.read_csv:.2f} times that, the search "
-        f"{stages.search / peers.read_csv:.2f} times, the whole command {case.command.seconds / peers.read_csv:.1f} "
-        f"times. From parquet the rows are read in {stages.read_parquet:.2f} s."
+        f"{peers.rows:,} rows: `pandas.read_csv` takes {peers.read_csv:.2f} s; reading and checking "
+        f"{stages.read / peers.read_csv:.2f} times that, the search {stages.search / peers.read_csv:.2f} times, the "
+        f"whole command {case.command.seconds / peers.read_csv:.1f} times. Reading parquet takes "
+        f"{stages.read_parquet:.2f} s."
     )
     if peers.anjana is None:
         yield f"{peers.rows:,} rows, {ANJANA}: skipped, because it takes minutes; `--full` runs it."
@@ -81,9 +81,9 @@ def _beside(case: Case, peers: Peers) -> Iterator[str]:
     made = stages.search + stages.write
     whole = peers.anjana.read + call
     yield (
-        f"{peers.rows:,} rows, {ANJANA} `k_anonymity` with at most {SUPPRESSION}% of the rows left out: {call:.1f} s. "
-        f"That is {call / stages.search:.0f} times the search here, {call / made:.0f} times search, masking and "
-        f"writing together; with its reading {whole / case.command.seconds:.0f} times the whole command. "
+        f"{peers.rows:,} rows: {ANJANA} `k_anonymity`, with at most {SUPPRESSION}% of the rows left out, takes "
+        f"{call:.1f} s: {call / stages.search:.0f} times the search, {call / made:.0f} times search and writing; with "
+        f"its reading, {whole / case.command.seconds:.0f} times the command. "
         f"Its result: {peers.anjana.outcome(peers.rows)}."
     )
 

@@ -61,6 +61,10 @@ class Machine:
     python: str
     libraries: dict[str, str]
 
+    def __str__(self) -> str:
+        libraries = ", ".join(f"{name} {number}" for name, number in self.libraries.items())
+        return f"{self.cores} cores, {self.memory_gb} GB of memory; Python {self.python}, {libraries}."
+
 
 @dataclass
 class Results:

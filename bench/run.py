@@ -15,7 +15,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from measure import REPEATS, Command, publish_command, stages
-from page import page
+from page import speed_parts
+from parts import fill
 from places import PAGE, RESULTS
 from results import Case, Measured, Peers, Results, load, this_machine
 from rich.console import Console
@@ -80,7 +81,7 @@ def main() -> None:
     print_report(console, results)
     RESULTS.write_text(json.dumps(asdict(results), indent=1) + "\n", encoding="utf-8")
     if options.write_docs:
-        PAGE.write_text(page(results), encoding="utf-8")
+        fill(PAGE, speed_parts(results))
 
 
 def _options() -> argparse.Namespace:
@@ -90,7 +91,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--full", action="store_true", help=f"anjana also beyond {ANJANA_ROWS:,} rows, which takes long"
     )
-    parser.add_argument("--write-docs", action="store_true", help="write docs/benchmarks.md")
+    parser.add_argument("--write-docs", action="store_true", help="write the figures into docs/scale.md")
     return parser.parse_args()
 
 

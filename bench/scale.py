@@ -16,12 +16,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from places import ROOT
+from parts import fill
+from places import PAGE
 from processes import Usage, run_watched
 from results import load, this_machine
 from rich.console import Console
 from rich.table import Table
-from scale_page import HEADER, cells, scale_page
+from scale_page import HEADER, cells, scale_parts
 from scale_results import STAGES, Case, Plan, Stage, keep, kept
 from settings import write_scale_spec
 
@@ -42,7 +43,6 @@ LARGE_PLANS = (
     Plan("8", LARGE, "memory"),
     Plan("8", LARGE, "spark", "driver"),
 )
-PAGE = ROOT / "docs" / "scale.md"
 
 
 def measure(plan: Plan) -> Case:
@@ -95,7 +95,7 @@ def main() -> None:
         table.add_row(*cells(case))
     console.print(table)
     if options.write_docs:
-        PAGE.write_text(scale_page(found), encoding="utf-8")
+        fill(PAGE, scale_parts(found))
 
 
 def _options() -> argparse.Namespace:
@@ -103,7 +103,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--full", action="store_true", help="also 100M rows")
     parser.add_argument("--only", nargs="+", help="the cases whose names begin so, such as 8:10000000:stream")
     parser.add_argument("--page-only", action="store_true", help="measure nothing, show what is kept")
-    parser.add_argument("--write-docs", action="store_true", help="write docs/scale.md")
+    parser.add_argument("--write-docs", action="store_true", help="write the figures into docs/scale.md")
     return parser.parse_args()
 
 

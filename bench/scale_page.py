@@ -1,10 +1,9 @@
-"""`docs/scale.md`, written from the cases that are kept: what was measured, and what follows from it."""
+"""The parts of `docs/scale.md` about scale, from the cases that are kept: what was measured, and what follows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
-from pathlib import Path
 
 from blowup import original_records
 from scale_results import STAGES, Case, Found
@@ -14,7 +13,6 @@ from peers import paths_of
 from report import markdown
 
 HEADER = ("attributes", "rows", "engine", "distinct", "steps", *STAGES, "total", "CPU", "GB", "load")
-TEMPLATE = Path(__file__).with_name("scale.md")
 MACHINES, CORES, NETWORK = 20, 16, 1.25e9
 """The cluster of the arithmetic; bytes that a machine sends in a second."""
 SIZES = (10**9, 10**10)
@@ -26,23 +24,17 @@ STEPS = "8:100000000:stream"
 NOT_YET = "Not measured yet: `make bench FULL=1` fills this in."
 
 
-def scale_page(found: Found) -> str:
-    """The page."""
-    machine = found.machine
-    libraries = ", ".join(f"{name} {number}" for name, number in machine.libraries.items())
-    text = TEMPLATE.read_text(encoding="utf-8")
-    parts = {
-        "machine": f"{machine.cores} cores, {machine.memory_gb} GB of memory; Python {machine.python}, {libraries}.",
-        "figures": markdown(HEADER, *map(cells, found.cases)) if found.cases else NOT_YET,
+def scale_parts(found: Found) -> dict[str, str]:
+    """What was measured and what follows from it, by the names that the page has for it."""
+    return {
+        "scale": markdown(HEADER, *map(cells, found.cases)) if found.cases else NOT_YET,
+        "scale_machine": str(found.machine),
         "constants": _table(("constant", "value", "from"), _constants(found)),
         "arithmetic": _table(("rows", "step", "arithmetic", "result"), _arithmetic(found)),
         "cluster": f"{MACHINES} machines of {CORES} cores, {NETWORK / 1e9:g} GB/s to and from each",
         "product": f"{_product():,}",
         "values": f"{_weights():,}",
     }
-    for name, part in parts.items():
-        text = text.replace(f"{{{name}}}", part)
-    return text
 
 
 def cells(case: Case) -> tuple[str, ...]:
@@ -61,7 +53,7 @@ def _table(header: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
 
 
 def _constants(found: Found) -> Iterator[tuple[str, ...]]:
-    """Per core and second, and per distinct row: CPU seconds, which hang less on what else the machine does."""
+    """Per core and second, and per distinct row: CPU seconds, which depend less on what else the machine does."""
     for name in ("8:10000000:stream", "14:10000000:stream", PASSES):
         if case := found.of(name):
             for stage in ("survey", "index", "rows", "write"):

@@ -7,7 +7,7 @@ import pytest
 
 from sites import ROOT, build
 
-sys.path += [str(ROOT / "pages"), str(ROOT / "scripts")]
+sys.path += [str(ROOT / "pages"), str(ROOT / "scripts"), str(ROOT / "bench")]
 
 
 @pytest.fixture(scope="session")

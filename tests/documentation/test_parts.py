@@ -1,0 +1,36 @@
+"""The benchmark writes its figures into their places on the page about scale, and leaves the text around them alone."""
+
+import re
+from pathlib import Path
+
+import pytest
+from parts import PART, fill
+
+from sites import ROOT
+
+PAGE = "one <!-- bench: a -->1<!-- /bench --> two\n\n<!-- bench: b -->\nold\n<!-- /bench -->\n\nthree\n"
+
+
+def test_a_part_is_written_into_its_place(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(PAGE, encoding="utf-8")
+    fill(page, {"b": "| x |\n| y |"})
+    assert page.read_text(encoding="utf-8") == PAGE.replace("old", "| x |\n| y |")
+    fill(page, {"a": r"\1", "b": "old"})
+    assert page.read_text(encoding="utf-8") == PAGE.replace("1", r"\1")
+
+
+def test_a_part_without_a_place_is_refused(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(PAGE, encoding="utf-8")
+    with pytest.raises(ValueError, match="no place for c"):
+        fill(page, {"b": "new", "c": "lost"})
+    assert page.read_text(encoding="utf-8") == PAGE
+
+
+def test_every_place_of_the_page_is_written_by_the_benchmark() -> None:
+    places = [found["name"] for found in PART.finditer((ROOT / "docs" / "scale.md").read_text(encoding="utf-8"))]
+    sources = "".join((ROOT / "bench" / name).read_text(encoding="utf-8") for name in ("page.py", "scale_page.py"))
+    assert len(places) > 10
+    assert len(set(places)) == len(places)
+    assert set(places) == set(re.findall(r'^ +(?:return \{)?"(\w+)": ', sources, re.MULTILINE))
