@@ -13,7 +13,8 @@ def recounting(publish: Callable[..., Release]) -> Callable[..., Release]:
 
     def published(table: Outline, *rest: Any) -> Release:
         release = publish(table, *rest)
-        assert broken(seen(release, table)) == []
+        found = broken(seen(release, table))
+        assert not found, "\n".join(found)
         return release
 
     return published

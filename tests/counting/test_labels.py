@@ -58,3 +58,19 @@ def test_a_cut_that_leaves_a_value_out_has_no_cells() -> None:
     assert engine.cells([[whole]]).counts.sum() == len(DOSES)
     with pytest.raises(BrokenPromiseError, match="leaves out a value of its domain"):
         engine.cells([[Block("[0, 0.3)", whole.codes[: len(codes) - 1])]])
+
+
+def test_a_row_under_the_label_of_another_block_fails_the_test_that_published_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No check of the engines sees it: the recount of every published table does."""
+    label = Discretization.labels
+
+    def turned(self: Discretization, values: Sequence[Any]) -> list[str | None]:
+        other_end = dict(zip(self.shown, reversed(self.shown), strict=True))
+        return [other_end[str(text)] for text in label(self, values)]
+
+    spec = {**SPEC, "require": [{"kind": "k-anonymity", "quasi-identifier": ["dose"], "k": 1}]}
+    monkeypatch.setattr(Discretization, "labels", turned)
+    with pytest.raises(AssertionError, match="was released, but the raw values make"):
+        unveil.publish(DOSES, spec)
