@@ -16,7 +16,7 @@ from unveil.counting import memory
 from unveil.counting.holders import Holders
 from unveil.publishers.refinement import describe, start_search
 from unveil.refine.ranking import Ranked, Ranking
-from unveil.schema import load_spec
+from unveil.schema import Taxonomy, load_spec
 from unveil.tables import load_table
 
 SMALL, LARGE = 400, 1600
@@ -27,6 +27,14 @@ def numbers(rows: int) -> tuple[pa.Table, dict[str, Any]]:
     rng = np.random.default_rng(rows)
     table = pa.table({"x": rng.permutation(rows), "class": rng.choice(["a", "b"], rows)})
     return table, {"x": {"kind": "number", "range": [0, rows]}}
+
+
+def pairs(count: int) -> tuple[pa.Table, dict[str, Any]]:
+    """A taxonomy of pairs, whose values differ in class: after the first step all pairs are candidates."""
+    names = [f"p{pair:05d}" for pair in range(count)]
+    table = pa.table({"x": [f"{name}{end}" for name in names for end in "ab"], "class": ["a", "b"] * count})
+    tree = ("any", [(name, [(f"{name}a", []), (f"{name}b", [])]) for name in names])
+    return table, {"x": {"kind": "category", "taxonomy": Taxonomy(tree)}}
 
 
 def values(count: int) -> tuple[pa.Table, dict[str, Any]]:
@@ -69,7 +77,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return done
 
 
-@pytest.mark.parametrize(("made", "what"), [(numbers, "ranked"), (values, "values")])
+@pytest.mark.parametrize(("made", "what"), [(numbers, "ranked"), (pairs, "ranked"), (values, "values")])
 @pytest.mark.parametrize("size", [SMALL, LARGE])
 def test_the_cost_of_a_step_does_not_depend_on_the_candidates(made: Any, what: str, size: int, work: Counter) -> None:
     steps = traced(made(size))
