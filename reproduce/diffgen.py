@@ -17,8 +17,8 @@ from reproduce.points import Setting, Value
 from reproduce.timing import search_seconds
 from unveil.arrays import IntArray
 from unveil.counting import Cells
-from unveil.evaluate.contingency import contingency_table
-from unveil.evaluate.private_tree import grow_private_tree, private_error
+from unveil.evaluation.contingency import contingency_table
+from unveil.evaluation.private_tree import grow_private_tree, private_error
 from unveil.noise import Ledger, SeededSource, Source
 from unveil.publishers.cells import cell_total, noisy_cells, public_threshold
 from unveil.schema import load_spec

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from reproduce.data import SEED, DataSet
 from unveil import Release
 from unveil.arrays import BoolArray
-from unveil.evaluate.classifiers import error_rate
-from unveil.evaluate.examples import Examples
+from unveil.evaluation.classifiers import error_rate
+from unveil.evaluation.examples import Examples
 
 FOLDS = 10
 

@@ -3,6 +3,7 @@
 import signal
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -84,8 +85,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[str]:
 def _recounted() -> Iterator[None]:
     """Counts every published table again, so that no test can miss a broken promise."""
     with pytest.MonkeyPatch.context() as patch:
-        # By its module: the package of the verbs has a function of the same name.
-        patch.setattr(sys.modules["unveil.workflow.publish"], "publish_refinement", recounting(publish_refinement))
+        patch.setattr(import_module("unveil.workflow.publish"), "publish_refinement", recounting(publish_refinement))
         yield
 
 

@@ -1,35 +1,55 @@
 """Publish person-level tables that are safe to hand out and still train good classifiers."""
 
-from unveil.interruption import is_command, leave_on_crash, leave_on_interrupt
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-# First, because the imports below take a second, in which somebody may already press Ctrl-C, or memory run out.
+from unveil.interruption import is_command, leave_on_crash, leave_on_interrupt
+from unveil.version import __version__
+
+# First, because what a command imports takes a second, in which somebody may press Ctrl-C, or memory run out.
 if is_command():
     leave_on_interrupt()
     leave_on_crash()
 
-from unveil.errors import (
-    BudgetError,
-    EngineError,
-    ReleaseError,
-    RequirementError,
-    SpecError,
-    TableError,
-    TaxonomyError,
-    UnchargedWarning,
-    UnveilError,
-)
-from unveil.reasons import Explanation
-from unveil.release import Release, open_release
-from unveil.schema import Spec, Taxonomy, load_spec
-from unveil.verify import Finding
-from unveil.version import __version__
-from unveil.workflow import apply, check, compare, draft_taxonomy, evaluate, explain, publish, report, verify
+if TYPE_CHECKING:
+    from unveil.errors import (
+        BudgetError,
+        EngineError,
+        ReleaseError,
+        RequirementError,
+        SpecError,
+        TableError,
+        TaxonomyError,
+        UnchargedWarning,
+        UnveilError,
+    )
+    from unveil.evaluation import Comparison, Evaluation, Folds, Holdout
+    from unveil.masking import Masking
+    from unveil.reasons import Explanation
+    from unveil.release import Release, open_release
+    from unveil.schema import Spec, Taxonomy, load_spec
+    from unveil.verifier import Finding
+    from unveil.workflow.apply import apply
+    from unveil.workflow.check import Fit, check
+    from unveil.workflow.evaluate import compare, evaluate
+    from unveil.workflow.explain import explain
+    from unveil.workflow.publish import publish
+    from unveil.workflow.report import report
+    from unveil.workflow.taxonomy import draft_taxonomy
+    from unveil.workflow.verify import Findings, verify
 
 __all__ = [
     "BudgetError",
+    "Comparison",
     "EngineError",
+    "Evaluation",
     "Explanation",
     "Finding",
+    "Findings",
+    "Fit",
+    "Folds",
+    "Holdout",
+    "Masking",
     "Release",
     "ReleaseError",
     "RequirementError",
@@ -53,3 +73,35 @@ __all__ = [
     "report",
     "verify",
 ]
+
+_HOMES = {
+    "unveil.errors": [name for name in __all__ if name.endswith(("Error", "Warning"))],
+    "unveil.evaluation": ["Comparison", "Evaluation", "Folds", "Holdout"],
+    "unveil.masking": ["Masking"],
+    "unveil.reasons": ["Explanation"],
+    "unveil.release": ["Release", "open_release"],
+    "unveil.schema": ["Spec", "Taxonomy", "load_spec"],
+    "unveil.verifier": ["Finding"],
+    "unveil.workflow.apply": ["apply"],
+    "unveil.workflow.check": ["Fit", "check"],
+    "unveil.workflow.evaluate": ["compare", "evaluate"],
+    "unveil.workflow.explain": ["explain"],
+    "unveil.workflow.publish": ["publish"],
+    "unveil.workflow.report": ["report"],
+    "unveil.workflow.taxonomy": ["draft_taxonomy"],
+    "unveil.workflow.verify": ["Findings", "verify"],
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Imports a name when somebody uses it: to verify a release takes neither a compiler nor classifiers."""
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'unveil' has no attribute {name!r}")
+    value = getattr(import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

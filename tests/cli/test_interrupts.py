@@ -60,14 +60,14 @@ def test_without_the_guard_these_tests_fail(project: Project) -> None:
 @pytest.mark.parametrize(
     ("moment", "words"),
     [
-        ("after unveil.evaluate.risk.group_risk", ("check", "SPEC")),
+        ("after unveil.evaluation.risk.group_risk", ("check", "SPEC")),
         ("before unveil.tables.guesses.guess_table", ("init", "TABLE", "--to", "NEW.toml")),
         ("after unveil.release.draft._beside", ("init", "TABLE", "--to", "NEW.toml")),
-        ("after unveil.verify.data.read_data", ("verify", "OLD", "--raw", "SPEC")),
+        ("after unveil.verifier.data.read_data", ("verify", "OLD", "--raw", "SPEC")),
         ("before unveil.masking.masking.Masking.labels", ("apply", "OLD", "TABLE", "--to", "NEW.csv")),
         ("after unveil.release.rows.write_rows", ("apply", "OLD", "TABLE", "--to", "NEW.csv", "--unseen", "suppress")),
-        ("after unveil.evaluate.classifiers.error_rate", ("evaluate", "SPEC", "--seeds", "1")),
-        ("after unveil.evaluate.classifiers.error_rate", ("compare", "SPEC", "SPEC", "--seeds", "1")),
+        ("after unveil.evaluation.classifiers.error_rate", ("evaluate", "SPEC", "--seeds", "1")),
+        ("after unveil.evaluation.classifiers.error_rate", ("compare", "SPEC", "SPEC", "--seeds", "1")),
         ("after unveil.reasons.stops.cuts_of", ("explain", "SPEC", "--no-shadow")),
         ("after pathlib.Path.write_text", ("report", "OLD", "--to", "NEW.html")),
         ("after unveil.workflow.report.report_to_file", ("demo", "--to", "NEW")),
@@ -215,6 +215,6 @@ def test_spark_and_its_workers_are_gone(project: Project) -> None:
 def test_the_settings_of_weka_are_gone(project: Project, tmp_path: Path) -> None:
     (tmp_path / "scratch").mkdir()
     words = ("evaluate", project.spec, "--seeds", "1", "--classifier", "c45")
-    found = interrupted("after unveil.evaluate.c45.c45", *words, TMPDIR=str(tmp_path / "scratch"))
+    found = interrupted("after unveil.evaluation.c45.c45", *words, TMPDIR=str(tmp_path / "scratch"))
     assert found == Outcome(130, "", NOTHING)
     assert list((tmp_path / "scratch").iterdir()) == []

@@ -19,7 +19,7 @@ from noise.private import PrivateProject
 from project import Project
 from unveil.cli import bars
 from unveil.cli.bars import Bar
-from unveil.evaluate import Holdout
+from unveil.evaluation import Holdout
 from unveil.progress import Watcher
 from unveil.workflow.demo import demo
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from unveil import UnveilError
-from unveil.evaluate import Examples
-from unveil.evaluate import c45 as module
-from unveil.evaluate.c45 import c45, weka
+from unveil.evaluation import Examples
+from unveil.evaluation import c45 as module
+from unveil.evaluation.c45 import c45, weka
 
 WEATHER = """\
 sunny hot high false no|sunny hot high true no|overcast hot high false yes|rainy mild high false yes
@@ -118,6 +118,8 @@ def test_without_java(version: tuple[int, ...] | None, sentence: str, monkeypatc
 
 
 def test_it_is_imported_only_when_used() -> None:
-    code = "import sys, unveil.evaluate, unveil.workflow.evaluate; print([n for n in ('jpype', 'unveil.evaluate.c45', "
+    code = (
+        "import sys, unveil.evaluation, unveil.workflow.evaluate; print([n for n in ('jpype', 'unveil.evaluation.c45', "
+    )
     code += "'matplotlib', 'sklearn') if n in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -11,10 +11,10 @@ import pytest
 
 import unveil
 from unveil import UnveilError
-from unveil.evaluate import CLASSIFIERS, Examples, error_rate
-from unveil.evaluate.c45 import weka
-from unveil.evaluate.classifiers import MOST_CATEGORIES
-from unveil.evaluate.examples import UNSEEN, coded
+from unveil.evaluation import CLASSIFIERS, Examples, error_rate
+from unveil.evaluation.c45 import weka
+from unveil.evaluation.classifiers import MOST_CATEGORIES
+from unveil.evaluation.examples import UNSEEN, coded
 
 Learn = Callable[[Examples, Examples], np.ndarray]
 

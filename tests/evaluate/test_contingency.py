@@ -9,7 +9,7 @@ import pytest
 
 from unveil.counting import Cells
 from unveil.errors import BudgetError
-from unveil.evaluate.contingency import contingency_table, domain_sizes, raw_cells
+from unveil.evaluation.contingency import contingency_table, domain_sizes, raw_cells
 from unveil.noise import Ledger, SeededSource, Source
 from unveil.publishers.cells import cell_total, noisy_cells, public_threshold
 from unveil.schema import load_spec

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import unveil
 from unveil.errors import ReleaseError, SpecError, TableError
-from unveil.evaluate.information import average_class_size, discernibility, information_loss, precision
+from unveil.evaluation.information import average_class_size, discernibility, information_loss, precision
 from unveil.release import RefinementManifest
 from unveil.schema import Spec, load_spec
 from unveil.tables import Table, load_table

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from unveil import TableError, UnveilError
-from unveil.evaluate.protocol import Folds, Given, Holdout, Protocol, interval
+from unveil.evaluation.protocol import Folds, Given, Holdout, Protocol, interval
 
 ROWS = pa.table({"n": range(31), "split": ["train"] * 20 + ["test"] * 10 + [None]})
 

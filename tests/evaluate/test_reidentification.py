@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import unveil
 from unveil.errors import ReleaseError, TableError
-from unveil.evaluate.reidentification import (
+from unveil.evaluation.reidentification import (
     attacker_risk,
     group_sizes,
     quasi_identifiers,

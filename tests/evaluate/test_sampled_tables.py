@@ -11,7 +11,7 @@ import pytest
 import unveil
 from commands import Run
 from unveil.errors import RequirementError, UnveilError
-from unveil.evaluate import Holdout
+from unveil.evaluation import Holdout
 from unveil.workflow import samples
 
 SPEC = """

@@ -15,7 +15,8 @@ import pytest
 import unveil
 from unveil.errors import RequirementError
 from unveil.schema import Hierarchies, Taxonomy, load_spec, read_hchy, read_taxonomy
-from unveil.verify import verify_against_raw, verify_release
+from unveil.verifier import verify_release
+from unveil.verifier.comparison import verify_against_raw
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 

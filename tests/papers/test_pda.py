@@ -10,7 +10,7 @@ import pytest
 
 import unveil
 from unveil.errors import RequirementError
-from unveil.evaluate import inference_risk
+from unveil.evaluation import inference_risk
 from unveil.publishers import redundant_atoms, resolved_requirements, start_search
 from unveil.schema import Template, load_spec
 from unveil.tables import load_table

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import unveil
-from unveil.evaluate.information import average_class_size, information_loss
-from unveil.evaluate.reidentification import group_sizes, reidentification_risk
+from unveil.evaluation.information import average_class_size, information_loss
+from unveil.evaluation.reidentification import group_sizes, reidentification_risk
 from unveil.schema import load_spec
 from unveil.workflow.demo import DATA
 

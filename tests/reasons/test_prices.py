@@ -6,8 +6,8 @@ import pytest
 
 import unveil
 from project import Project
-from unveil.evaluate import Holdout, information_loss
-from unveil.evaluate.protocol import Interval, interval
+from unveil.evaluation import Holdout, information_loss
+from unveil.evaluation.protocol import Interval, interval
 from unveil.reasons import Price, Relaxation, Run, ranked_prices
 from unveil.reasons.prices import within_noise
 from unveil.schema import KAnonymity, load_spec

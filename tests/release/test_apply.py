@@ -15,7 +15,7 @@ import unveil
 from unveil.errors import TableError
 from unveil.release import write_rows
 from unveil.tables import files
-from unveil.workflow import apply_to_file
+from unveil.workflow.apply import apply_to_file
 
 SPEC: dict[str, Any] = {
     "table": {"class": "grade", "weight": "n", "others": "release"},

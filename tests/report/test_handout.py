@@ -18,9 +18,9 @@ import pytest
 import unveil
 from report.reading import manifest_of, noise_oracle, read, strange_numbers
 from report.secrets import DROPPED, HIDDEN, HIGHEST, LOWEST, ROWS, secret_project
-from unveil.report import handout_page
-from unveil.report.figures import Share
-from unveil.report.noise import Noise
+from unveil.reports import handout_page
+from unveil.reports.figures import Share
+from unveil.reports.noise import Noise
 
 Release = tuple[Path, Path]
 
@@ -75,28 +75,28 @@ def test_what_stands_above_a_cut_is_known_to_the_owner_alone(owned: Release) -> 
 
 
 def planted_exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("unveil.report.page"), "coarse", lambda share: Share(share, f"{share:.1%}"))
+    monkeypatch.setattr(import_module("unveil.reports.page"), "coarse", lambda share: Share(share, f"{share:.1%}"))
 
 
 def planted_records(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("unveil.report.page"), "about", lambda count: f"about {count:,}")
+    monkeypatch.setattr(import_module("unveil.reports.page"), "about", lambda count: f"about {count:,}")
 
 
 def planted_extremes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        import_module("unveil.report.attributes"), "KINDS", {**KINDS, "discretization": f"from {LOWEST} to {HIGHEST}"}
+        import_module("unveil.reports.attributes"), "KINDS", {**KINDS, "discretization": f"from {LOWEST} to {HIGHEST}"}
     )
 
 
 def planted_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        import_module("unveil.report.attributes"), "KINDS", {**KINDS, "suppression": f"hides {HIDDEN[0]}"}
+        import_module("unveil.reports.attributes"), "KINDS", {**KINDS, "suppression": f"hides {HIDDEN[0]}"}
     )
 
 
 def planted_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        import_module("unveil.report.sizes"),
+        import_module("unveil.reports.sizes"),
         "size_classes",
         lambda sizes, k: {f"{size} records": 0.2 for size in sizes.tolist()},
     )
@@ -124,7 +124,7 @@ def test_the_page_is_a_function_of_the_folder(
     shutil.copytree(bundled[name], tmp_path / "other name")
     here = unveil.report(bundled[name])
     monkeypatch.chdir(tmp_path)
-    for verb in ("load_table", "load_spec", "held_rows", "evaluate_rows", "publish", "fit_of"):
+    for verb in ("load_table", "load_spec", "evaluate", "publish", "check"):
         monkeypatch.setattr(import_module("unveil.workflow.report"), verb, None)
     assert unveil.report(Path("other name")) == here
 
@@ -156,7 +156,7 @@ def test_counts_reach_the_drawings_in_coarse_steps_only(owned: Release) -> None:
 
 
 def test_a_drawing_that_follows_exact_counts_is_found(owned: Release, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("unveil.report.page"), "coarse", lambda share: Share(share, "some"))
+    monkeypatch.setattr(import_module("unveil.reports.page"), "coarse", lambda share: Share(share, "some"))
     one, other = nearly_the_same(owned[1])
     assert one != other
 

@@ -11,11 +11,11 @@ import pytest
 import unveil
 from project import Project
 from report.reading import read
-from unveil.report.drawings import WIDTH, fitted, text_width
-from unveil.report.figures import about, coarse
-from unveil.report.guarantee import promise
-from unveil.report.sizes import size_classes
-from unveil.report.trees import Branch, cut_tree
+from unveil.reports.drawings import WIDTH, fitted, text_width
+from unveil.reports.figures import about, coarse
+from unveil.reports.guarantee import promise
+from unveil.reports.sizes import size_classes
+from unveil.reports.trees import Branch, cut_tree
 
 SCRIPT = "<script>document.title='broken'</script>"
 IMAGE = '"><img src=x onerror="document.title=1">'

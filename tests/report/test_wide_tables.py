@@ -10,8 +10,8 @@ import pytest
 import unveil
 from report.reading import read
 from report.wide import AS_IS, ROWS, TITLE, wide_project
-from unveil.report import handout_page
-from unveil.report.drawings import Dot, Dots, scale
+from unveil.reports import handout_page
+from unveil.reports.drawings import Dot, Dots, scale
 
 ALARM = re.compile(r'<p class="banner">On all released columns together, ([^<]*?) of the records')
 

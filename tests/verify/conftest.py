@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from unveil.verify import Finding, batches, sources, tallies, verify_release
+from unveil.verifier import Finding, batches, sources, tallies, verify_release
 from verify.releases import Plant, Verify, draft
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from unveil.verify import Finding, verify_release
+from unveil.verifier import Finding, verify_release
 from verify.releases import TAXONOMY, Draft
 
 Manifest = dict[str, Any]

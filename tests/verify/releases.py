@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from unveil.verify import Finding
+from unveil.verifier import Finding
 
 Row = tuple[Any, ...]
 

@@ -8,7 +8,8 @@ from typing import Any, Literal
 import pytest
 
 from unveil.schema import KAnonymity, load_spec
-from unveil.verify import Finding, verify_against_raw
+from unveil.verifier import Finding
+from unveil.verifier.comparison import verify_against_raw
 from verify.releases import OLD, SPEC, YOUNG, Draft, draft, write_raw
 
 Manifest = dict[str, Any]

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from unveil.schema import Domain, Spec, load_spec, stated
-from unveil.verify import Finding
-from unveil.verify.batches import open_files
-from unveil.verify.data import read_data
-from unveil.verify.manifest import read_manifest
-from unveil.verify.requirements import check_asked
+from unveil.verifier import Finding
+from unveil.verifier.batches import open_files
+from unveil.verifier.data import read_data
+from unveil.verifier.manifest import read_manifest
+from unveil.verifier.requirements import check_asked
 from verify.releases import OLD, YOUNG, Row, write_raw
 from verify.sensitive import Stated, alpha_k, closeness, confidence, diversity, people, release_of
 

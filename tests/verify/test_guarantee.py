@@ -19,7 +19,7 @@ from unveil.schema import (
     Requirement,
     TCloseness,
 )
-from unveil.verify.requirements import read_statement
+from unveil.verifier.requirements import read_statement
 from verify.releases import YOUNG, Draft, Verify
 from verify.sensitive import alpha_k, closeness, confidence, diversity, found, people, release_of
 

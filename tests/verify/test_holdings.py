@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from unveil.verify.columns import encode
-from unveil.verify.holdings import count_holdings
+from unveil.verifier.columns import encode
+from unveil.verifier.holdings import count_holdings
 
 
 @pytest.mark.parametrize(("width", "values"), [(1, 4), (3, 4), (20, 300)])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from unveil.schema import KINDS as PUBLISHED
-from unveil.verify.requirements import KINDS as RECOUNTED
+from unveil.verifier.requirements import KINDS as RECOUNTED
 from verify.releases import OLD, YOUNG
 from verify.sensitive import claims, found, paid, people, release_of
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from unveil.errors import ReleaseError
-from unveil.verify import manifest, verify_release
+from unveil.verifier import manifest, verify_release
 from verify.releases import edit_manifest, write_manifest
 
 Content = dict[str, Any]

@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from unveil.schema import load_spec
-from unveil.verify import Finding, batches, verify_against_raw, verify_release
+from unveil.verifier import Finding, batches, verify_release
+from unveil.verifier.comparison import verify_against_raw
 from verify.releases import (
     RAW_HEADER,
     RAW_ROWS,

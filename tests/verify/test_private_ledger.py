@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from unveil.verify import Finding
+from unveil.verifier import Finding
 from verify.private_releases import (
     COUNTS,
     Charge,

@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 
 from unveil.schema import load_spec
-from unveil.verify import Verdict, judge_against_raw, verify_release
-from unveil.verify.private.law import Law, chance_to_find
-from unveil.verify.private.noise import LEVEL, TESTS
+from unveil.verifier import Verdict, verify_release
+from unveil.verifier.comparison import judge_against_raw
+from unveil.verifier.private.law import Law, chance_to_find
+from unveil.verifier.private.noise import LEVEL, TESTS
 from verify.private_releases import CLASSES, SPEC, PrivateDraft, private_draft, write_spec
 
 EPSILON = 17 / 28

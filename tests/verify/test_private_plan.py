@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from unveil.schema import load_spec
-from unveil.verify import Finding, verify_against_raw
+from unveil.verifier import Finding
+from unveil.verifier.comparison import verify_against_raw
 from verify.private_releases import (
     SPEC,
     Manifest,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unveil.verify.holdings import largest_counts
+from unveil.verifier.holdings import largest_counts
 from verify.releases import OLD, YOUNG
 from verify.sensitive import Stated, alpha_k, claims, confidence, found, people, release_of
 

@@ -104,11 +104,11 @@ def init(
 @app.command()
 def check(spec: SpecArgument, as_json: Json = False) -> None:
     """Say whether a spec fits its table and whether its requirements can hold."""
-    from unveil import workflow
     from unveil.cli import facts, screens
+    from unveil.workflow.check import check as run
 
     with watched() as progress:
-        fit = workflow.check(spec, progress=progress)
+        fit = run(spec, progress=progress)
     if as_json:
         print_json(facts.fit_facts(fit))
     else:
@@ -124,10 +124,10 @@ def verify(
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Recount every claim of a release from its files alone."""
-    from unveil import workflow
+    from unveil.workflow.verify import verify as run
 
     with watched() as progress:
-        findings = workflow.verify(release, raw, progress=progress)
+        findings = run(release, raw, progress=progress)
     if as_json:
         print_json({"findings": [vars(finding) for finding in findings], "notes": findings.notes})
     elif findings:
@@ -159,8 +159,8 @@ def apply(
     as_json: Json = False,
 ) -> None:
     """Mask new rows with the masking of a release."""
-    from unveil import workflow
     from unveil.errors import rows_text
+    from unveil.workflow.apply import apply_to_file
 
     if unseen not in ("refuse", "suppress"):
         raise typer.BadParameter(f"{unseen!r} is neither 'refuse' nor 'suppress'.", param_hint="--unseen")
@@ -169,7 +169,7 @@ def apply(
     if intervals not in ("text", "midpoint", "bounds"):
         raise typer.BadParameter(f"{intervals!r} is not one of text, midpoint, bounds.", param_hint="--intervals")
     with watched() as progress:
-        rows = workflow.apply_to_file(
+        rows = apply_to_file(
             release,
             table,
             to,

@@ -14,8 +14,8 @@ from unveil.cli.terminal import print_json
 from unveil.errors import braced, count_text
 
 if TYPE_CHECKING:
-    from unveil.evaluate import Comparison, Evaluation, Folds, Given, Holdout, Line
-    from unveil.evaluate.evaluation import Measures
+    from unveil.evaluation import Comparison, Evaluation, Folds, Given, Holdout, Line
+    from unveil.evaluation.evaluation import Measures
 
 SEEDS = 5
 
@@ -87,8 +87,8 @@ def register(app: typer.Typer, console: Console) -> None:
         as_json: Json = False,
     ) -> None:
         """Evaluate several specs on the same rows held out."""
-        from unveil.evaluate.plot import check_plot
-        from unveil.evaluate.plot import plot as draw
+        from unveil.evaluation.plot import check_plot
+        from unveil.evaluation.plot import plot as draw
         from unveil.workflow.evaluate import compare as run
 
         if plot is not None:
@@ -108,7 +108,7 @@ def register(app: typer.Typer, console: Console) -> None:
 
 def protocol_of(folds: int | None, test: float | None, split: str | None, seeds: int) -> Holdout | Folds | Given:
     """How the options say that rows are parted."""
-    from unveil.evaluate import Folds, Given, Holdout
+    from unveil.evaluation import Folds, Given, Holdout
 
     if sum(option is not None for option in (folds, test, split)) > 1:
         raise typer.BadParameter("only one of --folds, --test and --split can be given.")
@@ -123,7 +123,7 @@ def experiment(
     classifiers: list[str] | None, protocol: Holdout | Folds | Given, seeds: int, together: bool, sample: int | None
 ) -> dict[str, Any]:
     """What both commands ask of the workflow. A private release is drawn once for each hold-out, else for each seed."""
-    from unveil.evaluate import Holdout
+    from unveil.evaluation import Holdout
 
     return {
         "classifiers": classifiers or ("tree",),
@@ -136,8 +136,8 @@ def experiment(
 
 def show_evaluation(console: Console, evaluation: Evaluation) -> None:
     """The result of `evaluate`."""
-    from unveil.evaluate import CLASSIFIERS
-    from unveil.evaluate.evaluation import SETTINGS
+    from unveil.evaluation import CLASSIFIERS
+    from unveil.evaluation.evaluation import SETTINGS
 
     console.print(f"{evaluation.spec.origin}: errors on test rows, {evaluation.protocol}.")
     for name in evaluation.classifiers:
@@ -156,8 +156,8 @@ def show_evaluation(console: Console, evaluation: Evaluation) -> None:
 
 def show_comparison(console: Console, comparison: Comparison) -> None:
     """The result of `compare`: one row per spec and classifier."""
-    from unveil.evaluate import CLASSIFIERS
-    from unveil.evaluate.evaluation import guarantee_text
+    from unveil.evaluation import CLASSIFIERS
+    from unveil.evaluation.evaluation import guarantee_text
 
     table = _table("spec", "asks for", "classifier", "raw", "released", "95%", "masked")
     for item in comparison.evaluations:

@@ -35,7 +35,7 @@ def register(app: typer.Typer, console: Console) -> None:
         as_json: Json = False,
     ) -> None:
         """Say why a release is as coarse as it is, and what relaxing its requirements would buy."""
-        from unveil.evaluate import Holdout
+        from unveil.evaluation import Holdout
         from unveil.workflow.explain import explain as run
 
         with watched() as progress:

@@ -6,11 +6,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from unveil.evaluate import GroupSummary, group_summaries
+import numpy as np
+
+from unveil.evaluation import group_sizes, quasi_identifiers
 from unveil.masking import AsIs
 from unveil.release import RefinementManifest, Release
 from unveil.tables import TableGuess
-from unveil.workflow import Fit
+from unveil.workflow.check import Fit
 from unveil.workflow.demo import Demo, Published
 
 
@@ -30,17 +32,18 @@ def release_facts(release: Release, folder: Path) -> dict[str, Any]:
     }
     if not isinstance(manifest, RefinementManifest):
         return {**facts, "cells": manifest.cells, "rows": {"released": release.rows.num_rows}}
-    groups = [_group_facts(summary) for summary in group_summaries(release)]
+    groups = [_group_facts(release, names) for names in quasi_identifiers(release)]
     return {**facts, "records": manifest.records, "rows": manifest.rows.model_dump(), "groups": groups}
 
 
-def _group_facts(summary: GroupSummary) -> dict[str, Any]:
+def _group_facts(release: Release, names: tuple[str, ...]) -> dict[str, Any]:
+    sizes = group_sizes(release, names)
     return {
-        "attributes": list(summary.names),
-        "groups": summary.groups,
-        "smallest": summary.smallest,
-        "median": summary.median,
-        "largest": summary.largest,
+        "attributes": list(names),
+        "groups": len(sizes),
+        "smallest": int(sizes[0]),
+        "median": int(np.median(sizes)),
+        "largest": int(sizes[-1]),
     }
 
 

@@ -50,11 +50,11 @@ def register(app: typer.Typer, console: Console) -> None:
         as_json: Annotated[bool, typer.Option("--json", help="Print what was released as JSON.")] = False,
     ) -> None:
         """Make a release from a spec."""
-        from unveil import workflow
         from unveil.cli import facts, screens
         from unveil.release import FORMATS, check_absent
         from unveil.schema import load_spec
         from unveil.workflow.engines import check_formats
+        from unveil.workflow.publish import publish as run
 
         if csv not in FORMATS:
             raise typer.BadParameter(f"{csv!r} is not one of {', '.join(FORMATS)}.", param_hint="--format")
@@ -72,7 +72,7 @@ def register(app: typer.Typer, console: Console) -> None:
         settings = spark_settings(spark or ())
         with watched() as progress:
             with stop_on_interrupt(keep and checked.plan is None) as stop:
-                release = workflow.publish(
+                release = run(
                     checked, steps=steps, stop=stop, engine=engine, index=index, spark=settings, progress=progress
                 )
             write(release, to, formats, trace, progress, "kept" if keep_formulas else "guarded")

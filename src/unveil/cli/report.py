@@ -31,7 +31,7 @@ def register(app: typer.Typer, console: Console) -> None:
         as_json: Json = False,
     ) -> None:
         """Write one HTML page about a release: to hand out, or private with --owner."""
-        from unveil.workflow import report_to_file
+        from unveil.workflow.report import report_to_file
 
         target = to or default_target(release, owner)
         if target.suffix not in (".html", ".htm"):

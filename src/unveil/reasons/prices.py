@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from unveil.evaluate import InformationLoss
-from unveil.evaluate.protocol import Interval, interval
+from unveil.evaluation import InformationLoss
+from unveil.evaluation.protocol import Interval, interval
 from unveil.masking import AsIs, Suppression
 from unveil.reasons.relaxations import Relaxation
 from unveil.release import DiffGenManifest, Release

@@ -35,7 +35,7 @@ from unveil.schema.requirements import (
     stated,
     without_redundant,
 )
-from unveil.schema.spec import Bounds, Criterion, Missing, Spec, TableSpec, load_spec
+from unveil.schema.spec import Bounds, Criterion, Missing, Spec, SpecLike, TableSpec, load_spec
 from unveil.schema.taxonomy import SUPPRESSED, Branch, Node, Taxonomy
 from unveil.schema.taxonomy_files import read_taxonomy
 from unveil.schema.taxonomy_text import drawn, printable, taxonomy_text
@@ -72,6 +72,7 @@ __all__ = [
     "Query",
     "Requirement",
     "Spec",
+    "SpecLike",
     "TCloseness",
     "TableSpec",
     "Taxonomy",

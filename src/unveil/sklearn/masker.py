@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Self, get_args
 
 import numpy as np
@@ -23,7 +22,7 @@ from unveil.arrays import FloatArray
 from unveil.errors import SpecError, TableError, listed
 from unveil.masking import Unseen
 from unveil.release import Release
-from unveil.schema import COUNT, Spec, load_spec
+from unveil.schema import COUNT, Spec, SpecLike, load_spec
 from unveil.sklearn.descriptions import (
     Section,
     Sections,
@@ -44,9 +43,7 @@ from unveil.sklearn.rows import (
     on_grid,
     record_counts,
 )
-from unveil.workflow import publish
-
-SpecLike = str | Path | Mapping[str, Any] | Spec
+from unveil.workflow.publish import publish
 
 
 class Masker(TransformerMixin, BaseEstimator):

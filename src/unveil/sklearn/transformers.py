@@ -14,11 +14,11 @@ import pyarrow as pa
 from unveil.errors import SpecError
 from unveil.masking import Unseen
 from unveil.release import Release
-from unveil.schema import Criterion, Spec
+from unveil.schema import Criterion, Spec, SpecLike
 from unveil.sklearn.descriptions import Section, Sections, TaxonomyLike, class_section, plain, plain_section
 from unveil.sklearn.encoding import Output
-from unveil.sklearn.masker import Masker, SpecLike, given
-from unveil.workflow import publish
+from unveil.sklearn.masker import Masker, given
+from unveil.workflow.publish import publish
 
 K = 10
 EPSILON = 1.0

@@ -7,12 +7,11 @@ from typing import Any
 
 from unveil import html
 from unveil.errors import count_text, rows_text
-from unveil.evaluate import GroupRisk, InferenceRisk, group_risk, inference_risk
+from unveil.evaluation import GroupRisk, InferenceRisk, group_risk, inference_risk
 from unveil.progress import Watcher, unwatched
 from unveil.publishers import make_guards, redundant_atoms, resolved_requirements
-from unveil.schema import Atom, KAnonymity, Requirement, Spec, Template, load_spec
+from unveil.schema import Atom, KAnonymity, Requirement, Spec, SpecLike, Template, load_spec
 from unveil.tables import Table, load_table
-from unveil.workflow.publish import SpecLike
 from unveil.workflow.warnings import table_warnings
 
 
@@ -35,8 +34,11 @@ class Fit:
 
     @property
     def as_is(self) -> tuple[str, ...]:
-        """The columns that no requirement protects and that a release would show as they are."""
-        return (*self.spec.as_is, *self.table.others.names)
+        """Attributes that no requirement holds and that would be released as they are."""
+        sensitive = {requirement.sensitive for requirement in self.requirements}
+        free = [item.name for item in self.spec.released if item.name not in self.spec.masked]
+        described = [name for name in free if name not in sensitive]
+        return (*described, *self.table.others.names)
 
     @property
     def observed(self) -> tuple[str, ...]:
@@ -83,21 +85,17 @@ def check(table: Any, spec: SpecLike | None = None, *, progress: Watcher = unwat
         spec: The spec: a path to a TOML file, a mapping of the same shape, or a `Spec`.
         progress: Told of the work as it is done.
     """
-    checked = load_spec(table if spec is None else spec)
-    source = None if spec is None else table
-    fit = fit_of(checked, load_table(checked, source, progress), progress)
-    return replace(fit, warnings=tuple(table_warnings(checked, fit.table, fit.as_is, source)))
-
-
-def fit_of(spec: Spec, table: Table, progress: Watcher = unwatched) -> Fit:
-    """Checks a table that was read already."""
     # The engine compiles its loops on import, which other verbs need not wait for.
     from unveil.counting.memory import MemoryEngine
 
-    requirements = resolved_requirements(table, spec)
-    make_guards(table, spec, requirements, MemoryEngine(table), progress)
+    checked = load_spec(table if spec is None else spec)
+    loaded = load_table(checked, None if spec is None else table, progress)
+    requirements = resolved_requirements(loaded, checked)
+    make_guards(loaded, checked, requirements, MemoryEngine(loaded), progress)
     progress("counting risks", 0, None)
-    return Fit(spec, table, requirements, _groups(table, requirements), _inferences(table, requirements))
+    fit = Fit(checked, loaded, requirements, _groups(loaded, requirements), _inferences(loaded, requirements))
+    warnings = table_warnings(checked, loaded, fit.as_is, None if spec is None else table)
+    return replace(fit, warnings=tuple(warnings))
 
 
 def _groups(table: Table, requirements: tuple[Requirement, ...]) -> tuple[GroupRisk, ...]:

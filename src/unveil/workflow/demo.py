@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 
 from unveil.errors import UnchargedWarning
-from unveil.evaluate import accuracy
+from unveil.evaluation import accuracy
 from unveil.progress import Tasks, Watcher, unwatched
 from unveil.release import Release, open_release, write_folder
 from unveil.schema import Spec, load_spec
-from unveil.verify import Finding
+from unveil.verifier import Finding
 from unveil.workflow.publish import publish
 from unveil.workflow.report import report_to_file
 from unveil.workflow.verify import verify

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from unveil import html
 from unveil.progress import Watcher, unwatched
-from unveil.schema import load_spec
-from unveil.verify import Finding, Verdict, judge_against_raw, judge_release
-from unveil.workflow.publish import SpecLike
+from unveil.verifier import Finding, Verdict, judge_release
+
+if TYPE_CHECKING:
+    from unveil.schema import SpecLike
 
 
 class Findings(list[Finding]):
@@ -48,6 +50,9 @@ def verify(release: str | Path, raw: SpecLike | None = None, *, progress: Watche
     progress("recounting the claims", 0, None)
     verdicts = [judge_release(Path(release))]
     if raw is not None:
+        from unveil.schema import load_spec
+        from unveil.verifier.comparison import judge_against_raw
+
         progress("comparing with the raw table", 0, None)
         verdicts.append(judge_against_raw(Path(release), load_spec(raw)))
     return Findings(*verdicts)

@@ -1,6 +1,6 @@
 """What a release must satisfy, one file per kind of requirement.
 
-A new kind is a class in one of these files, a place in `Requirement` below, and its recount in `unveil.verify`.
+A new kind is a class in one of these files, a place in `Requirement` below, and its recount in `unveil.verifier`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,42 @@
+"""What a release is worth and what the raw table would give away."""
+
+from unveil.evaluation.accuracy import accuracy
+from unveil.evaluation.classifiers import CLASSIFIERS, Classifier, error_rate
+from unveil.evaluation.evaluation import Comparison, Evaluation, Line
+from unveil.evaluation.examples import Examples
+from unveil.evaluation.information import InformationLoss, information_loss
+from unveil.evaluation.protocol import Folds, Given, Holdout
+from unveil.evaluation.reidentification import (
+    ReidentificationRisk,
+    group_sizes,
+    quasi_identifiers,
+    reidentification_risk,
+    whole_row_risk,
+)
+from unveil.evaluation.risk import GroupRisk, Inference, InferenceRisk, group_risk, inference_risk
+
+__all__ = [
+    "CLASSIFIERS",
+    "Classifier",
+    "Comparison",
+    "Evaluation",
+    "Examples",
+    "Folds",
+    "Given",
+    "GroupRisk",
+    "Holdout",
+    "Inference",
+    "InferenceRisk",
+    "InformationLoss",
+    "Line",
+    "ReidentificationRisk",
+    "accuracy",
+    "error_rate",
+    "group_risk",
+    "group_sizes",
+    "inference_risk",
+    "information_loss",
+    "quasi_identifiers",
+    "reidentification_risk",
+    "whole_row_risk",
+]

@@ -1,0 +1,229 @@
+"""The classifiers that say what a release is worth. Each learns from one part only and answers for the other.
+
+Nothing is fitted on test rows: codes, bins and pruning come from the training part. A value that it does not have is
+no value that a classifier knows; what each makes of one is told beside it. A row of weight w counts as w rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from unveil.arrays import FloatArray, IntArray, packed_keys, run_starts, sorted_order
+from unveil.errors import UnveilError, did_you_mean, listed
+from unveil.evaluation.examples import UNSEEN, Coded, Examples, Labels, Numbers, encoded
+from unveil.evaluation.pruning import leaves_above
+
+BITS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+"""What a leaf of the tree may have to save to be kept, in bits over all training records: the candidates."""
+FOLDS = 3
+"""Parts that the training rows are cut into to choose among them."""
+BINS = 10
+"""Naive Bayes puts a number into so many bins, of about equal weight."""
+MOST_CATEGORIES = 254
+"""So many values of a category boosting can tell apart."""
+DENSE = 100_000_000
+"""Up to so many one-hot cells are laid out in full."""
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """A way to learn, and what to call it."""
+
+    name: str
+    label: str
+    learn: Callable[[Examples, Examples], Labels]
+
+    def __call__(self, train: Examples, test: Examples) -> Labels:
+        """The labels that it predicts for the test part, whose own labels it does not look at.
+
+        Without a column to learn from it answers with the commonest label; without any row, with none.
+        """
+        labels, codes = np.unique(train.labels, return_inverse=True)
+        if len(labels) < 2 or not train.columns:
+            held = np.bincount(codes, weights=train.weight)
+            answer = str(labels[int(np.argmax(held))]) if len(labels) else ""
+            return np.full(len(test), answer)
+        return self.learn(train, test)
+
+
+def classifier(name: str) -> Classifier:
+    """A classifier by its name."""
+    if name not in CLASSIFIERS:
+        hint = did_you_mean(name, CLASSIFIERS) or f"; there are {listed(CLASSIFIERS)}."
+        raise UnveilError(f"there is no classifier {name!r}{hint}")
+    return CLASSIFIERS[name]
+
+
+def error_rate(name: str, train: Examples, test: Examples) -> float:
+    """The share of test records that a classifier gets wrong."""
+    wrong = classifier(name)(train, test) != test.labels
+    return float(np.average(wrong, weights=test.weights))
+
+
+def tree(train: Examples, test: Examples) -> Labels:
+    """Scikit-learn's tree on one-hot columns, grown by entropy and cost-complexity pruned.
+
+    What a leaf costs is chosen by cross-validation on the training part. An unseen value sets no column, so it goes the
+    way of "none of these".
+    """
+    labels, classes = np.unique(train.labels, return_inverse=True)
+    columns = list(encoded(train, test))
+    rows, weight = _distinct(columns, classes, train.weight)
+    learned, tested = _one_hot(columns, "train", rows), _one_hot(columns, "test", np.arange(len(test)))
+    bits = _chosen_bits(learned, classes[rows], weight)
+    predicted: Labels = labels[_grown(learned, classes[rows], weight, bits).predict(tested)]
+    return predicted
+
+
+def bayes(train: Examples, test: Examples) -> Labels:
+    """Naive Bayes on categories, with Laplace's one added to every count. An unseen value says nothing."""
+    labels, classes = np.unique(train.labels, return_inverse=True)
+    prior = np.bincount(classes, weights=train.weight)
+    scores = np.tile(np.log((prior + 1) / (prior.sum() + len(labels))), (len(test), 1))
+    for column in encoded(train, test):
+        held = _binned(column, train.weight) if isinstance(column, Numbers) else column
+        seen = held.train != UNSEEN
+        cells = held.train[seen] * len(labels) + classes[seen]
+        counts = np.bincount(cells, weights=train.weight[seen], minlength=held.size * len(labels))
+        likely = np.log(counts.reshape(held.size, -1) + 1) - np.log(prior + held.size)
+        known = held.test != UNSEEN
+        scores[known] += likely[held.test[known]]
+    answers: Labels = labels[np.argmax(scores, axis=1)]
+    return answers
+
+
+def boosting(train: Examples, test: Examples) -> Labels:
+    """Scikit-learn's histogram gradient boosting. An unseen value counts as missing.
+
+    Rows are repeated by their weight where it is whole, since it counts rows to tell whether a leaf is too small. It
+    runs in one thread: several wait for each other in a loop, which takes ten times as long where cores are busy.
+    """
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from threadpoolctl import threadpool_limits
+
+    columns = list(encoded(train, test))
+    common = [_common(column, train.weight) if isinstance(column, Coded) else column for column in columns]
+    learned, tested = (_with_gaps(common, part) for part in ("train", "test"))
+    units = _units(train.weight)
+    rows = np.repeat(np.arange(len(train)), units)
+    model = HistGradientBoostingClassifier(
+        categorical_features=[isinstance(column, Coded) for column in columns], early_stopping=False, random_state=0
+    )
+    with threadpool_limits(1, "openmp"):
+        model.fit(learned[rows], train.labels[rows], sample_weight=(train.weight / units)[rows])
+        predicted: Labels = model.predict(tested)
+    return predicted
+
+
+def c45(train: Examples, test: Examples) -> Labels:
+    """C4.5: Weka's J48, which is loaded when it is first asked for."""
+    from unveil.evaluation.c45 import c45 as j48
+
+    return j48(train, test)
+
+
+CLASSIFIERS: dict[str, Classifier] = {
+    item.name: item
+    for item in (
+        Classifier("tree", "decision tree (scikit-learn, pruned; not C4.5)", tree),
+        Classifier("bayes", "naive Bayes", bayes),
+        Classifier("boosting", "gradient boosting (scikit-learn)", boosting),
+        Classifier("c45", "C4.5 (Weka's J48)", c45),
+    )
+}
+
+
+def _distinct(columns: Sequence[Coded | Numbers], classes: IntArray, weight: FloatArray) -> tuple[IntArray, FloatArray]:
+    """A row of each kind and the weight of all of its kind, in an order that owes nothing to the rows' own."""
+    held = [
+        np.unique(part.train, return_inverse=True)[1] if isinstance(part, Numbers) else part.train for part in columns
+    ]
+    held.append(classes)
+    keys = packed_keys(held, [int(codes.max()) + 1 for codes in held])
+    order = sorted_order(keys)
+    starts = run_starts([key[order] for key in keys])
+    return order[starts], np.add.reduceat(weight[order], starts)
+
+
+def _one_hot(columns: Sequence[Coded | Numbers], part: Literal["train", "test"], rows: IntArray) -> Any:
+    """One column per value, and numbers as they are."""
+    from scipy import sparse
+
+    width = sum(column.size if isinstance(column, Coded) else 1 for column in columns)
+    blocks = []
+    for column in columns:
+        values = getattr(column, part)[rows]
+        if isinstance(column, Numbers):
+            blocks.append(sparse.csc_array(values[:, None], dtype=np.float32))
+            continue
+        seen = np.flatnonzero(values != UNSEEN)
+        ones = np.ones(len(seen), dtype=np.float32)
+        blocks.append(sparse.csc_array((ones, (seen, values[seen])), shape=(len(rows), column.size)))
+    laid = sparse.hstack(blocks, format="csc")
+    return laid.toarray(order="C") if width * len(rows) <= DENSE else laid.tocsr()
+
+
+def _grown(rows: Any, classes: IntArray, weight: FloatArray, bits: float = 0.0) -> Any:
+    from sklearn.tree import DecisionTreeClassifier
+
+    model = DecisionTreeClassifier(criterion="entropy", ccp_alpha=bits / weight.sum(), random_state=0)
+    return model.fit(rows, classes, sample_weight=weight)
+
+
+def _chosen_bits(rows: Any, classes: IntArray, weight: FloatArray) -> float:
+    """What a leaf must save for the fewest errors in cross-validation; the most of those that do equally well."""
+    units = _units(weight)
+    drawn = np.random.default_rng(0).multinomial(units, np.full(FOLDS, 1 / FOLDS)) * (weight / units)[:, None]
+    wrong = np.zeros(len(BITS))
+    for held in drawn.T:
+        kept = weight - held
+        learn, test = np.flatnonzero(kept > 0), np.flatnonzero(held > 0)
+        if len(learn) and len(test):
+            model = _grown(rows[learn], classes[learn], kept[learn])
+            # The cost of a leaf is told for all records, of which this part holds some.
+            leaves = leaves_above(model.tree_, [bits / weight.sum() for bits in BITS])[model.apply(rows[test])]
+            said = model.classes_[model.tree_.value[:, 0].argmax(axis=1)]
+            wrong += held[test] @ (said[leaves] != classes[test][:, None])
+    return BITS[int(np.flatnonzero(wrong == wrong.min())[-1])]
+
+
+def _units(weight: FloatArray) -> IntArray:
+    """The records that a row stands for where all weights are whole, else the row itself."""
+    whole = bool((weight == np.floor(weight)).all())
+    return weight.astype(np.int64) if whole else np.ones(len(weight), dtype=np.int64)
+
+
+def _binned(column: Numbers, weight: FloatArray) -> Coded:
+    """Bins of about equal weight in the training part; the outer ones are open."""
+    known = np.flatnonzero(~np.isnan(column.train))
+    order = known[np.argsort(column.train[known], kind="stable")]
+    below = np.cumsum(weight[order])
+    shares = np.arange(1, BINS) / BINS
+    edges = np.unique(column.train[order][np.searchsorted(below, shares * below[-1])]) if len(order) else np.zeros(0)
+    return Coded(_bins(edges, column.train), _bins(edges, column.test), len(edges) + 1)
+
+
+def _bins(edges: FloatArray, values: FloatArray) -> IntArray:
+    places = np.searchsorted(edges, values, side="left").astype(np.int64)
+    return np.where(np.isnan(values), UNSEEN, places)
+
+
+def _common(column: Coded, weight: FloatArray) -> Coded:
+    """Only the commonest values of a category with more than boosting can take; the others count as unseen."""
+    if column.size <= MOST_CATEGORIES:
+        return column
+    held = np.bincount(column.train, weights=weight, minlength=column.size)
+    new = np.full(column.size + 1, UNSEEN)
+    new[np.argsort(-held, kind="stable")[:MOST_CATEGORIES]] = np.arange(MOST_CATEGORIES)
+    return Coded(new[column.train], new[column.test], MOST_CATEGORIES)
+
+
+def _with_gaps(columns: Sequence[Coded | Numbers], part: str) -> FloatArray:
+    values = np.column_stack([getattr(column, part) for column in columns]).astype(np.float64)
+    coded = [isinstance(column, Coded) for column in columns]
+    values[:, coded] = np.where(values[:, coded] == UNSEEN, np.nan, values[:, coded])
+    return values

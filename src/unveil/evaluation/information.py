@@ -1,0 +1,278 @@
+"""What masking costs a release, whatever it is used for: the measures of information loss that papers report.
+
+Only the owner can measure them all: how many values `⊥` hides and how high a taxonomy is are not in a release.
+No record is ever suppressed here, so the terms for suppressed records that some measures have are 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import fsum
+from typing import NamedTuple
+
+import numpy as np
+
+from unveil.arrays import IntArray
+from unveil.errors import ReleaseError, SpecError
+from unveil.evaluation.reidentification import SIZE, group_sizes, grouped, refinement_manifest, size_counts
+from unveil.masking import AsIs, Discretization, Generalization, Suppression
+from unveil.release import RefinementManifest, Release
+from unveil.schema import Attribute, Node, Spec, Taxonomy
+from unveil.tables import Table
+
+
+class Measure(NamedTuple):
+    """A measure with what a reader needs to know about it."""
+
+    name: str
+    figure: str
+    words: str
+
+
+@dataclass(frozen=True)
+class InformationLoss:
+    """What the masking of a quasi-identifier costs."""
+
+    quasi_identifier: tuple[str, ...]
+    k: int
+    """The largest k that the release promises on these attributes; 1 if it promises none."""
+    records: int
+    groups: int
+    penalties: dict[str, float]
+    """NCP per attribute: 0 as it was, 1 fully masked (`certainty_penalty`)."""
+    discernibility: int
+    """DM: how many records each record cannot be told apart from, summed up (`discernibility`)."""
+    average_class_size: float
+    """C_AVG: the mean group, in units of k (`average_class_size`)."""
+    classification_metric: float
+    """CM: the share of the records outside the majority class of their group (`classification_metric`)."""
+    precisions: dict[str, float]
+    """PREC per attribute that has a taxonomy or is suppressed: 1 as it was, 0 fully masked (`precision`)."""
+
+    @property
+    def global_penalty(self) -> float:
+        """GCP: the mean of the penalties over the attributes (Ghinita et al., VLDB 2007)."""
+        return float(np.mean(list(self.penalties.values())))
+
+    @property
+    def precision(self) -> float | None:
+        """PREC: the mean of the precisions; None if no attribute has one."""
+        return float(np.mean(list(self.precisions.values()))) if self.precisions else None
+
+    def lines(self) -> Iterator[Measure]:
+        """Every measure with its name, its figure and what the figure means: what it counts and which way is better."""
+        yield Measure(
+            "Certainty penalty (NCP)",
+            f"{self.global_penalty:.1%}",
+            "How much of an attribute's range or values the label of a record covers, on average. "
+            "0% is exact, 100% says nothing; lower keeps more.",
+        )
+        if self.precision is not None:
+            yield Measure(
+                "Precision (Prec)",
+                f"{self.precision:.1%}",
+                "How far down its taxonomy the label of a record is, on average. "
+                "100% is the raw value, 0% the root; higher keeps more.",
+            )
+        yield Measure(
+            "Mean group",
+            f"{self.records / self.groups:,.1f} records",
+            "How many records share the labels of all masked attributes. Smaller groups keep more and hide less.",
+        )
+        yield Measure(
+            "Discernibility (DM)",
+            f"{self.discernibility:,} pairs",
+            "How many pairs of records the masked attributes do not tell apart, each record paired with itself too: "
+            f"from {self.records:,} (all told apart) to {self.records**2:,} (none); lower keeps more.",
+        )
+        yield Measure(
+            "Class mix (CM)",
+            f"{self.classification_metric:.1%}",
+            "How many records have another class than most of their group, so that no rule on the masked attributes "
+            "gets them right. 0% is best; lower keeps more for a classifier.",
+        )
+
+
+def information_loss(
+    release: Release, spec: Spec, quasi_identifier: Sequence[str] | None = None, *, table: Table | None = None
+) -> InformationLoss:
+    """Measures what masking costs.
+
+    Args:
+        release: A release of masked rows.
+        spec: The spec that it was made with.
+        quasi_identifier: The attributes to measure; all masked ones if it is not given.
+        table: The raw table. It is needed where values are hidden of an attribute whose domain nobody declared.
+    """
+    manifest = refinement_manifest(release)
+    masked = [name for name, entry in manifest.columns.items() if not isinstance(entry, AsIs)]
+    names = tuple(dict.fromkeys(masked if quasi_identifier is None else quasi_identifier))
+    sizes = group_sizes(release, names)
+    k = promised_k(manifest, names)
+    precisions = {name: precision(release, name, spec, table) for name in names}
+    return InformationLoss(
+        quasi_identifier=names,
+        k=k,
+        records=int(sizes.sum()),
+        groups=len(sizes),
+        penalties={name: certainty_penalty(release, name, spec, table) for name in names},
+        discernibility=discernibility(sizes),
+        average_class_size=average_class_size(sizes, k),
+        classification_metric=classification_metric(release, names),
+        precisions={name: value for name, value in precisions.items() if value is not None},
+    )
+
+
+def certainty_penalty(release: Release, name: str, spec: Spec, table: Table | None = None) -> float:
+    """NCP of an attribute: the mean over the records of how much of the domain their block covers.
+
+    Xu et al., *Utility-Based Anonymization Using Local Recoding*, KDD 2006. A block of one value costs 0.
+
+    - a taxonomy label: leaves below it / leaves of the tree
+    - an interval: width / width of the range, each from the smallest to the largest value it can hold, so that the
+      whole numbers of `[17, 20)` are 2 wide
+    - `⊥`: hidden values / values of the domain (a block of the flat tree over the domain)
+    """
+    entry = release.masking[name]
+    if isinstance(entry, AsIs):
+        return 0.0
+    records = _records(release, name)
+    if isinstance(entry, Generalization):
+        costs = block_penalties(entry)
+    elif isinstance(entry, Discretization):
+        costs = block_penalties(entry, _attribute(spec, name).step)
+    else:
+        domain = _domain(entry, records, _attribute(spec, name), spec, table)
+        costs = _hidden_costs(entry, domain - len(entry.disclosed), domain)
+    return _mean(records, costs, name)
+
+
+def block_penalties(entry: Generalization | Discretization, step: float | None = None) -> dict[str, float]:
+    """NCP of each block of a taxonomy or a range.
+
+    Args:
+        entry: The cut.
+        step: The resolution of a number, where it is declared and the number is not whole.
+    """
+    if isinstance(entry, Generalization):
+        leaves = sum(len(block.values) for block in entry.blocks)
+        return {block.label: len(block.values) / leaves if len(block.values) > 1 else 0.0 for block in entry.blocks}
+    # The largest value below an open end lies one step below it, or next to it where numbers have no step.
+    step = 1.0 if entry.whole else step or 0.0
+    width = entry.blocks[-1].hi - entry.blocks[0].lo - step
+    return {block.label: max(block.hi - block.lo - step, 0.0) / width if width > 0 else 0.0 for block in entry.blocks}
+
+
+def precision(release: Release, name: str, spec: Spec, table: Table | None = None) -> float | None:
+    """PREC of an attribute: 1 − the mean over the records of (height of their block / height of the tree).
+
+    Sweeney, *Achieving k-Anonymity Privacy Protection Using Generalization and Suppression*, 2002. The height of a
+    label is the longest way down to a leaf. Suppressed values form a flat tree of height 1, and `⊥` with one value
+    behind it is that value. Intervals belong to no tree that was given, so a number has no precision: None.
+    """
+    entry = release.masking[name]
+    if isinstance(entry, AsIs):
+        return 1.0 if entry.type == "category" else None
+    if isinstance(entry, Discretization):
+        return None
+    records = _records(release, name)
+    attribute = _attribute(spec, name)
+    if isinstance(entry, Generalization):
+        costs = _heights(entry, attribute, spec)
+    else:
+        domain = _domain(entry, records, attribute, spec, table)
+        costs = _hidden_costs(entry, domain - len(entry.disclosed), domain=None)
+    return 1 - _mean(records, costs, name)
+
+
+def discernibility(sizes: IntArray) -> int:
+    """DM: Σ size² over the groups. Bayardo and Agrawal, *Data Privacy through Optimal k-Anonymization*, ICDE 2005."""
+    # Whole numbers of any length: with weights, squares may outgrow 64 bits.
+    return sum(size**2 * count for size, count in size_counts(sizes).items())
+
+
+def average_class_size(sizes: IntArray, k: int = 1) -> float:
+    """C_AVG: records / groups / k. LeFevre et al., *Mondrian Multidimensional K-Anonymity*, ICDE 2006."""
+    return float(sizes.sum() / len(sizes) / k)
+
+
+def classification_metric(release: Release, quasi_identifier: Sequence[str]) -> float:
+    """CM: the records that are not of the majority class of their group, divided by the records.
+
+    Iyengar, *Transforming Data to Satisfy Privacy Constraints*, KDD 2002. Of classes that tie for the majority, one is
+    the majority class and the others are not.
+    """
+    counts = grouped(release, quasi_identifier, release.manifest.class_)
+    *keys, _, _ = counts.column_names
+    majorities = counts.group_by(keys).aggregate([(SIZE, "sum"), (SIZE, "max")])
+    records = majorities[f"{SIZE}_sum"].to_numpy().sum()
+    return float((records - majorities[f"{SIZE}_max"].to_numpy().sum()) / records)
+
+
+def promised_k(manifest: RefinementManifest, names: Sequence[str]) -> int:
+    """The largest k that holds for groups on these attributes because it holds on all of them or more."""
+    promises = [item for item in manifest.requirements if "k" in item]
+    return max([1, *(int(item["k"]) for item in promises if set(names) <= set(item["quasi-identifier"]))])
+
+
+def _hidden_costs(entry: Suppression, hidden: int, domain: int | None) -> dict[str, float]:
+    """What `⊥` costs: its share of the domain, or 1 where none is given; nothing if one value alone is behind it."""
+    cost = 0.0 if hidden <= 1 else 1.0 if domain is None else hidden / domain
+    return {**dict.fromkeys(entry.disclosed, 0.0), entry.marker: cost}
+
+
+def _domain(entry: Suppression, records: dict[str, int], attribute: Attribute, spec: Spec, table: Table | None) -> int:
+    """How many values the attribute may have. Where none is hidden, they are the disclosed ones."""
+    if entry.marker not in records:
+        return len(entry.disclosed)
+    values = attribute.values or _observed(attribute.name, table)
+    if values is None:
+        raise SpecError(
+            f"{spec.origin}: [attributes.{attribute.name}] declares no values, so only the raw table knows how many "
+            f"are hidden behind {entry.marker!r}; give the table, or declare them."
+        )
+    if not set(entry.disclosed) < set(values):
+        raise _misfit(attribute.name, spec)
+    return len(values)
+
+
+def _observed(name: str, table: Table | None) -> tuple[str, ...] | None:
+    held = [column for column in table.columns if column.name == name] if table is not None else []
+    return tuple(str(value) for value in held[0].values) if held else None
+
+
+def _heights(entry: Generalization, attribute: Attribute, spec: Spec) -> dict[str, float]:
+    tree: Taxonomy | None = attribute.taxonomy
+    if tree is None or any(block.label not in tree for block in entry.blocks):
+        raise _misfit(attribute.name, spec)
+    top = _height(tree.root)
+    return {block.label: _height(tree.node(block.label)) / top for block in entry.blocks}
+
+
+def _height(node: Node) -> int:
+    return 1 + max(_height(child) for child in node.children) if node.children else 0
+
+
+def _attribute(spec: Spec, name: str) -> Attribute:
+    if name not in spec.attributes:
+        raise _misfit(name, spec)
+    return spec.attributes[name]
+
+
+def _misfit(name: str, spec: Spec) -> SpecError:
+    return SpecError(f"{spec.origin}: the release masks {name!r} in a way that does not come from this spec.")
+
+
+def _records(release: Release, name: str) -> dict[str, int]:
+    """How many records hold each label."""
+    labels = grouped(release, [name])
+    return dict(zip(labels["0"].to_pylist(), labels[SIZE].to_pylist(), strict=True))
+
+
+def _mean(records: dict[str, int], costs: dict[str, float], name: str) -> float:
+    """The mean over the records of what their labels cost."""
+    for label in records:
+        if label not in costs:
+            raise ReleaseError(f"the release holds {label!r} in the column {name!r}, which its masking does not have.")
+    return fsum(count * costs[label] for label, count in records.items()) / sum(records.values())

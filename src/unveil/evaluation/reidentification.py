@@ -1,0 +1,240 @@
+"""How likely the records of a table are traced to their people: prosecutor, journalist and marketer risk.
+
+f is the size of a record's group on a quasi-identifier in the table, F its size in the population that the attacker
+looks the person up in, n the number of records. The measures are those of El Emam, *Guide to the De-Identification of
+Personal Health Information* (2013). With weights, sizes are sums of weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import fsum
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from unveil.arrays import IntArray
+from unveil.errors import ReleaseError, TableError, did_you_mean
+from unveil.frames import arrow_table, first_line
+from unveil.masking import Masking
+from unveil.release import RefinementManifest, Release
+from unveil.tables import Column, Table
+
+THRESHOLD = 0.2
+"""A risk of one in five, that of a group of five."""
+
+SIZE = "size"
+
+
+@dataclass(frozen=True)
+class AttackerRisk:
+    """The chance that an attacker picks the right record for a person, over the records of the table."""
+
+    highest: float
+    """That of the record at most risk."""
+    average: float
+    """The mean over the records."""
+    above: float
+    """The share of the records whose risk lies above the threshold."""
+
+
+@dataclass(frozen=True)
+class ReidentificationRisk:
+    """What a quasi-identifier gives away about who is who."""
+
+    quasi_identifier: tuple[str, ...]
+    records: int
+    groups: int
+    uniques: int
+    """How many records are alone in their group."""
+    smallest: dict[int, int]
+    """The smallest sizes in ascending order, and how many groups have each."""
+    threshold: float
+    prosecutor: AttackerRisk
+    """Of an attacker who knows that the person is in the table: 1 / f."""
+    journalist: AttackerRisk
+    """Of an attacker who only knows that the person is in the population: 1 / F."""
+
+    @property
+    def marketer(self) -> float:
+        """The share of the records that come out right if all are matched with the population: (1/n) Σ f/F over groups.
+
+        Where the population is the table itself, this is groups / records.
+        """
+        return self.journalist.average
+
+
+def reidentification_risk(
+    rows: Release | Table,
+    quasi_identifier: Sequence[str],
+    *,
+    population: Any = None,
+    population_weight: str | None = None,
+    threshold: float = THRESHOLD,
+    smallest: int = 5,
+) -> ReidentificationRisk:
+    """Measures the risk of a release, or of the raw table before it.
+
+    Args:
+        rows: A release of masked rows, or a checked raw table.
+        quasi_identifier: What the attacker knows of a person.
+        population: The raw rows of everybody whom the attacker may think of, as a pandas, polars or pyarrow table with
+            the columns of the quasi-identifier; for a release they are masked like it. Without, the population is the
+            table itself. The people of the table are among it, so a group has at least its own size there.
+        population_weight: The column that says how many people a row of the population stands for.
+        threshold: The risk to count records above.
+        smallest: How many of the smallest sizes to list.
+    """
+    names = tuple(dict.fromkeys(quasi_identifier))
+    groups = grouped(rows, names)
+    if population is not None:
+        groups = _with_population(groups, _people(rows, names, arrow_table(population), population_weight))
+    sizes: IntArray = groups[SIZE].to_numpy()
+    people = sizes if population is None else np.maximum(groups["people"].fill_null(0).to_numpy(), sizes)
+    return _risk(names, sizes, people, threshold, smallest)
+
+
+def whole_row_risk(release: Release, *, threshold: float = THRESHOLD, smallest: int = 5) -> ReidentificationRisk:
+    """The risk on all released columns together, the class among them: of an attacker who knows whole rows.
+
+    No requirement bounds it. Where columns are released as they are, most records may be alone on all of them although
+    nobody is alone on a quasi-identifier.
+    """
+    class_ = release.manifest.class_
+    sizes: IntArray = grouped(release, list(release.masking), class_)[SIZE].to_numpy()
+    return _risk((*release.masking, class_), sizes, sizes, threshold, smallest)
+
+
+def _risk(
+    names: tuple[str, ...], sizes: IntArray, people: IntArray, threshold: float, smallest: int
+) -> ReidentificationRisk:
+    counts = size_counts(sizes)
+    return ReidentificationRisk(
+        quasi_identifier=names,
+        records=int(sizes.sum()),
+        groups=len(sizes),
+        uniques=counts.get(1, 0),
+        smallest=dict(list(counts.items())[:smallest]),
+        threshold=threshold,
+        prosecutor=attacker_risk(sizes, sizes, threshold),
+        journalist=attacker_risk(sizes, people, threshold),
+    )
+
+
+def attacker_risk(sizes: IntArray, population: IntArray, threshold: float = THRESHOLD) -> AttackerRisk:
+    """Per group the records in it and the people they may be: max 1/F, (1/n) Σ f/F, (1/n) Σ f over 1/F > threshold."""
+    records = sizes.sum()
+    return AttackerRisk(
+        highest=float(1 / population.min()),
+        # Groups come in any order; this sum does not depend on it.
+        average=fsum((sizes / population).tolist()) / int(records),
+        above=float(sizes[1 / population > threshold].sum() / records),
+    )
+
+
+def quasi_identifiers(release: Release) -> tuple[tuple[str, ...], ...]:
+    """The sets of attributes that the requirements of a release are about, each once."""
+    sets = [item.get("quasi-identifier") or item["channel"] for item in refinement_manifest(release).requirements]
+    return tuple(dict.fromkeys(tuple(names) for names in sets))
+
+
+def group_sizes(rows: Release | Table, quasi_identifier: Sequence[str]) -> IntArray:
+    """How many records share each combination of values that occurs, in ascending order."""
+    sizes: IntArray = np.sort(grouped(rows, quasi_identifier)[SIZE].to_numpy())
+    return sizes
+
+
+def size_counts(sizes: IntArray) -> dict[int, int]:
+    """How many groups have each size, in ascending order of the sizes."""
+    return {int(size): int(count) for size, count in zip(*np.unique(sizes, return_counts=True), strict=True)}
+
+
+def refinement_manifest(release: Release) -> RefinementManifest:
+    """The manifest of a release of masked rows. Noisy counts have no records to trace or to lose."""
+    if not isinstance(release.manifest, RefinementManifest):
+        raise ReleaseError(f"the release is made by {release.manifest.method}, but only masked rows can be measured.")
+    if release.rows.num_rows == 0:
+        raise ReleaseError("the release holds no rows, so there is nothing to measure.")
+    return release.manifest
+
+
+def grouped(rows: Release | Table, names: Sequence[str], *more: str) -> pa.Table:
+    """The groups of equal values over some attributes.
+
+    Args:
+        rows: A release or a raw table.
+        names: The attributes to group by.
+        more: Further columns of a release to group by, such as the class.
+
+    Returns:
+        The values of each group as the columns `0`, `1`, …, and its records as the column `size`.
+    """
+    if isinstance(rows, Table):
+        columns = {column.name: column for column in rows.columns}
+        _check_names(names, columns, "table")
+        return _counted([_values(columns[name]) for name in names], rows.weight, rows.rows)
+    weight = refinement_manifest(rows).weight
+    _check_names(names, rows.masking, "release")
+    distinct, counts = rows.counted
+    records = counts if weight is None else counts * distinct[weight].to_numpy()
+    return _counted([distinct[name] for name in (*names, *more)], records, distinct.num_rows)
+
+
+def _counted(columns: Sequence[Any], weight: Any, rows: int) -> pa.Table:
+    keys = [str(place) for place in range(len(columns))]
+    counts = np.ones(rows, dtype=np.int64) if weight is None else weight
+    # Row groups of a file may number the same values differently, and the group-by refuses such columns.
+    table = pa.table([*columns, counts], names=[*keys, SIZE]).unify_dictionaries()
+    sums = table.group_by(keys).aggregate([(SIZE, "sum")])
+    return sums.select([*keys, f"{SIZE}_sum"]).rename_columns([*keys, SIZE])
+
+
+def _values(column: Column) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array(column.codes), column.array)
+
+
+def _check_names(names: Sequence[str], known: Any, where: str) -> None:
+    if not names:
+        raise TableError("the quasi-identifier names no attribute.")
+    for name in names:
+        if name not in known:
+            raise TableError(f"the {where} has no attribute {name!r}{did_you_mean(name, known) or '.'}")
+
+
+def _people(rows: Release | Table, names: Sequence[str], population: pa.Table, weight: str | None) -> pa.Table:
+    """The groups of the population, on values masked as in the release."""
+    needed = [*names, *([] if weight is None else [weight])]
+    _check_names(needed, population.column_names, "population")
+    # Somebody whose value is missing must not be counted among those whose value is hidden.
+    known = population.select(list(dict.fromkeys(needed))).drop_null()
+    people = known
+    if isinstance(rows, Release):
+        # A value without a block is nobody's in the release, and no group of it is written so.
+        people = Masking({name: rows.masking[name] for name in names}).labels(known, unseen="suppress")
+    counts = None if weight is None else known[weight]
+    return _counted([people[name] for name in names], counts, known.num_rows)
+
+
+def _with_population(groups: pa.Table, people: pa.Table) -> pa.Table:
+    """The groups with one more column, `people`: how many of the population share the values; null for none."""
+    keys = groups.column_names[:-1]
+    types = {key: _plain_type(groups[key].type) for key in keys}
+    own = pa.table({**_cast(groups, types), SIZE: groups[SIZE]})
+    known = _counted(list(_cast(people, types).values()), people[SIZE], people.num_rows)
+    return own.join(known.rename_columns([*keys, "people"]), keys=keys, join_type="left outer")
+
+
+def _plain_type(type_: pa.DataType) -> pa.DataType:
+    """The type to compare values in: numbers by value, everything else as text."""
+    plain = type_.value_type if pa.types.is_dictionary(type_) else type_
+    number = pa.types.is_integer(plain) or pa.types.is_floating(plain) or pa.types.is_decimal(plain)
+    return pa.float64() if number else pa.string()
+
+
+def _cast(table: pa.Table, types: dict[str, pa.DataType]) -> dict[str, pa.ChunkedArray]:
+    try:
+        return {key: table[key].cast(type_) for key, type_ in types.items()}
+    except pa.ArrowException as error:
+        raise TableError(f"population: its values cannot be compared with the table's: {first_line(error)}.") from error

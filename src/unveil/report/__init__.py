@@ -1,6 +1,0 @@
-"""The report: one self-contained page about a release, safe to hand out, or private to its owner."""
-
-from unveil.report.owner import Owner
-from unveil.report.page import handout_page, owner_page
-
-__all__ = ["Owner", "handout_page", "owner_page"]

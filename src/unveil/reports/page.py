@@ -1,0 +1,107 @@
+"""The page: what a release is, promises and keeps, in one HTML file that loads nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unveil.errors import count_text, named
+from unveil.evaluation import ReidentificationRisk, quasi_identifiers, whole_row_risk
+from unveil.masking import AsIs, Discretization
+from unveil.release import DiffGenManifest, RefinementManifest, Release
+from unveil.reports.attributes import panels, untouched
+from unveil.reports.figures import STEP, Figure, Share, about, coarse, exact, number
+from unveil.reports.guarantee import LIMITS, promise
+from unveil.reports.labels import detail_chart
+from unveil.reports.noise import private_facts
+from unveil.reports.owner import Owner, accuracies, group_summaries
+from unveil.reports.sizes import groups
+from unveil.schema import COUNT, Spec
+
+DATA = "data.parquet"
+
+
+def handout_page(release: Release) -> str:
+    """The page to hand out. It says what follows from the release folder, in coarse shares and without exact counts."""
+    alone = _alone(release)
+    told = {"owner": None, "alone": alone, "alarm": alone is not None and alone.drawn >= STEP}
+    return _render({**_facts(release, coarse, None), **told})
+
+
+def owner_page(release: Release, owner: Owner) -> str:
+    """The owner's page, which is private: exact figures, steps, risks and what classifiers keep."""
+    whole = None if owner.measures is None else owner.measures.whole_row
+    told = {
+        "owner": owner,
+        "accuracy": accuracies(owner.evaluation),
+        "summaries": group_summaries(release, _identifying(release)),
+        "alone": None if whole is None else _share_alone(whole, exact),
+        "alarm": whole is not None and whole.uniques > 0,
+    }
+    return _render({**_facts(release, exact, owner.spec), **told})
+
+
+def _facts(release: Release, figure: Figure, spec: Spec | None) -> dict[str, Any]:
+    """What both pages say."""
+    manifest = release.manifest
+    private = isinstance(manifest, DiffGenManifest)
+    shown = panels(release, figure, spec)
+    numbers = {name: entry for name, entry in manifest.columns.items() if isinstance(entry, Discretization)}
+    return {
+        "manifest": manifest,
+        "kind": f"{'Noisy counts' if private else 'A masked table'} to predict {manifest.class_} from",
+        "about": manifest.about,
+        "unstated": [key for key, text in manifest.about if text is None],
+        "private": private_facts(manifest) if isinstance(manifest, DiffGenManifest) else None,
+        "records": about(manifest.records) if isinstance(manifest, RefinementManifest) else None,
+        "promises": [] if private else [promise(entry) for entry in manifest.requirements],
+        "limits": LIMITS,
+        "panels": shown,
+        "untouched": untouched(shown),
+        "groups": [] if private else groups(release, figure),
+        "detail": detail_chart(release, figure, spec),
+        "sized": [(item["quasi-identifier"], item["k"]) for item in manifest.requirements if item.get("k", 1) > 1],
+        "as_is": _as_is(release),
+        "numbers": list(numbers),
+        "interval": next((entry.blocks[0] for entry in numbers.values()), None),
+        "count": COUNT,
+        "sha256": manifest.files[DATA].sha256 if DATA in manifest.files else None,
+    }
+
+
+def _alone(release: Release) -> Share | None:
+    """The share of the records that are alone on all released columns together, for a reader who has the release."""
+    if not isinstance(release.manifest, RefinementManifest):
+        return None
+    return _share_alone(whole_row_risk(release), coarse)
+
+
+def _share_alone(risk: ReidentificationRisk, figure: Figure) -> Share:
+    return figure(risk.uniques / risk.records)
+
+
+def _identifying(release: Release) -> tuple[tuple[str, ...], ...]:
+    return quasi_identifiers(release) if isinstance(release.manifest, RefinementManifest) else ()
+
+
+def _as_is(release: Release) -> list[str]:
+    """Columns that no requirement names, neither as known to a stranger nor as sensitive."""
+    sensitive = {item.get("sensitive") for item in release.manifest.requirements}
+    return [
+        name for name, entry in release.masking.columns.items() if isinstance(entry, AsIs) and name not in sensitive
+    ]
+
+
+def _render(facts: dict[str, Any]) -> str:
+    # Only this verb needs templates, so the others do not wait for them.
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("unveil.reports"),
+        autoescape=True,  # labels are data
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {"counted": count_text, "named": named, "number": number}
+    return environment.get_template("page.html").render(facts)

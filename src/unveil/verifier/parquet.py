@@ -1,0 +1,267 @@
+"""The bytes of a parquet file: all are accounted for, so that none carries what no row shows.
+
+A release has its rows in one form: groups of rows one after the other, in each the columns, in each column at most one
+page with a dictionary of texts and then pages of values, packed by zstd, and a footer that says where they are. Nothing
+else: no statistics that could lie, no index, no bloom filter, no metadata, no bytes in between. What a file says of its
+sizes is checked before anything is unpacked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+from unveil.limits import GROUP_BYTES, GROUP_ROWS
+from unveil.regular import opened
+from unveil.verifier.findings import BrokenClaimError, Finding, first_line
+from unveil.verifier.pages import TEXT, FormError, Page, check_page
+from unveil.verifier.thrift import Reader, Struct
+
+Kind = TypeVar("Kind")
+MAGIC = b"PAR1"
+VERSIONS = (1, 2)
+ZSTD = 6
+DATA_PAGE, DICTIONARY_PAGE = 0, 2
+LONGEST_FOOTER = 1 << 24
+WRITER = re.compile(rb"parquet-cpp-arrow version [0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}")
+UNPACKED, TIMES = 1 << 26, 1000
+"""So many bytes of texts may be unpacked, and so many times their packed size: texts are kept, and not only read."""
+FIELDS: dict[str, frozenset[int]] = {
+    "file": frozenset({1, 2, 3, 4, 6, 7}),
+    "schema element": frozenset({1, 2, 3, 4, 5, 6, 7, 8, 10}),
+    "row group": frozenset({1, 2, 3, 5, 6, 7}),
+    "column chunk": frozenset({2, 3}),
+    "column": frozenset({1, 2, 3, 4, 5, 6, 7, 9, 11, 13, 16}),
+    "page": frozenset({1, 2, 3, 5, 7}),
+    "data page": frozenset({1, 2, 3, 4}),
+    "dictionary page": frozenset({1, 2, 3}),
+}
+"""The fields that each struct of a release has, by their numbers in the format."""
+PARTS: dict[str, frozenset[int]] = {
+    "file": frozenset({2, 4, 6, 7}),
+    "schema element": frozenset({4, 10}),
+    "row group": frozenset({1}),
+    "column chunk": frozenset({3}),
+    "column": frozenset({2, 3, 13, 16}),
+    "page": frozenset({5, 7}),
+}
+"""Those of the fields that are more than a number. A reader skips a field of another kind than it expects."""
+NAMED = {
+    ("file", 5): "metadata",
+    ("column chunk", 4): "a page index",
+    ("column chunk", 6): "a page index",
+    ("column", 8): "metadata",
+    ("column", 12): "statistics",
+    ("column", 14): "a bloom filter",
+    ("data page", 5): "statistics",
+}
+"""What some of the other fields are."""
+
+
+def check_parquet(folder: Path, name: str) -> None:
+    """Walks over all bytes of a parquet file of a release.
+
+    Raises:
+        BrokenClaimError: The file cannot be read, or holds anything else than rows in their one form.
+    """
+    try:
+        with opened(folder, name) as file:
+            Walk(file).run()
+    except FormError as odd:
+        raise BrokenClaimError([Finding("form", f"{name}: {odd}.")]) from odd
+    except (OSError, ValueError) as error:
+        raise BrokenClaimError([Finding("data-file", f"{name} cannot be read: {first_line(error)}.")]) from error
+
+
+@dataclass
+class Walk:
+    """A walk over a parquet file.
+
+    Attributes:
+        file: The file.
+        place: Up to where its bytes are accounted for.
+        end: Where its footer begins.
+        packed: How many bytes texts take in the file.
+        unpacked: How many bytes they take once they are unpacked.
+    """
+
+    file: BinaryIO
+    place: int = len(MAGIC)
+    end: int = 0
+    packed: int = 0
+    unpacked: int = 0
+
+    def run(self) -> None:
+        """Walks from the beginning to the end.
+
+        Raises:
+            FormError: The file has another form than that of a release.
+            ValueError: It is not a parquet file.
+        """
+        footer = self._footer()
+        _check_fields("file", footer)
+        if footer.get(1) not in VERSIONS:
+            raise FormError("it is of another version of the format")
+        if not WRITER.fullmatch(_of(bytes, footer, 6)):
+            raise FormError(f"it says that it was written by {footer[6][:60]!r}")
+        root, *elements = _of(list, footer, 2)
+        if root != {3: 0, 4: b"schema", 5: len(elements)} and root != {4: b"schema", 5: len(elements)}:
+            raise FormError("its schema begins with something else than a number of columns")
+        if footer.get(7, [{1: {}}] * len(elements)) != [{1: {}}] * len(elements):
+            raise FormError("its columns have an order of their own")
+        for element in elements:
+            _check_fields("schema element", element)
+            _check_bare("the type of a column", element.get(10, {}))
+            if any(isinstance(value, int) and not 0 <= value < 1 << 15 for value in element.values()):
+                raise FormError("a column is described by a number that is none of a type")
+        rows = sum(self._group(group, elements) for group in _of(list, footer, 4))
+        if self.place != self.end:
+            raise FormError(f"{self.end - self.place:,} bytes before its footer belong to no column")
+        if rows != (told := _of(int, footer, 3)):
+            raise FormError(f"its footer counts {told:,} rows, and its groups {rows:,}")
+
+    def _footer(self) -> Struct:
+        size = self.file.seek(0, 2)
+        length = int.from_bytes(self._read(size - 8, 4), "little") if size >= 12 else 0
+        self.end = size - 8 - length
+        if self.end < len(MAGIC) or self._read(0, 4) != MAGIC or self._read(size - 4, 4) != MAGIC:
+            raise ValueError("it is not a parquet file")
+        if length > LONGEST_FOOTER:
+            raise FormError(f"its footer has {length:,} bytes, and may have {LONGEST_FOOTER:,}")
+        reader = Reader(self._read(self.end, length))
+        footer = reader.struct()
+        if reader.place != length:
+            raise FormError(f"{length - reader.place:,} bytes of its footer belong to nothing")
+        return footer
+
+    def _group(self, group: Struct, elements: Sequence[Struct]) -> int:
+        _check_fields("row group", group)
+        rows, chunks = _of(int, group, 3), _of(list, group, 1)
+        columns = [_of(dict, chunk, 3) for chunk in chunks]
+        size = sum(_of(int, column, 6) for column in columns)
+        if not 0 <= rows <= GROUP_ROWS or size > GROUP_BYTES:
+            raise FormError(
+                f"a group of rows has {rows:,} rows and {size:,} bytes unpacked, and may have {GROUP_ROWS:,} "
+                f"and {GROUP_BYTES:,}"
+            )
+        sizes = {2: size, 5: self.place, 6: sum(_of(int, column, 7) for column in columns)}
+        if len(columns) != len(elements) or any(group.get(field, told) != told for field, told in sizes.items()):
+            raise FormError("a group of rows says something else of its columns than they are")
+        for chunk, column, element in zip(chunks, columns, elements, strict=True):
+            self._column(chunk, column, element, rows)
+        return rows
+
+    def _column(self, chunk: Struct, column: Struct, element: Struct, rows: int) -> None:
+        _check_fields("column chunk", chunk)
+        _check_fields("column", column)
+        _check_column(column, element, rows)
+        start, values, size = _of(int, column, 11 if 11 in column else 9), _of(int, column, 9), _of(int, column, 7)
+        if chunk.get(2, 0) not in (0, start, values, start + size):
+            raise FormError("a column says that it is somewhere else")
+        if start != self.place or not 0 <= size <= self.end - start:
+            raise FormError(f"the bytes from {self.place:,} to {start:,} belong to no column")
+        pages = list(self._pages(self._read(start, size), column, element))
+        if sum(page.values for page in pages if not page.dictionary) != rows:
+            raise FormError("the pages of a column have more or fewer values than there are rows")
+        first = next((page.start for page in pages if not page.dictionary), values - start)
+        if start + first != values or any(page.dictionary for page in pages) != (11 in column):
+            raise FormError("a column says that its pages are somewhere else")
+        self.place = start + size
+
+    def _pages(self, data: bytes, column: Struct, element: Struct) -> Iterator[Page]:
+        """The pages of a column, each after the one before it, until its last byte."""
+        place, left = 0, _of(int, column, 6)
+        while place < len(data):
+            reader = Reader(data, place)
+            header = reader.struct()
+            packed, unpacked = _of(int, header, 3), _of(int, header, 2)
+            left -= reader.place - place + unpacked
+            end = reader.place + packed
+            if left < 0 or not 0 <= packed <= len(data) - reader.place or unpacked < 0:
+                raise FormError("a page is larger than its column says")
+            page = _page(header, place, element)
+            if page.holds_texts:
+                self._keep(packed, unpacked)
+            check_page(page, data[reader.place : end], unpacked)
+            yield page
+            place = end
+        if left:
+            raise FormError("the pages of a column are smaller than it says")
+
+    def _keep(self, packed: int, unpacked: int) -> None:
+        self.packed += packed
+        self.unpacked += unpacked
+        if self.unpacked > UNPACKED + TIMES * self.packed:
+            raise FormError(f"{self.packed:,} bytes of it hold {self.unpacked:,} bytes of text, which is too much")
+
+    def _read(self, place: int, size: int) -> bytes:
+        self.file.seek(place)
+        return self.file.read(size)
+
+
+def _page(header: Struct, start: int, element: Struct) -> Page:
+    _check_fields("page", header)
+    kind = _of(int, header, 1)
+    if kind not in (DATA_PAGE, DICTIONARY_PAGE) or len(header) != 4:
+        raise FormError("a page is neither one of values nor a dictionary")
+    dictionary = kind == DICTIONARY_PAGE
+    told = _of(dict, header, 7 if dictionary else 5)
+    # Writers leave an empty struct where statistics would be.
+    _check_fields("dictionary page" if dictionary else "data page", {n: held for n, held in told.items() if held != {}})
+    if dictionary and (element.get(1) != TEXT or start != 0):
+        raise FormError("a dictionary is not at the beginning of a column of text")
+    return Page(
+        start=start,
+        dictionary=dictionary,
+        values=_of(int, told, 1),
+        encoding=_of(int, told, 2),
+        type=_of(int, element, 1),
+        width=_of(int, element, 2) if 2 in element else 0,
+        optional=element.get(3) == 1,
+    )
+
+
+def _check_column(column: Struct, element: Struct, rows: int) -> None:
+    """What a column says of itself is what the schema says, and lists that nobody needs are short."""
+    if column.get(3) != [element.get(4)] or column.get(1) != element.get(1):
+        raise FormError("a column is another one than the schema says")
+    if column.get(4) != ZSTD:
+        raise FormError("a column is not packed by zstd")
+    if column.get(5) != rows:
+        raise FormError("a column has more or fewer values than there are rows")
+    for field in (2, 13, 16):
+        _check_bare("a column", column.get(field, []))
+
+
+def _check_bare(what: str, value: Any) -> None:
+    """Some flags and numbers at most, and no text."""
+    if isinstance(value, bytes) or _leaves(value) > 24:
+        raise FormError(f"{what} is described by more than it needs")
+
+
+def _leaves(value: Any) -> int:
+    if isinstance(value, bytes):
+        return 1000
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + sum(_leaves(part) for part in inner)
+
+
+def _check_fields(what: str, struct: Struct) -> None:
+    if not isinstance(struct, dict):
+        raise ValueError(f"a {what} is not a struct")
+    if strange := sorted(struct.keys() - FIELDS[what]):
+        extra = NAMED.get((what, strange[0]), f"the field {strange[0]} of a {what}")
+        raise FormError(f"it carries {extra} next to its rows")
+    numbers = {field: value for field, value in struct.items() if field not in PARTS.get(what, ())}
+    if wrong := sorted(field for field, value in numbers.items() if not isinstance(value, int)):
+        raise FormError(f"it carries something else than a number in the field {wrong[0]} of a {what}")
+
+
+def _of(kind: type[Kind], struct: Struct, field: int) -> Kind:
+    value = struct.get(field) if isinstance(struct, dict) else None
+    if not isinstance(value, kind):
+        raise ValueError(f"the field {field} of a struct is not of its kind")
+    return value
