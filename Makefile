@@ -3,10 +3,13 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+# The versions that the tests run on; an empty LOCK takes the newest that pyproject.toml allows.
+LOCK   ?= requirements-test.lock
+EVERYTHING := --editable ".[pandas,polars,c45,report,countries,spark,duckdb]" --group dev --group docs
 
 PEERS  := .venv-peers/.ready
 
-.PHONY: demo test java engines check lint types layers format docs transcripts notebooks bench audit reproduce wheel clean
+.PHONY: demo test java engines check lint types layers format docs transcripts notebooks bench audit reproduce wheel fuzz lock clean
 
 demo: $(READY)  ## publish the bundled data set and show what came out
 	$(BIN)/unveil demo
@@ -56,11 +59,21 @@ bench: $(READY)  ## speed and memory, next to other tools, up to 10M rows and by
 	$(BIN)/python bench/diffgen.py
 	$(BIN)/python bench/steps.py
 
-$(READY): pyproject.toml
+$(READY): pyproject.toml $(LOCK)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[pandas,polars,c45,report,countries,spark,duckdb]" --group dev --group docs
+	$(BIN)/python -m pip install --quiet $(EVERYTHING) $(if $(LOCK),--constraint $(LOCK))
 	touch $(READY)
+
+lock:  ## the versions that the tests run on, found anew within the ranges of pyproject.toml
+	$(PYTHON) -m venv --clear .venv-lock
+	.venv-lock/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	.venv-lock/bin/python -m pip install --quiet $(EVERYTHING)
+	.venv-lock/bin/python -m pip freeze --exclude-editable > requirements-test.lock
+	rm -rf .venv-lock
+
+fuzz: $(READY)  ## spoiled input for FUZZ_SECONDS (600); FUZZ_SEED repeats a case that failed
+	FUZZ_SECONDS=$${FUZZ_SECONDS:-600} $(BIN)/pytest tests/fuzz
 
 wheel: $(READY)  ## the package as users install it: built, put into an empty environment, and its demo run there
 	rm -rf dist && $(BIN)/python -m build --outdir dist > /dev/null
@@ -81,4 +94,4 @@ $(PEERS):
 	touch $(PEERS)
 
 clean:
-	rm -rf $(VENV) .venv-peers .venv-wheel .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist site
+	rm -rf $(VENV) .venv-peers .venv-lock .venv-wheel .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist site
