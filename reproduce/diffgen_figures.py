@@ -22,19 +22,8 @@ from reproduce.points import Results, Setting
 
 PAPER = "DiffGen"
 BASELINES: tuple[Setting, ...] = tuple({"measure": "diffgen.baseline", "what": what} for what in ("BA", "LA"))
-LEARNED = (
-    "C4.5 learns from the cells with their noisy counts as weights. Randomness from seeds, so that it can be repeated."
-)
-HELD_OUT = (
-    "Only the 30,162 training records are published; the cuts are applied to the 15,060 test records. All 14 "
-    f"attributes. {LEARNED}"
-)
-COUNTED = (
-    "Where there are more than 100,000 cells, the release holds those that reach a public threshold; the paper lists "
-    "all."
-)
+HELD_OUT = "Only the 30,162 training records are published; the cuts are applied to the 15,060 test records."
 BUDGETS = {"paper": "the paper's budget", "full": "our budget"}
-OUR_BUDGET = "“Our budget” spends the same ε without waste: see `docs/papers/diffgen.md`."
 
 
 def _accuracies(
@@ -153,7 +142,7 @@ def _compare_4(results: Results) -> list[Statement]:
             above = [e for e in line if line[e] > tds]
             where = f"above at ε = {', '.join(f'{e:g}' for e in above)}" if above else "nowhere above"
             ours = f"TDS (k = {TDS_K}) {tds:.1f}%; DiffGen {where}, {line[best]:.1f}% at best"
-            remark = "Which QID the paper's TDS protected is not said; ours holds all 14 attributes."
+            remark = "The paper does not say which QID its TDS protected; ours has all 14 attributes."
             found.append(Statement(f"DiffGen above TDS ({told})", ours, len(above) == len(line), remark))
     return found
 
@@ -246,7 +235,7 @@ FIGURES = (
         name="diffgen-3a",
         paper=PAPER,
         title="Fig. 3a: accuracy of DiffGen, utility Max",
-        protocol=f"{HELD_OUT} {OUR_BUDGET} {COUNTED}",
+        protocol=f"{HELD_OUT} All 14 attributes.",
         settings=(*BASELINES, *_accuracies("max", ("paper", "full"))),
         quick=_QUICK_3A,
         compare=partial(_compare_3, "max"),
@@ -256,7 +245,7 @@ FIGURES = (
         name="diffgen-3b",
         paper=PAPER,
         title="Fig. 3b: accuracy of DiffGen, utility InfoGain",
-        protocol=f"{HELD_OUT} The paper's budget. {COUNTED}",
+        protocol="As in Fig. 3a, with the paper's budget.",
         settings=(*BASELINES, *_accuracies("infogain", ("paper",)), *_accuracies("max", ("paper",))),
         quick=_QUICK_3B,
         compare=partial(_compare_3, "infogain"),
@@ -266,9 +255,8 @@ FIGURES = (
         name="diffgen-4",
         paper=PAPER,
         title=f"Fig. 4: DiffGen (Max, h = {COMPARED_SPECIALIZATIONS}), DiffP-C4.5 and TDS (k = {TDS_K})",
-        protocol="Runs of ten folds over all 45,222 records; only the training part is published. DiffP-C4.5 is our "
-        f"own (`unveil/evaluate/private_tree.py` says where it is simpler than the original), of depth {TREE_DEPTH}. "
-        f"{OUR_BUDGET} {COUNTED}",
+        protocol="Ten folds over all 45,222 records; only the training part is published. DiffP-C4.5 is our own, of "
+        f"depth {TREE_DEPTH}; `private_tree.py` says where it is simpler than the original.",
         settings=_compared(),
         quick=_compared((1.0,), runs=1),
         compare=_compare_4,
@@ -278,9 +266,8 @@ FIGURES = (
         name="diffgen-contingency",
         paper=PAPER,
         title="The noisy full contingency table",
-        protocol="The 30,162 training records are published, the 15,060 test records stay raw. Every combination of "
-        "raw values is a cell: leaves of categories, each value of the declared range of a number. There are far too "
-        f"many to list, so those that reach a public threshold are published. {LEARNED}",
+        protocol="The training records are published, the test records stay raw. Every combination of raw values is a "
+        "cell: leaves of categories, each value of the declared range of a number.",
         settings=(*BASELINES, *_contingency(), *_accuracies("max", ("paper",), hs=(10,))),
         quick=(
             *BASELINES,
@@ -294,7 +281,7 @@ FIGURES = (
         name="diffgen-5",
         paper=PAPER,
         title=f"Fig. 5: time of DiffGen on Adult blown up, h = {COMPARED_SPECIALIZATIONS}, ε = 1",
-        protocol="From a table in memory to the noisy counts, without reading, encoding and writing rows.",
+        protocol="From a table in memory to the noisy counts.",
         settings=_times(SIZES),
         quick=_times(SIZES[:1]),
         compare=_compare_5,

@@ -1,4 +1,4 @@
-"""Writes `docs/results.md`: our figures beside what the papers say. Every number on it comes from the cache."""
+"""Writes `docs/results.md`: our figures next to what the papers say. Every number on it comes from the cache."""
 
 from __future__ import annotations
 
@@ -11,20 +11,27 @@ from reproduce.plots import draw
 from reproduce.points import Cache, Results, key_of
 
 PAPERS = {
-    "TDR": "Fung, Wang, Yu: Anonymizing classification data for privacy preservation (TKDE 2007)",
-    "PDA": "Wang, Fung, Yu: Template-based privacy preservation in classification problems (ICDM 2005)",
-    "DiffGen": "Mohammed, Chen, Fung, Yu: Differentially private data release for data mining (KDD 2011)",
+    "TDR": "Fung, Wang, Yu: Anonymizing classification data for privacy preservation (TKDE 2007). Unless noted, "
+    "training and test records are masked together, the classifier learns from the masked training records, and "
+    "numbers are discretized.",
+    "PDA": "Wang, Fung, Yu: Template-based privacy preservation in classification problems (ICDM 2005). Categories "
+    "only. From all other attributes, none of the 50% least frequent values of a sensitive attribute may be inferred "
+    "above h. Training and test records are suppressed together; the classifier is C4.5.",
+    "DiffGen": "Mohammed, Chen, Fung, Yu: Differentially private data release for data mining (KDD 2011). C4.5 learns "
+    "from the cells, weighted by their noisy counts. Everything random comes from seeds. With more than 100,000 cells, "
+    "only those that reach a public threshold are released; the paper lists all. “Our budget” spends the same ε "
+    "without waste ([DiffGen in the code](papers/diffgen.md)).",
 }
+"""Who wrote each paper, and what all of its figures share."""
 WORDS = {True: "yes", False: "**no**", None: "–"}
 HEAD = f"""# The papers' experiments, run again
 
 <!-- Written by `make reproduce`; do not edit. -->
 
-Each figure and table of the three papers, measured with this library, beside what the paper says about it. A percentage
-agrees if it is within {NEAR} points of the printed one; a limit agrees if it is kept. Errors and accuracies are in
-percent. C4.5 is Weka's J48 with its defaults. BE is the error on raw data, UE with the attributes of the requirement
-removed, AE and SE on masked data, RE with the sensitive attributes removed; BA, LA and CA are the accuracies of
-DiffGen's paper.
+Each figure and table of the three papers, measured with this library. A percentage agrees if it is within {NEAR} points
+of the printed one; a limit agrees if it is kept. C4.5 is Weka's J48 with its defaults. BE is the error on raw data, UE
+with the attributes of the requirement removed, AE and SE on masked data, RE with the sensitive attributes removed; BA,
+LA and CA are accuracies in the DiffGen paper.
 """
 
 
@@ -72,7 +79,9 @@ def _overview(figures: Sequence[Figure], results: Mapping[str, Results]) -> str:
 
 
 def _section(figure: Figure, results: Results, picture: str | None) -> str:
-    parts = [f'<a id="{figure.name}"></a>\n\n### {figure.title}\n', f"{figure.protocol}\n"]
+    parts = [f'<a id="{figure.name}"></a>\n\n### {figure.title}\n']
+    if figure.protocol:
+        parts.append(f"{figure.protocol}\n")
     statements = figure.compare(results)
     if not statements:
         parts.append("Not measured in this run.\n")
@@ -104,8 +113,8 @@ def _origin(results: Iterable[Results], sources: Mapping[str, str], versions: Ma
         "## Where these numbers come from\n\n"
         f"- Measured: {told or 'nothing yet'}.\n"
         f"- Data: {data}. The rows are the bundled ones.\n"
-        "- Seeds: everything random (random requirements, folds, variations of records, private draws) follows from "
-        f"{SEED}; a private run adds its number and its fold (`reproduce/diffgen.py`, `seed_of`).\n"
+        f"- Seeds: everything random follows from {SEED}; a private run adds its number and its fold "
+        "(`reproduce/diffgen.py`, `seed_of`).\n"
         f"- Versions: {tools}.\n"
         "- Again: `make reproduce`, or `make reproduce QUICK=1` for a few points of each figure.\n"
     )

@@ -12,10 +12,6 @@ from reproduce.points import Point, Results, Setting
 PAPER = "PDA"
 PRINTED = {"crx": [40, 27, 15, 8, 6], "adult": [1333, 786, 365, 324, 318]}
 NAMES = {"crx": "CRX", "adult": "Adult"}
-TOGETHER = (
-    "Categories only. From all other attributes, none of the 50% least frequent values of a sensitive attribute may be "
-    "inferred above h. Training and test records are suppressed together; the classifier is C4.5."
-)
 
 
 def _table_3() -> tuple[Setting, ...]:
@@ -29,8 +25,8 @@ def _table_3() -> tuple[Setting, ...]:
 def _compare_table_3(results: Results) -> list[Statement]:
     nearest = min((point["distance"] for point in results.where(measure="pda.readings")), default=0)
     remark = (
-        "No other number of least frequent values per attribute gives the paper's row for Adult either, for all "
-        f"records, the training or the test records: the nearest is off by {nearest}. It stays open what it counts."
+        "No other number of least frequent values per attribute gives the paper's row for Adult, for all, training or "
+        f"test records: the nearest is off by {nearest}. We do not know what it counts."
     )
     found = []
     for point in results.where(measure="pda.inferences"):
@@ -142,9 +138,9 @@ def _compare_3b(results: Results) -> list[Statement]:
                 "SE is averaged over h = 10%, 30%, 50%, 70%, 90%",
                 f"no release exists for {which}",
                 False,
-                "There a sensitive value is more frequent in the whole table than h allows, so that not even a table "
-                "with everything suppressed satisfies the template (the paper's own Lemma 3.3); our mean is over the "
-                "other h. With the counts of Table 3 this says that the paper had other sensitive values on Adult.",
+                "There a sensitive value is more frequent in the whole table than h allows, so not even a fully "
+                "suppressed table satisfies the template (Lemma 3.3); our mean is over the other h. Like Table 3, this "
+                "suggests that the paper had other sensitive values on Adult.",
             )
         )
     return found
@@ -173,7 +169,7 @@ FIGURES = (
         name="pda-table-3",
         paper=PAPER,
         title="Table 3: inferences above h in the raw data",
-        protocol="All complete records, categories only, the 50% least frequent values (rounded down) of the Top4.",
+        protocol="All complete records; the number of values is rounded down.",
         settings=_table_3(),
         quick=_table_3(),
         compare=_compare_table_3,
@@ -182,7 +178,7 @@ FIGURES = (
         name="pda-3a",
         paper=PAPER,
         title="Fig. 3a: classification error on CRX, mean over h = 50%, 70%, 90%",
-        protocol=TOGETHER,
+        protocol="",
         settings=_errors("crx", TOPS, LIMITS["crx"]),
         quick=_errors("crx", TOPS, LIMITS["crx"]),
         compare=_compare_3a,
@@ -192,7 +188,7 @@ FIGURES = (
         name="pda-3b",
         paper=PAPER,
         title="Fig. 3b: classification error on Adult, mean over h",
-        protocol=TOGETHER,
+        protocol="",
         settings=_errors("adult", TOPS, LIMITS["adult"]),
         quick=_errors("adult", (1, 4), (0.5, 0.9)),
         compare=_compare_3b,
@@ -202,8 +198,8 @@ FIGURES = (
         name="pda-3c",
         paper=PAPER,
         title="Fig. 3c: search time on Adult blown up, h = 90%, Top1",
-        protocol="The time of the search, without reading, encoding and writing rows, on this machine; the paper's is "
-        "of 2005. Variations change attributes of the channel only.",
+        protocol="The time of the search alone, on this machine; the paper's is of 2005. Variations "
+        "change attributes of the channel only.",
         settings=_times(SIZES),
         quick=_times(SIZES[:1]),
         compare=_compare_3c,

@@ -11,7 +11,6 @@ from reproduce.points import Results, Setting
 from reproduce.tdr import ADULT_KS, CRX_KS, GA_KS, GERMAN_KS, REQUIREMENTS, SIZES, TOPS, TREES
 
 PAPER = "TDR"
-TOGETHER = "Training and test records are masked together; the classifier learns from the masked training records."
 
 
 def _tops(
@@ -29,14 +28,12 @@ def _top_figure(
     name: str, title: str, compare: Any, *, data: str, ks: tuple[int, ...], quick: tuple[int, ...], **options: Any
 ) -> Figure:
     """A figure with a line over k for each TopN."""
-    how = "suppressed value by value" if options["suppress"] else "generalized along their taxonomies"
-    learner = {"c45": "C4.5", "bayes": "naive Bayes, numbers in ten bins of equal weight"}
+    bins = "For naive Bayes numbers are in ten bins of equal weight." if options.get("classifier") == "bayes" else ""
     return Figure(
         name=name,
         paper=PAPER,
         title=title,
-        protocol=f"{TOGETHER} Categories are {how}, numbers discretized. Classifier: "
-        f"{learner[options.get('classifier', 'c45')]}.",
+        protocol=bins,
         settings=tuple(_tops(data, ks, **options)),
         quick=tuple(_tops(data, quick, tops=(7,), **options)),
         compare=compare,
@@ -115,8 +112,8 @@ def _compare_credit(be: float, ue: float, most: int, results: Results) -> list[S
     if ours is None or bare is None:
         return []
     remark = (
-        f"With the numbers left out C4.5 errs on {bare:.1f}%. That it comes so near to what is printed, for CRX and "
-        "for German alike, makes it likely that the paper's BE knew the categories only; the paper does not say so."
+        f"On categories alone C4.5 errs on {bare:.1f}%, close to the printed BE, for CRX and German alike. So the "
+        "paper's BE probably used categories only; the paper does not say."
     )
     return [
         *near(f"BE = {be}%", be, ours, remark),
@@ -136,8 +133,8 @@ def _compare_7(results: Results) -> list[Statement]:
         found.append(Statement(f"education-num is split at 13 ({how} categories)", ours, at == "13"))
         hours = len(point["hours-per-week"])
         remark = (
-            "At this k the search splits capital-gain and education-num first, and then no split of the hours is "
-            "valid. The paper draws a tree of the hours for this setting; its text does not tell the splits."
+            "Here the search splits capital-gain and education-num first, and then no split of the hours is valid. "
+            "The paper draws a tree of the hours; its text does not give the splits."
         )
         ours = f"{hours} split{'' if hours == 1 else 's'}"
         found.append(Statement(f"hours-per-week is split ({how} categories)", ours, hours > 0, remark))
@@ -296,8 +293,7 @@ FIGURES = (
         name="tdr-7",
         paper=PAPER,
         title="Fig. 7: the trees grown for hours-per-week and education-num, Top7, k = 60",
-        protocol="The splits of the two numbers in the release of Adult. The paper does not say how categories are "
-        "masked; both ways are shown.",
+        protocol="The paper does not say how categories are masked; both ways are shown.",
         settings=_TREES,
         quick=_TREES,
         compare=_compare_7,
@@ -307,7 +303,7 @@ FIGURES = (
         name="tdr-8",
         paper=PAPER,
         title="Fig. 8: several QIDs against their united QID, k = 100",
-        protocol=f"{TOGETHER} Random requirements drawn as in the paper, from a seed. Generalization, C4.5.",
+        protocol="Random requirements drawn as in the paper, from a seed. Generalization, C4.5.",
         settings=_several(REQUIREMENTS),
         quick=_several(4),
         compare=_compare_8,
@@ -336,8 +332,8 @@ FIGURES = (
         paper=PAPER,
         title="Fig. 10: the QID of the genetic algorithm, eight attributes",
         protocol="Ten folds of the 30,162 records; the training part is masked and its masking applied to the test "
-        "part. Other attributes are removed. The paper took the genetic algorithm's own taxonomies, which are not "
-        "here; ours are those of the other figures. C4.5.",
+        "part. Other attributes are removed. The paper used the genetic algorithm's own taxonomies; ours are those of "
+        "the other figures. C4.5.",
         settings=_ga(GA_KS),
         quick=_ga((10, 100)),
         compare=_compare_10,
@@ -347,8 +343,7 @@ FIGURES = (
         name="tdr-11",
         paper=PAPER,
         title="Fig. 11: search time on Adult blown up, k = 50",
-        protocol="The time of the search, without reading, encoding and writing rows, on this machine; the paper's is "
-        "of 2007. Generalization. Nothing else of this run goes on beside it.",
+        protocol="The time of the search alone, on this machine; the paper's is of 2007. Generalization.",
         settings=_times(SIZES, 10),
         quick=_times(SIZES[:1], 2),
         compare=_compare_11,
