@@ -69,6 +69,7 @@ def test_check(project: Project, facts: Any) -> None:
     assert found["groups"][0]["k"] == 3
     assert found["inferences"][0]["worst"][0]["size"] >= 1
     assert found["as_is"] == ["income"]
+    assert found["as_is"] == list(unveil.publish(project.spec).manifest.as_is), "check foretells what a release says"
 
 
 def test_apply_and_report(project: Project, facts: Any) -> None:

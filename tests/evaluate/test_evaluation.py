@@ -16,9 +16,10 @@ from unveil import SpecError, TableError, UnveilError, publish
 from unveil.evaluation import CLASSIFIERS, Folds, Given, Holdout
 from unveil.evaluation.evaluation import SETTINGS, Comparison, guarantee, guarantee_text
 from unveil.evaluation.plot import drawn, plot
-from unveil.schema import load_spec
-from unveil.tables import FrameSource
+from unveil.schema import Spec, load_spec
+from unveil.tables import Table
 from unveil.workflow.evaluate import DRAWN, OWNERS, TOGETHER, compare, evaluate
+from unveil.workflow.publish import trial_release
 
 ONCE = Holdout(seeds=(0,))
 
@@ -107,28 +108,29 @@ class Spy:
     """Records what was published."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.tables: list[pa.Table] = []
+        self.tables: list[Table] = []
         self.seeds: list[int | None] = []
-        monkeypatch.setattr(sys.modules["unveil.workflow.evaluate"], "publish", self)
+        monkeypatch.setattr(sys.modules["unveil.workflow.evaluate"], "trial_release", self)
 
-    def __call__(self, source: FrameSource, spec: Any, **options: Any) -> Any:
-        self.tables.append(source.frame)
-        self.seeds.append(options.get("unsafe_seed"))
-        return publish(source, spec, **options)
+    def __call__(self, table: Table, spec: Spec, seed: int | None = None) -> Any:
+        self.tables.append(table)
+        self.seeds.append(seed)
+        return trial_release(table, spec, seed or 0)
 
 
 def test_a_masking_sees_training_rows_only(monkeypatch: pytest.MonkeyPatch) -> None:
     spy = Spy(monkeypatch)
     evaluate(survey(), spec(), protocol=Given("part"))
     # The first is the release of all rows, which the measures are about.
-    assert [table.num_rows for table in spy.tables] == [300, 200]
-    assert spy.tables[1]["age"].to_pylist() == survey()["age"].to_pylist()[:200]
+    assert [table.rows for table in spy.tables] == [300, 200]
+    age = spy.tables[1].columns[0]
+    assert age.array.take(pa.array(age.codes)).to_pylist() == survey()["age"].to_pylist()[:200]
 
 
 def test_together_all_rows_are_masked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     spy = Spy(monkeypatch)
     found = evaluate(survey(), spec(), protocol=Folds(3), together=True)
-    assert [table.num_rows for table in spy.tables] == [300]
+    assert [table.rows for table in spy.tables] == [300]
     assert TOGETHER in found.notes
     assert found.line("released", "tree").n == 3
 
@@ -138,7 +140,7 @@ def test_private_releases_are_drawn_from_seeds_and_not_charged(tmp_path: Path, m
     found = evaluate(survey(), private(), protocol=Folds(2), seeds=(0, 1), together=True)
     assert len(set(spy.seeds)) == 4
     assert None not in spy.seeds
-    assert {table.num_rows for table in spy.tables} == {150}
+    assert {table.rows for table in spy.tables} == {150}
     assert found.line("released", "tree").n == 4
     assert found.line("raw", "tree").n == 2
     assert DRAWN in found.notes

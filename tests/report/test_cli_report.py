@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,6 +10,8 @@ import unveil
 from commands import Run
 from project import Project
 from report.reading import read
+from unveil.evaluation import Holdout
+from unveil.tables import FileSource, Survey
 
 
 @pytest.fixture
@@ -46,6 +49,28 @@ def test_the_owners_page(published: Project, run: Run) -> None:
         assert f"{step['attribute']} {step['refined']} {', '.join(step['into'])} {step['gain']:.3g}" in seen.text
     for words in ("Rows read 49", "Rows left out 1,", "everything masked", "raw data", "Any job", "alone"):
         assert words in seen.text
+
+
+def test_the_raw_table_is_read_and_checked_once(published: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once by the engine; the verifier, which shares no code with it, reads the table by itself."""
+    reads, checks = counted(monkeypatch, FileSource, "table"), counted(monkeypatch, Survey, "add")
+    unveil.report(published.release, owner=published.spec)
+    assert (len(reads), len(checks)) == (1, 1)
+    unveil.explain(published.spec, protocol=Holdout(seeds=(0, 1)))
+    assert (len(reads), len(checks)) == (2, 2)
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, owner: type, method: str) -> list[None]:
+    """A list that grows with every call of a method."""
+    calls: list[None] = []
+    usual = getattr(owner, method)
+
+    def call(*arguments: Any) -> Any:
+        calls.append(None)
+        return usual(*arguments)
+
+    monkeypatch.setattr(owner, method, call)
+    return calls
 
 
 def test_the_handed_out_page_is_not_marked_private(published: Project) -> None:

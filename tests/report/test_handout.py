@@ -124,7 +124,7 @@ def test_the_page_is_a_function_of_the_folder(
     shutil.copytree(bundled[name], tmp_path / "other name")
     here = unveil.report(bundled[name])
     monkeypatch.chdir(tmp_path)
-    for verb in ("load_table", "load_spec", "evaluate", "publish", "check"):
+    for verb in ("load_table", "load_spec", "held_rows", "evaluate_rows", "publish", "fit_of"):
         monkeypatch.setattr(import_module("unveil.workflow.report"), verb, None)
     assert unveil.report(Path("other name")) == here
 

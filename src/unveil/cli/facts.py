@@ -6,9 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from unveil.evaluation import group_sizes, quasi_identifiers
+from unveil.evaluation import GroupSummary, group_summaries
 from unveil.masking import AsIs
 from unveil.release import RefinementManifest, Release
 from unveil.tables import TableGuess
@@ -32,18 +30,17 @@ def release_facts(release: Release, folder: Path) -> dict[str, Any]:
     }
     if not isinstance(manifest, RefinementManifest):
         return {**facts, "cells": manifest.cells, "rows": {"released": release.rows.num_rows}}
-    groups = [_group_facts(release, names) for names in quasi_identifiers(release)]
+    groups = [_group_facts(summary) for summary in group_summaries(release)]
     return {**facts, "records": manifest.records, "rows": manifest.rows.model_dump(), "groups": groups}
 
 
-def _group_facts(release: Release, names: tuple[str, ...]) -> dict[str, Any]:
-    sizes = group_sizes(release, names)
+def _group_facts(summary: GroupSummary) -> dict[str, Any]:
     return {
-        "attributes": list(names),
-        "groups": len(sizes),
-        "smallest": int(sizes[0]),
-        "median": int(np.median(sizes)),
-        "largest": int(sizes[-1]),
+        "attributes": list(summary.names),
+        "groups": summary.groups,
+        "smallest": summary.smallest,
+        "median": summary.median,
+        "largest": summary.largest,
     }
 
 

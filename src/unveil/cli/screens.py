@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
 import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
@@ -12,7 +11,7 @@ from rich.text import Text
 
 from unveil.arrays import IntArray
 from unveil.errors import braced, count_text, listed, rows_text, shortened
-from unveil.evaluation import InferenceRisk, group_sizes, quasi_identifiers
+from unveil.evaluation import GroupSummary, InferenceRisk, group_summaries
 from unveil.masking import AsIs, Discretization, Generalization, Suppression
 from unveil.release import DiffGenManifest, RefinementManifest, Release
 from unveil.schema import Atom, Spec
@@ -72,15 +71,10 @@ def show_release(console: Console, release: Release) -> None:
             f"Noisy counts of {count_text(manifest.cells, 'cell')} are ready, in {rows_text(release.rows.num_rows)}."
         )
     console.print(masking_table(release))
-    if isinstance(manifest, RefinementManifest):
-        for names in quasi_identifiers(release):
-            console.print(_group_line(names, group_sizes(release, names)))
+    for summary in group_summaries(release):
+        console.print(_group_line(summary))
     _say_redundant(console, release.redundant)
-    sensitive = {item.get("sensitive") for item in manifest.requirements}
-    as_is = [
-        name for name, entry in release.masking.columns.items() if isinstance(entry, AsIs) and name not in sensitive
-    ]
-    _say_as_is(console, as_is)
+    _say_as_is(console, manifest.as_is)
     console.print(manifest.guarantee, style="bold")
 
 
@@ -134,16 +128,15 @@ def _show_groups(console: Console, release: Release) -> None:
             f"Noisy counts of {count_text(release.manifest.cells, 'cell')}, in {rows_text(release.rows.num_rows)}."
         )
         return
-    for names in quasi_identifiers(release):
-        sizes = group_sizes(release, names)
-        console.print(_group_line(names, sizes))
-        console.print(_size_bars(sizes))
+    for summary in group_summaries(release):
+        console.print(_group_line(summary))
+        console.print(_size_bars(summary.sizes))
 
 
-def _group_line(names: Sequence[str], sizes: IntArray) -> str:
+def _group_line(summary: GroupSummary) -> str:
     return (
-        f"{braced(names, MOST)}: {count_text(len(sizes), 'group')}; the smallest has {records_text(int(sizes[0]))}, "
-        f"the middle one {int(np.median(sizes)):,}, the largest {sizes[-1]:,}."
+        f"{braced(summary.names, MOST)}: {count_text(summary.groups, 'group')}; the smallest has "
+        f"{records_text(summary.smallest)}, the middle one {summary.median:,}, the largest {summary.largest:,}."
     )
 
 

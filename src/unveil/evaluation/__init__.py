@@ -7,8 +7,10 @@ from unveil.evaluation.examples import Examples
 from unveil.evaluation.information import InformationLoss, information_loss
 from unveil.evaluation.protocol import Folds, Given, Holdout
 from unveil.evaluation.reidentification import (
+    GroupSummary,
     ReidentificationRisk,
     group_sizes,
+    group_summaries,
     quasi_identifiers,
     reidentification_risk,
     whole_row_risk,
@@ -24,6 +26,7 @@ __all__ = [
     "Folds",
     "Given",
     "GroupRisk",
+    "GroupSummary",
     "Holdout",
     "Inference",
     "InferenceRisk",
@@ -34,6 +37,7 @@ __all__ = [
     "error_rate",
     "group_risk",
     "group_sizes",
+    "group_summaries",
     "inference_risk",
     "information_loss",
     "quasi_identifiers",

@@ -140,6 +140,42 @@ def quasi_identifiers(release: Release) -> tuple[tuple[str, ...], ...]:
     return tuple(dict.fromkeys(tuple(names) for names in sets))
 
 
+@dataclass(frozen=True)
+class GroupSummary:
+    """The sizes of the groups on a quasi-identifier or channel, in records."""
+
+    names: tuple[str, ...]
+    sizes: IntArray
+    """In ascending order."""
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return len(self.sizes)
+
+    @property
+    def smallest(self) -> int:
+        """The size of the smallest group."""
+        return int(self.sizes[0])
+
+    @property
+    def median(self) -> int:
+        """The size of the middle group, rounded down."""
+        return int(np.median(self.sizes))
+
+    @property
+    def largest(self) -> int:
+        """The size of the largest group."""
+        return int(self.sizes[-1])
+
+
+def group_summaries(release: Release) -> list[GroupSummary]:
+    """The groups that each requirement of a release is about; none for noisy counts, which have no groups."""
+    if not isinstance(release.manifest, RefinementManifest):
+        return []
+    return [GroupSummary(names, group_sizes(release, names)) for names in quasi_identifiers(release)]
+
+
 def group_sizes(rows: Release | Table, quasi_identifier: Sequence[str]) -> IntArray:
     """How many records share each combination of values that occurs, in ascending order."""
     sizes: IntArray = np.sort(grouped(rows, quasi_identifier)[SIZE].to_numpy())

@@ -118,6 +118,15 @@ class Discretization(Entry):
         """What a reader may see in the column, in domain order."""
         return tuple(block.label for block in self.blocks)
 
+    def middle(self, block: Interval) -> float:
+        """The middle of the values that an interval can hold.
+
+        Whole numbers of `[17, 46)` run from 17 to 45, so their middle is 31; other numbers come as close to 46 as they
+        like, so theirs is 31.5. The middle of dates is a day; of two days, the earlier one.
+        """
+        middle = (block.lo + block.hi - (1 if self.whole else 0)) / 2
+        return middle // 1 if self.unit == "date" else middle
+
     def labels(self, values: Sequence[Any]) -> Labels:
         """The interval that holds each number or date; None outside the range and for what is none."""
         starts = np.array([block.lo for block in self.blocks])

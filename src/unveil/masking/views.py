@@ -65,8 +65,8 @@ class View:
         marker = entry.marker if entry.kind == "suppression" else SUPPRESSED
         if self.suppressed == marker:
             return column
-        if self.suppressed in _labels(entry):
-            raise TableError(f"column {name!r}: {self.suppressed!r} is a label, so it cannot stand for hidden values.")
+        if self.suppressed in entry.shown:
+            raise TableError(f"column {name!r}: {self.suppressed!r} is a label, so it cannot mark hidden values.")
         encoded = dictionary_of(column)
         shown = [self.suppressed if label == marker else label for label in encoded.dictionary.to_pylist()]
         return _text_column(shown, encoded)
@@ -97,18 +97,10 @@ def _bounds(blocks: list[Interval | None], entry: Discretization) -> pa.Array:
 
 
 def _midpoints(blocks: list[Interval | None], entry: Discretization) -> pa.Array:
-    """The middle of the values that an interval can hold: the whole numbers of `[17, 20)` are 17, 18 and 19."""
-    last = 1 if entry.whole else 0
-    middles = [None if block is None else (block.lo + block.hi - last) / 2 for block in blocks]
+    middles = [None if block is None else entry.middle(block) for block in blocks]
     if entry.unit == "date":
-        return pa.array([None if middle is None else day_of(middle // 1) for middle in middles], pa.date32())
+        return pa.array([None if middle is None else day_of(middle) for middle in middles], pa.date32())
     return pa.array(middles, pa.float64())
-
-
-def _labels(entry: ColumnMasking) -> set[str]:
-    if entry.kind == "suppression":
-        return set(entry.disclosed)
-    return set() if entry.kind == "released" else {block.label for block in entry.blocks}
 
 
 def _text_column(shown: list[str | None], encoded: pa.DictionaryArray) -> pa.ChunkedArray:

@@ -11,7 +11,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from unveil.errors import ReleaseError
 from unveil.limits import COLUMNS, MANIFEST_BYTES, NAME
-from unveil.masking import ClassType, ColumnMasking, Entry, Masking
+from unveil.masking import AsIs, ClassType, ColumnMasking, Entry, Masking
 from unveil.release.rows import Formulas
 
 
@@ -69,6 +69,12 @@ class Claims(Entry):
     def masking(self) -> Masking:
         """How the columns are masked, for rows that arrive later."""
         return Masking(self.columns, self.class_, self.class_type, getattr(self, "weight", None))
+
+    @property
+    def as_is(self) -> tuple[str, ...]:
+        """The columns that no requirement protects: released as they are, and not sensitive."""
+        sensitive = {item.get("sensitive") for item in self.requirements}
+        return tuple(name for name, entry in self.columns.items() if isinstance(entry, AsIs) and name not in sensitive)
 
     def to_json(self) -> str:
         """The text of `manifest.json`."""

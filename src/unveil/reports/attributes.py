@@ -8,7 +8,7 @@ from unveil.masking import AsIs, Discretization, Generalization, Suppression
 from unveil.release import Release
 from unveil.reports.drawings import Bar, Bars
 from unveil.reports.figures import Figure, Share
-from unveil.reports.labels import label_count, label_shares
+from unveil.reports.labels import label_shares
 from unveil.reports.lines import NumberLine, number_line
 from unveil.reports.trees import Branch, CutTree, cut_tree, manifest_branch, suppression_branch, taxonomy_branch
 from unveil.schema import Spec
@@ -95,7 +95,7 @@ def _panel(release: Release, name: str, figure: Figure, spec: Spec | None) -> Pa
 
 
 def _shares(release: Release, name: str, figure: Figure) -> dict[str, Share]:
-    if label_count(release.masking[name]) == 1:
+    if len(release.masking[name].shown) == 1:
         return {str(label): Share(1.0, EVERY) for label in release.counted[0][name].unique().to_pylist()}
     return {label: figure(share) for label, share in label_shares(release, name).items()}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unveil.masking import AsIs, ColumnMasking, Discretization, Generalization, Suppression, dictionary_of
+from unveil.masking import AsIs, Discretization, Generalization, Suppression, dictionary_of
 from unveil.release import DiffGenManifest, Release
 from unveil.reports.drawings import Bar, Bars
 from unveil.reports.figures import Figure
@@ -25,13 +25,6 @@ def label_shares(release: Release, name: str) -> dict[str, float]:
     sums = np.bincount(labels.indices.to_numpy(), weights=counts, minlength=len(labels.dictionary))
     total = sums.sum() or 1
     return {str(label): float(held / total) for label, held in zip(labels.dictionary.to_pylist(), sums, strict=True)}
-
-
-def label_count(entry: ColumnMasking) -> int | None:
-    """How many labels a masked column can hold, by its manifest alone; None for one that is released as it is."""
-    if isinstance(entry, AsIs):
-        return None
-    return len(entry.disclosed) + 1 if isinstance(entry, Suppression) else len(entry.blocks)
 
 
 def possible_values(entry: Generalization | Discretization, step: float | None) -> int | None:
@@ -55,7 +48,7 @@ def detail_chart(release: Release, figure: Figure, spec: Spec | None = None) -> 
 
 
 def _detail(release: Release, name: str, entry: Masked, figure: Figure, spec: Spec | None) -> Bar:
-    if label_count(entry) == 1:
+    if len(entry.shown) == 1:
         return Bar(name, 0.0, "none")
     if isinstance(entry, Suppression):
         # How many values are hidden is not public, so there is no share of them to draw.

@@ -6,11 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from unveil.evaluation import CLASSIFIERS, Evaluation, GroupRisk, InferenceRisk, group_sizes
+from unveil.evaluation import CLASSIFIERS, Evaluation, GroupRisk, InferenceRisk
 from unveil.evaluation.evaluation import COMPARED, SETTINGS, Measures
-from unveil.release import RefinementManifest, Release
 from unveil.reports.drawings import Dot, Dots
 from unveil.schema import Spec
 
@@ -35,29 +32,6 @@ class Owner:
     """What the raw table would give away about who is who."""
     inferences: Sequence[InferenceRisk] = ()
     """What the raw table would give away about sensitive values."""
-
-
-@dataclass(frozen=True)
-class GroupSummary:
-    """The exact sizes of the groups on a quasi-identifier."""
-
-    names: tuple[str, ...]
-    groups: int
-    smallest: int
-    middle: int
-    largest: int
-
-
-def group_summaries(release: Release, names: Sequence[tuple[str, ...]]) -> list[GroupSummary]:
-    """The exact sizes of the groups of every requirement."""
-    if not isinstance(release.manifest, RefinementManifest):
-        return []
-    return [_summary(release, item) for item in names]
-
-
-def _summary(release: Release, names: tuple[str, ...]) -> GroupSummary:
-    sizes = group_sizes(release, names)
-    return GroupSummary(names, len(sizes), int(sizes[0]), int(np.median(sizes)), int(sizes[-1]))
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from unveil.errors import count_text, named
-from unveil.evaluation import ReidentificationRisk, quasi_identifiers, whole_row_risk
-from unveil.masking import AsIs, Discretization
+from unveil.evaluation import ReidentificationRisk, group_summaries, whole_row_risk
+from unveil.masking import Discretization
 from unveil.release import DiffGenManifest, RefinementManifest, Release
 from unveil.reports.attributes import panels, untouched
 from unveil.reports.figures import STEP, Figure, Share, about, coarse, exact, number
 from unveil.reports.guarantee import LIMITS, promise
 from unveil.reports.labels import detail_chart
 from unveil.reports.noise import private_facts
-from unveil.reports.owner import Owner, accuracies, group_summaries
+from unveil.reports.owner import Owner, accuracies
 from unveil.reports.sizes import groups
 from unveil.schema import COUNT, Spec
 
@@ -33,7 +33,7 @@ def owner_page(release: Release, owner: Owner) -> str:
     told = {
         "owner": owner,
         "accuracy": accuracies(owner.evaluation),
-        "summaries": group_summaries(release, _identifying(release)),
+        "summaries": group_summaries(release),
         "alone": None if whole is None else _share_alone(whole, exact),
         "alarm": whole is not None and whole.uniques > 0,
     }
@@ -60,7 +60,7 @@ def _facts(release: Release, figure: Figure, spec: Spec | None) -> dict[str, Any
         "groups": [] if private else groups(release, figure),
         "detail": detail_chart(release, figure, spec),
         "sized": [(item["quasi-identifier"], item["k"]) for item in manifest.requirements if item.get("k", 1) > 1],
-        "as_is": _as_is(release),
+        "as_is": manifest.as_is,
         "numbers": list(numbers),
         "interval": next((entry.blocks[0] for entry in numbers.values()), None),
         "count": COUNT,
@@ -77,18 +77,6 @@ def _alone(release: Release) -> Share | None:
 
 def _share_alone(risk: ReidentificationRisk, figure: Figure) -> Share:
     return figure(risk.uniques / risk.records)
-
-
-def _identifying(release: Release) -> tuple[tuple[str, ...], ...]:
-    return quasi_identifiers(release) if isinstance(release.manifest, RefinementManifest) else ()
-
-
-def _as_is(release: Release) -> list[str]:
-    """Columns that no requirement names, neither as known to a stranger nor as sensitive."""
-    sensitive = {item.get("sensitive") for item in release.manifest.requirements}
-    return [
-        name for name, entry in release.masking.columns.items() if isinstance(entry, AsIs) and name not in sensitive
-    ]
 
 
 def _render(facts: dict[str, Any]) -> str:

@@ -101,7 +101,7 @@ class Spec:
 
     @property
     def released(self) -> tuple[Attribute, ...]:
-        """The attributes that leave the house, in the order of the spec."""
+        """The attributes that a release shows, in the order of the spec."""
         return tuple(attribute for attribute in self.attributes.values() if attribute.role == "attribute")
 
     @property
@@ -110,6 +110,12 @@ class Spec:
         if self.plan is not None:
             return frozenset(attribute.name for attribute in self.released)
         return frozenset(name for requirement in self.requirements for name in requirement.attributes)
+
+    @property
+    def as_is(self) -> tuple[str, ...]:
+        """The attributes that no requirement protects: not masked, and not sensitive."""
+        sensitive = {requirement.sensitive for requirement in self.requirements}
+        return tuple(item.name for item in self.released if item.name not in self.masked | sensitive)
 
     @property
     def promises(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from unveil.arrays import FloatArray, IntArray
 from unveil.errors import TableError
-from unveil.masking import AsIs, Discretization, Generalization, Masking, Unseen, dictionary_of
+from unveil.masking import AsIs, Discretization, Masking, Unseen, dictionary_of
 from unveil.schema import parse_number, value_text
 from unveil.sklearn.rows import is_number
 
@@ -41,7 +41,7 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Midpoints:
-    """A discretized number: the middle of its interval."""
+    """A discretized number or date: the middle of its interval, as `Release.to_pandas(intervals="midpoint")` has it."""
 
     name: str
     labels: tuple[str, ...]
@@ -113,17 +113,14 @@ class Encoding:
 def _column(name: str, entry: Any, released: pa.Table) -> ColumnEncoding:
     match entry:
         case Discretization():
-            middles = tuple((block.lo + block.hi) / 2 for block in entry.blocks)
-            return Midpoints(name, tuple(block.label for block in entry.blocks), middles)
-        case Generalization():
-            return Blocks(name, tuple(block.label for block in entry.blocks))
+            return Midpoints(name, entry.shown, tuple(entry.middle(block) for block in entry.blocks))
         case AsIs(type="number"):
             return Numbers(name)
         case AsIs():
             held = pc.unique(released[name]).drop_null()
             return Blocks(name, tuple(sorted(value_text(value) for value in held.to_pylist())))
         case _:
-            return Blocks(name, (*entry.disclosed, entry.marker))
+            return Blocks(name, entry.shown)
 
 
 def _places(column: pa.ChunkedArray, labels: Sequence[str]) -> IntArray:

@@ -8,7 +8,7 @@ from unveil.tables.queries import table_read
 from unveil.tables.samples import Sample, draw_sample
 from unveil.tables.sources import FileSource, FrameSource, Source, open_source, read_table
 from unveil.tables.survey import Survey
-from unveil.tables.table import Rows, StreamedTable, Table, load_table
+from unveil.tables.table import Rows, StreamedTable, Table, load_table, part_of
 from unveil.tables.types import plain_type
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "guess_table",
     "load_table",
     "open_source",
+    "part_of",
     "plain_type",
     "raw_column",
     "read_table",

@@ -202,9 +202,7 @@ class Survey:
         # Whether a private table is empty or of one class must not show, so such tables are published like any other.
         if len(held.distinct) < 2 and not private:
             label = coding.domain.values[int(coding.code_of[0])]
-            raise TableError(
-                f"{self._origin}: the class {seen.name!r} has one label only, {label!r}, so there is nothing to learn."
-            )
+            raise one_label(self._origin, seen.name, str(label))
         return coding, _spread(coding.code_of, numbers, len(seen.number_of))
 
     def _histogram(self, name: str, coding: Coding, codes: Codes, class_codes: Codes, width: int) -> IntArray:
@@ -247,6 +245,11 @@ class Survey:
         names = other_names(self._spec, self._schema.names)
         empty = pa.schema([self._schema.field(name) for name in names]).empty_table()
         return other_columns(empty, self._origin).schema
+
+
+def one_label(origin: str, class_: str, label: str) -> TableError:
+    """The error for rows that are all of one class."""
+    return TableError(f"{origin}: the class {class_!r} has one label only, {label!r}, so there is nothing to learn.")
 
 
 def other_names(spec: Spec, names: Sequence[str]) -> list[str]:

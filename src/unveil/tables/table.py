@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 
 from unveil.arrays import BoolArray, IntArray
 from unveil.progress import Watcher, unwatched
 from unveil.schema import Spec
 from unveil.tables.coder import Chunk, Recount, changed
-from unveil.tables.columns import Codes, Column, Domain
+from unveil.tables.columns import Codes, Column, Domain, declared_values
 from unveil.tables.outline import Outline
 from unveil.tables.sources import Source, open_source
-from unveil.tables.survey import Survey, other_names
+from unveil.tables.survey import Survey, one_label, other_names
 from unveil.tables.types import other_columns
 
 
@@ -76,6 +77,54 @@ def load_table(spec: Spec, source: Any = None, progress: Watcher = unwatched) ->
     classes = _column(outline.classes, chunk.classes)
     facts = {**vars(outline), "columns": columns, "classes": classes}
     return Table(**facts, weight=chunk.weight, other_columns=released, kept=sight.kept)
+
+
+def part_of(table: Table, spec: Spec, rows: IntArray, origin: str) -> Table:
+    """Some rows of a checked table, as `load_table` would give them if they were all there is.
+
+    Args:
+        table: The checked table.
+        spec: The spec that it was checked against.
+        rows: The places of the rows.
+        origin: What messages call them.
+    """
+    classes = _held(table.classes, rows, observed=spec.table.class_values is None)
+    if spec.plan is None and (classes.codes == classes.codes[0]).all():
+        raise one_label(origin, classes.name, str(classes.values[int(classes.codes[0])]))
+    columns = tuple(
+        _held(column, rows, observed=declared_values(attribute) is None)
+        for attribute, column in zip(table.attributes, table.columns, strict=True)
+    )
+    weight = None if table.weight is None else table.weight[rows]
+    return replace(
+        table,
+        columns=columns,
+        classes=classes,
+        histograms=tuple(_histogram(column, classes, weight) for column in columns),
+        read=len(rows),
+        dropped=0,
+        records=len(rows) if weight is None else int(weight.sum()),
+        origin=origin,
+        weight=weight,
+        other_columns=table.other_columns.take(pa.array(rows)) if table.others.names else table.other_columns,
+        kept=np.ones(len(rows), dtype=np.bool_),
+    )
+
+
+def _held(column: Column, rows: IntArray, *, observed: bool) -> Column:
+    """A column of some rows; values that none of them holds are not in its domain where that is observed."""
+    if not observed:
+        return replace(column, codes=column.codes[rows])
+    held, codes = np.unique(column.codes[rows], return_inverse=True)
+    values = column.values
+    kept = tuple(values[code] for code in held) if isinstance(values, tuple) else values[held]
+    return replace(column, values=kept, codes=codes.astype(np.int32))
+
+
+def _histogram(column: Column, classes: Column, weight: IntArray | None) -> IntArray:
+    cells = column.codes.astype(np.int64) * len(classes) + classes.codes
+    counts = np.bincount(cells, weights=weight, minlength=len(column) * len(classes))
+    return counts.astype(np.int64).reshape(len(column), len(classes))
 
 
 def _column(domain: Domain, codes: Codes) -> Column:

@@ -34,11 +34,8 @@ class Fit:
 
     @property
     def as_is(self) -> tuple[str, ...]:
-        """Attributes that no requirement holds and that would be released as they are."""
-        sensitive = {requirement.sensitive for requirement in self.requirements}
-        free = [item.name for item in self.spec.released if item.name not in self.spec.masked]
-        described = [name for name in free if name not in sensitive]
-        return (*described, *self.table.others.names)
+        """The columns that no requirement protects and that a release would show as they are."""
+        return (*self.spec.as_is, *self.table.others.names)
 
     @property
     def observed(self) -> tuple[str, ...]:
@@ -85,17 +82,21 @@ def check(table: Any, spec: SpecLike | None = None, *, progress: Watcher = unwat
         spec: The spec: a path to a TOML file, a mapping of the same shape, or a `Spec`.
         progress: Told of the work as it is done.
     """
+    checked = load_spec(table if spec is None else spec)
+    source = None if spec is None else table
+    fit = fit_of(checked, load_table(checked, source, progress), progress)
+    return replace(fit, warnings=tuple(table_warnings(checked, fit.table, fit.as_is, source)))
+
+
+def fit_of(spec: Spec, table: Table, progress: Watcher = unwatched) -> Fit:
+    """Checks a table that was read already."""
     # The engine compiles its loops on import, which other verbs need not wait for.
     from unveil.counting.memory import MemoryEngine
 
-    checked = load_spec(table if spec is None else spec)
-    loaded = load_table(checked, None if spec is None else table, progress)
-    requirements = resolved_requirements(loaded, checked)
-    make_guards(loaded, checked, requirements, MemoryEngine(loaded), progress)
+    requirements = resolved_requirements(table, spec)
+    make_guards(table, spec, requirements, MemoryEngine(table), progress)
     progress("counting risks", 0, None)
-    fit = Fit(checked, loaded, requirements, _groups(loaded, requirements), _inferences(loaded, requirements))
-    warnings = table_warnings(checked, loaded, fit.as_is, None if spec is None else table)
-    return replace(fit, warnings=tuple(warnings))
+    return Fit(spec, table, requirements, _groups(table, requirements), _inferences(table, requirements))
 
 
 def _groups(table: Table, requirements: tuple[Requirement, ...]) -> tuple[GroupRisk, ...]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,8 @@ from unveil.evaluation.protocol import Holdout, Protocol, Split
 from unveil.progress import Tasks, Watcher, unwatched
 from unveil.release import RefinementManifest, Release
 from unveil.schema import COUNT, Spec, SpecLike, load_spec
-from unveil.tables import Column, FrameSource, Table, load_table
-from unveil.workflow.publish import publish
+from unveil.tables import Column, FrameSource, Table, load_table, part_of
+from unveil.workflow.publish import trial_release
 from unveil.workflow.samples import held_rows
 
 OWNERS = "These figures are computed from the raw rows; no guarantee covers them. Keep them as you keep those."
@@ -29,6 +30,8 @@ DRAWN = (
 )
 TOGETHER = "Training and test rows were masked together, as in the papers: the masking has seen the test rows."
 APART = "A private release is drawn from training rows alone, here too."
+TRIALS = "learning and testing"
+"""What a watcher is told of an evaluation."""
 
 
 def evaluate(
@@ -102,38 +105,64 @@ def compare(
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows that a spec releases, still raw: typed, and without those that its policy drops."""
+    """The rows that a spec releases, read and checked once, for every release and every figure that is made of them."""
 
     spec: Spec
-    """The spec without identifiers, and without a folder that an owner's ledger lies in."""
     checked: Table
-    table: pa.Table
-    numbers: IntArray
-    """Which row of the raw table each one is."""
 
     @property
     def names(self) -> list[str]:
         """The columns that a release would have, class and weight aside."""
-        described = self.spec.table
-        return [name for name in self.table.column_names if name not in (described.class_, described.weight)]
+        return [*(column.name for column in self.checked.columns), *self.checked.others.names]
 
-    def part(self, split: Split) -> tuple[pa.Table, pa.Table]:
-        """The rows to learn from and those to be tested on."""
-        train, test = (self.table.filter(pa.array(np.isin(self.numbers, part))) for part in split)
-        if not (train.num_rows and test.num_rows):
+    @cached_property
+    def table(self) -> pa.Table:
+        """The rows, still raw: typed, and without those that the spec drops."""
+        checked = self.checked
+        columns = {column.name: _values(column) for column in checked.columns}
+        columns |= {name: checked.other_columns[name] for name in checked.others.names}
+        columns[checked.classes.name] = _values(checked.classes)
+        if self.spec.table.weight is not None:
+            columns[self.spec.table.weight] = pa.array(checked.weight)
+        return pa.table(columns)
+
+    @cached_property
+    def raw(self) -> Examples:
+        """The raw rows to learn from."""
+        return self._examples(self.table)
+
+    @cached_property
+    def whole(self) -> Release:
+        """The release of all rows, where nothing is drawn."""
+        return trial_release(self.checked, self.spec)
+
+    def part(self, split: Split) -> Split:
+        """The places of the rows to learn from and of those to be tested on, among the rows that are left."""
+        numbers = np.flatnonzero(self.checked.kept)
+        train, test = (np.flatnonzero(np.isin(numbers, part)) for part in split)
+        if not (len(train) and len(test)):
             raise TableError(f"{self.checked.origin}: rows with missing values aside, a part of the split is empty.")
-        return train, test
+        return Split(train, test)
 
-    def examples(self, rows: pa.Table) -> Examples:
-        """Raw or masked rows to learn from."""
-        return Examples.of(rows, self.spec.table.class_, self.spec.table.weight)
+    def releases(self, train: IntArray, split: int, seeds: Sequence[int]) -> Iterator[Release]:
+        """The release of training rows; of a private one a draw for every seed, other ones in each split."""
+        part = part_of(self.checked, self.spec, train, f"{self.checked.origin} (training rows)")
+        if self.spec.plan is None:
+            yield trial_release(part, self.spec)
+            return
+        for seed in seeds:
+            yield trial_release(part, self.spec, int(np.random.SeedSequence([seed, split]).generate_state(1)[0]))
 
-    def masked(self, release: Release, rows: pa.Table) -> Examples:
-        """Rows masked as a release is; a value that it has no block for is suppressed."""
+    def masked(self, release: Release, places: IntArray) -> Examples:
+        """Some rows masked as a release is; a value that it has no block for is suppressed."""
+        rows = self.table.take(pa.array(places))
         masked = release.masking.labels(rows, unseen="suppress")
         for name in (self.spec.table.class_, self.spec.table.weight):
             masked = masked if name is None else masked.append_column(name, rows[name])
-        return self.examples(masked)
+        return self._examples(masked)
+
+    def _examples(self, rows: pa.Table) -> Examples:
+        return Examples.of(rows, self.spec.table.class_, self.spec.table.weight)
 
 
 def _evaluations(
@@ -150,13 +179,24 @@ def _evaluations(
     progress("reading the table", 0, None)
     raw, notes = held_rows(source, sample, specs[0])
     splits = protocol.splits(raw.frame)
-    trials = Tasks(progress, "learning and testing", sum(1 + len(splits) * _settings(spec) for spec in specs))
-    return [_evaluate(spec, raw, classifiers, protocol, splits, together, seeds, notes, trials) for spec in specs]
+    trials = Tasks(progress, TRIALS, sum(1 + len(splits) * _settings(spec) for spec in specs))
+    return [
+        _evaluate(Rows(spec, load_table(spec, raw)), classifiers, protocol, splits, together, seeds, notes, trials)
+        for spec in specs
+    ]
+
+
+def evaluate_rows(
+    rows: Rows, raw: FrameSource, protocol: Protocol, notes: tuple[str, ...], progress: Watcher
+) -> Evaluation:
+    """The evaluation of rows that were read already, with the usual classifier and seed."""
+    splits = protocol.splits(raw.frame)
+    trials = Tasks(progress, TRIALS, 1 + len(splits) * _settings(rows.spec))
+    return _evaluate(rows, ("tree",), protocol, splits, False, (0,), notes, trials)
 
 
 def _evaluate(
-    spec: Spec,
-    raw: FrameSource,
+    rows: Rows,
     classifiers: Sequence[str],
     protocol: Protocol,
     splits: Sequence[Split],
@@ -165,20 +205,19 @@ def _evaluate(
     notes: tuple[str, ...],
     trials: Tasks,
 ) -> Evaluation:
+    spec = rows.spec
     tally = Tally(classifiers)
-    rows = rows_of(spec, raw)
-    # Of the raw rows and not of those that are left, so that a refusal can say how many were left out.
-    whole = publish(raw, spec) if spec.plan is None else None
+    whole = rows.whole if spec.plan is None else None
     trials.finish()
     for number, split in enumerate(splits):
         train, test = rows.part(split)
         for setting, names in reference_columns(spec, rows.names).items():
-            tally.try_all(setting, *(rows.examples(part).select(names) for part in (train, test)))
+            tally.try_all(setting, *(rows.raw.select(names).take(part) for part in (train, test)))
             trials.finish()
         if whole is not None and together:
             tally.try_all("released", rows.masked(whole, train), rows.masked(whole, test))
         else:
-            try_releases(tally, rows, train, test, number, seeds)
+            try_releases(tally, rows, Split(train, test), number, seeds)
         trials.finish()
     return Evaluation(
         spec=spec,
@@ -194,42 +233,18 @@ def _settings(spec: Spec) -> int:
     return len(reference_columns(spec, ())) + 1
 
 
-def rows_of(spec: Spec, raw: FrameSource) -> Rows:
-    """Checks the table as `publish` does, and keeps which of its rows are left."""
-    checked = load_table(spec, raw)
-    bare = replace(spec, attributes={item.name: item for item in spec.released}, is_file=False)
-    columns = {column.name: _values(column) for column in checked.columns}
-    columns |= {name: checked.other_columns[name] for name in checked.others.names}
-    columns[checked.classes.name] = _values(checked.classes)
-    if spec.table.weight is not None:
-        columns[spec.table.weight] = pa.array(checked.weight)
-    return Rows(bare, checked, pa.table(columns), np.flatnonzero(checked.kept))
-
-
 def _values(column: Column) -> pa.Array:
     values = column.array
     codes = pa.array(column.codes)
     return pa.DictionaryArray.from_arrays(codes, values) if pa.types.is_string(values.type) else values.take(codes)
 
 
-def try_releases(
-    tally: Tally, rows: Rows, train: pa.Table, test: pa.Table, split: int, seeds: Sequence[int]
-) -> list[Release]:
+def try_releases(tally: Tally, rows: Rows, part: Split, split: int, seeds: Sequence[int]) -> list[Release]:
     """Publishes the training rows of a split, and tests what is learned from that; gives what was published."""
-    releases = list(_releases(rows, train, split, seeds))
+    releases = list(rows.releases(part.train, split, seeds))
     for release in releases:
-        tally.try_all("released", _learned(release), rows.masked(release, test))
+        tally.try_all("released", _learned(release), rows.masked(release, part.test))
     return releases
-
-
-def _releases(rows: Rows, train: pa.Table, split: int, seeds: Sequence[int]) -> Iterator[Release]:
-    """The release of the training rows; of a private one as many draws as there are seeds, other ones in each split."""
-    source = FrameSource(train, f"{rows.checked.origin} (training rows)")
-    if rows.spec.plan is None:
-        yield publish(source, rows.spec)
-        return
-    for seed in seeds:
-        yield publish(source, rows.spec, unsafe_seed=int(np.random.SeedSequence([seed, split]).generate_state(1)[0]))
 
 
 def _learned(release: Release) -> Examples:

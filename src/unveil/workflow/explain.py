@@ -30,9 +30,9 @@ from unveil.reasons import (
 )
 from unveil.release import DiffGenManifest, Release, open_release
 from unveil.schema import Spec, SpecLike, load_spec
-from unveil.tables import FrameSource, Table, load_table, read_table
-from unveil.workflow.evaluate import DRAWN, OWNERS, rows_of, try_releases
-from unveil.workflow.publish import publish
+from unveil.tables import FrameSource, Table, load_table, open_source
+from unveil.workflow.evaluate import DRAWN, OWNERS, Rows, try_releases
+from unveil.workflow.publish import trial_release
 
 NAMED = "These reasons are counted on the raw rows and tell of small groups and hidden values. Keep them to yourself."
 FROM_RELEASE = "Where the budget went is read off the release alone, and may be told to whoever has it."
@@ -74,11 +74,13 @@ def explain(
     if held is not None and not shadow:  # the release alone tells it: no raw row is read
         return Explanation(checked, None, (), (), spending_of([held]), (), (), None, (FROM_RELEASE,))
     source = checked.source if spec is None else table
-    loaded = load_table(checked, source, progress)
-    raw = FrameSource(*read_table(source))
-    spending = _spending(checked, loaded, raw, held)
+    opened = open_source(source, checked)
+    raw = FrameSource(opened.table(opened.schema.names), opened.origin)
+    loaded = load_table(checked, raw, progress)
+    spending = _spending(checked, loaded, held)
     steps, cuts = (None, ()) if spending else _cuts(loaded, checked, progress)
-    prices, unpriced = _prices(checked, loaded, raw, classifiers, protocol, seeds, progress) if shadow else ((), ())
+    rows = Rows(checked, loaded)
+    prices, unpriced = _prices(rows, raw, classifiers, protocol, seeds, progress) if shadow else ((), ())
     return Explanation(
         spec=checked,
         steps=steps,
@@ -116,12 +118,12 @@ def _held(spec: Spec, release: str | Path | Release) -> Release:
     return held
 
 
-def _spending(spec: Spec, table: Table, raw: FrameSource, held: Release | None) -> Spending | None:
+def _spending(spec: Spec, table: Table, held: Release | None) -> Spending | None:
     if spec.plan is None:
         return None
     if held is not None:
         return spending_of([held])
-    return spending_of([publish(raw, spec, unsafe_seed=seed) for seed in DRAWS], table.records)
+    return spending_of([trial_release(table, spec, seed) for seed in DRAWS], table.records)
 
 
 def _notes(spending: Spending | None) -> tuple[str, ...]:
@@ -131,8 +133,7 @@ def _notes(spending: Spending | None) -> tuple[str, ...]:
 
 
 def _prices(
-    spec: Spec,
-    table: Table,
+    rows: Rows,
     raw: FrameSource,
     classifiers: Sequence[str],
     protocol: Protocol,
@@ -146,7 +147,7 @@ def _prices(
         if isinstance(protocol, Given):
             raise
         return (), (f"no price could be computed: {error}",)
-    return _Trial(raw, classifiers, splits, seeds, progress).prices(spec, table)
+    return _Trial(rows, classifiers, splits, seeds, progress).prices()
 
 
 class _Trial:
@@ -154,48 +155,47 @@ class _Trial:
 
     def __init__(
         self,
-        raw: FrameSource,
+        rows: Rows,
         classifiers: Sequence[str],
         splits: Sequence[Split],
         seeds: Sequence[int],
         progress: Watcher,
     ) -> None:
-        self._raw = raw
+        self._rows = rows
         self._classifiers = classifiers
         self._splits = splits
         self._seeds = seeds
         self._progress = progress
 
-    def prices(self, spec: Spec, table: Table) -> tuple[tuple[Price, ...], tuple[str, ...]]:
+    def prices(self) -> tuple[tuple[Price, ...], tuple[str, ...]]:
         """What each relaxation buys, and what was not tried or not measured."""
-        every = list(relaxations(spec, table))
+        every = list(relaxations(self._rows.spec, self._rows.checked))
         tried = [item for item in every if isinstance(item, Relaxation)]
         left = [item.reason for item in every if isinstance(item, Unrelaxed)]
         if not tried:
             return (), tuple(left)
         total = len(self._splits) * (1 + len(tried))
-        before, failed = self._run(spec, 0, total)
+        before, failed = self._run(self._rows, 0, total)
         prices = []
         for number, item in enumerate(tried, start=1):
-            after, also = self._run(item.spec, number * len(self._splits), total)
+            after, also = self._run(Rows(item.spec, self._rows.checked), number * len(self._splits), total)
             failed = failed or also
             prices.append(Price(item, before, after))
         self._progress(PRICED, total, total)
         return ranked_prices(prices), (*left, *([f"Accuracy was not measured: {failed}"] if failed else []))
 
-    def _run(self, spec: Spec, done: int, total: int) -> tuple[Run, str | None]:
-        rows = rows_of(spec, self._raw)
+    def _run(self, rows: Rows, done: int, total: int) -> tuple[Run, str | None]:
         tally = Tally(self._classifiers)
         drawn: list[list[Release]] = []
         failed = None
         try:
             for number, split in enumerate(self._splits):
                 self._progress(PRICED, done + number, total)
-                drawn.append(try_releases(tally, rows, *rows.part(split), number, self._seeds))
+                drawn.append(try_releases(tally, rows, rows.part(split), number, self._seeds))
         except (RequirementError, TableError) as error:  # a part of the rows may be too small for what all can have
             failed = str(error)
         errors = {} if failed else tally.errors("released")
-        if spec.plan is not None:
+        if rows.spec.plan is not None:
             return drawn_run(list(chain.from_iterable(drawn)), errors), failed
-        release = publish(rows.table, rows.spec)
-        return run_of(release, information_loss(release, spec, table=rows.checked), errors), failed
+        loss = information_loss(rows.whole, rows.spec, table=rows.checked)
+        return run_of(rows.whole, loss, errors), failed

@@ -10,7 +10,8 @@ from unveil.noise import SeededSource, SystemSource
 from unveil.progress import Watcher, phases_only, unwatched
 from unveil.publishers import publish_diffgen, publish_refinement
 from unveil.release import Release
-from unveil.schema import SpecLike, load_spec
+from unveil.schema import Spec, SpecLike, load_spec
+from unveil.tables import Table
 from unveil.version import __version__
 from unveil.workflow.budget import enter
 from unveil.workflow.engines import open_engine
@@ -59,3 +60,17 @@ def publish(
         bits = SystemSource() if unsafe_seed is None else SeededSource(unsafe_seed)
         return publish_diffgen(loaded, checked, checked.plan, counts, bits, __version__, progress)
     return publish_refinement(loaded, checked, counts, __version__, steps, stop, progress)
+
+
+def trial_release(table: Table, spec: Spec, seed: int = 0) -> Release:
+    """A release of rows that were read already, for the owner's figures and never to hand out.
+
+    A private one is drawn from a seed, says that it is not private, and is not entered into the owner's ledger.
+    """
+    # The engine compiles its loops on import, which other verbs need not wait for.
+    from unveil.counting.memory import MemoryEngine
+
+    engine = MemoryEngine(table)
+    if spec.plan is None:
+        return publish_refinement(table, spec, engine, __version__)
+    return publish_diffgen(table, spec, spec.plan, engine, SeededSource(seed), __version__)

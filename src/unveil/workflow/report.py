@@ -8,15 +8,16 @@ from typing import Any
 from unveil.errors import ReleaseError, UnverifiedError
 from unveil.evaluation import Holdout
 from unveil.evaluation.evaluation import measures
-from unveil.masking import AsIs, Suppression
+from unveil.masking import AsIs
 from unveil.progress import Watcher, unwatched
 from unveil.release import Release, check_absent, open_release, write_text
 from unveil.reports import Owner, handout_page, owner_page
 from unveil.schema import Spec, SpecLike, load_spec
 from unveil.tables import load_table
-from unveil.workflow.check import check
-from unveil.workflow.evaluate import evaluate
+from unveil.workflow.check import fit_of
+from unveil.workflow.evaluate import Rows, evaluate_rows
 from unveil.workflow.publish import publish
+from unveil.workflow.samples import held_rows
 from unveil.workflow.verify import verify
 
 HOLDOUTS = 5
@@ -53,17 +54,22 @@ def report_to_file(
 
 
 def _owner(release: Release, spec: Spec, progress: Watcher) -> Owner:
-    table = load_table(spec, progress=progress)
+    """The owner's figures. The raw table is read once for all of them, unless it is too large to hold."""
+    progress("reading the table", 0, None)
+    raw, notes = held_rows(spec.source, None, spec)
+    rows = Rows(spec, load_table(spec, raw, progress))
+    sampled = bool(notes)
+    table = load_table(spec, progress=progress) if sampled else rows.checked
     private = spec.plan is not None
-    fit = None if private else check(spec, progress=progress)
+    fit = None if private else fit_of(spec, table, progress)
     return Owner(
         spec=spec,
         read=table.read,
         dropped=table.dropped,
         records=table.records,
-        evaluation=evaluate(spec, protocol=Holdout(1 / 3, range(HOLDOUTS)), progress=progress),
+        evaluation=evaluate_rows(rows, raw, Holdout(1 / 3, range(HOLDOUTS)), notes, progress),
         measures=measures(release, spec, table),
-        trace=None if private else _steps(release, publish(spec, progress=progress)),
+        trace=None if private else _steps(release, publish(spec, progress=progress) if sampled else rows.whole),
         groups=() if fit is None else fit.groups,
         inferences=() if fit is None else fit.inferences,
     )
@@ -85,8 +91,6 @@ def _cuts(release: Release) -> dict[str, set[str]]:
     """The labels of every masked attribute."""
     cuts = {}
     for name, entry in release.masking.columns.items():
-        if isinstance(entry, Suppression):
-            cuts[name] = {*entry.disclosed, entry.marker}
-        elif not isinstance(entry, AsIs):
-            cuts[name] = {block.label for block in entry.blocks}
+        if not isinstance(entry, AsIs):
+            cuts[name] = set(entry.shown)
     return cuts
