@@ -33,7 +33,7 @@ IMPORTING = """
 import sys
 class Fault:
     def find_spec(self, name, path=None, target=None):
-        if name == "unveil.workflow.check":
+        if name == "unveil.errors":
             raise RuntimeError("two and two\\nare five")
 sys.meta_path.insert(0, Fault())
 """
