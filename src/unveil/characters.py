@@ -21,6 +21,9 @@ IGNORABLE = re.compile(
 )
 """Other characters that show nothing: Unicode's Default_Ignorable_Code_Point, and the empty braille pattern."""
 
+BREAKS = dict.fromkeys(map(ord, "\t\n\r"), " ")
+"""White space other than a space. Values that differ in nothing else are look-alikes."""
+
 
 def is_hidden(character: str) -> bool:
     """Whether a character is invisible, or changes how others are shown."""
@@ -32,6 +35,11 @@ def hidden_character(text: str) -> str | None:
     if text.isprintable() and not IGNORABLE.search(text):
         return None
     return next((_named(character) for character in text if is_hidden(character)), None)
+
+
+def hidden_in_value(text: str) -> str | None:
+    """The same for a raw value, where tabs and line breaks are data: they are seen as space."""
+    return hidden_character(text.translate(BREAKS))
 
 
 def visible(text: str) -> str:

@@ -145,3 +145,69 @@ def test_a_table_with_a_hidden_character_is_refused() -> None:
         unveil.publish(pa.table(table), spec)
     with pytest.raises(TableError, match=r"U\+200B"):
         unveil.check(pa.table(table), spec)
+
+
+BREAKS = ["\n", "\t", "\r\n"]
+
+
+def towns(break_: str, **columns: list[str]) -> tuple[pa.Table, dict[str, Any]]:
+    """Rows whose towns hold a break, and a spec that discloses each of them."""
+    held = {"town": [f"Co{break_}rk"] * 4 + ["Bonn"] * 4, "ill": ["yes", "yes", "yes", "no", "no", "no", "no", "yes"]}
+    spec = {
+        "table": {"class": "ill", "others": "release"},
+        "attributes": {"town": {"kind": "category"}},
+        "require": [{"kind": "k-anonymity", "quasi-identifier": ["town"], "k": 2}],
+    }
+    return pa.table({**held, **columns}), spec
+
+
+@pytest.mark.parametrize("break_", BREAKS)
+def test_a_break_in_a_raw_value_is_data(tmp_path: Path, break_: str) -> None:
+    table, spec = towns(break_, note=[f"called{break_}twice"] * 8)
+    unveil.check(table, spec)
+    release = unveil.publish(table, spec)
+    assert set(release.table["town"].to_pylist()) == {f"Co{break_}rk", "Bonn"}
+    release.write(tmp_path / "release", formats=("parquet", "csv"))
+    verdict = judge_release(tmp_path / "release")
+    assert verdict.findings == []
+    assert "invisible" not in "\n".join(verdict.notes)
+
+
+@pytest.mark.parametrize("break_", BREAKS)
+def test_a_break_in_a_class_or_in_a_name_is_refused(break_: str) -> None:
+    named = r"U\+000[9AD]"
+    table, spec = towns(break_)
+    with pytest.raises(TableError, match=named):
+        unveil.publish(table.set_column(1, "ill", [[f"y{break_}s", "no"] * 4]), spec)
+    with pytest.raises(TableError, match=named):
+        unveil.publish(*towns(break_, **{f"no{break_}te": ["x"] * 8}))
+
+
+@pytest.mark.parametrize("break_", BREAKS)
+def test_a_break_in_a_sensitive_value_is_refused(tmp_path: Path, break_: str) -> None:
+    table, spec = towns(" ", disease=["flu", f"f{break_}lu"] * 4)
+    spec["attributes"]["disease"] = {"kind": "category"}
+    spec["require"] = [{"kind": "l-diversity", "quasi-identifier": ["town"], "sensitive": "disease", "l": 2}]
+    with pytest.raises(TableError, match=r"'disease' holds 'f.*U\+000[9AD]"):
+        unveil.publish(table, spec)
+    planted = release_of(people(YOUNG, "flu", f"f{break_}lu"), diversity(2, "distinct"))
+    assert [finding.claim for finding in verify_release(planted.write(tmp_path / "release"))] == ["characters"]
+
+
+def test_a_break_in_a_label_is_found_and_in_a_disclosed_value_is_not(tmp_path: Path) -> None:
+    planted = draft()
+    planted.manifest["masking"]["education"]["blocks"][0]["label"] = "Uni\nversity"
+    planted.rows = [(row[0], row[1].replace("University", "Uni\nversity"), *row[2:]) for row in planted.rows]
+    assert "characters" in {finding.claim for finding in verify_release(planted.write(tmp_path / "label"))}
+    planted = draft()
+    planted.manifest["masking"]["sex"]["disclosed"] = ["M\nm"]
+    planted.rows = [(*row[:2], row[2].replace("M", "M\nm"), *row[3:]) for row in planted.rows]
+    assert verify_release(planted.write(tmp_path / "disclosed")) == []
+
+
+def test_a_break_may_be_declared_in_a_value_but_not_in_a_name() -> None:
+    _, spec = towns("\n")
+    spec["attributes"]["town"]["values"] = ["Co\nrk", "Bonn"]
+    unveil.load_spec(spec)
+    with pytest.raises(SpecError, match=r"U\+000A"):
+        unveil.load_spec({**spec, "attributes": {"to\nwn": {"kind": "category"}}})

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from unveil.characters import hidden_character
+from unveil.characters import hidden_character, hidden_in_value
 from unveil.counting import Engine
 from unveil.errors import RequirementError, TableError, did_you_mean, rows_text
 from unveil.progress import Tasks, Watcher, unwatched
@@ -61,15 +61,18 @@ def redundant_atoms(requirements: Sequence[Requirement]) -> tuple[Atom, ...]:
 def check_readable(table: Outline, spec: Spec) -> None:
     """Refuses values with characters that a reader does not see, where a release shows or counts them.
 
+    Tabs and line breaks are data in a masked category, but not in what is counted, named or predicted.
+
     Raises:
         TableError: A masked category, a sensitive attribute, the class or a name has one.
     """
-    shown = {*spec.masked, *(requirement.sensitive for requirement in spec.requirements)}
+    counted = {requirement.sensitive for requirement in spec.requirements}
     pairs = zip(table.attributes, table.columns, strict=True)
-    texts = {attribute.name: column.values for attribute, column in pairs if attribute.name in shown}
+    texts = {attr.name: column.values for attr, column in pairs if attr.name in {*spec.masked, *counted}}
     for name, values in {**texts, table.classes.name: table.classes.values, "its header": table.others.names}.items():
+        find = hidden_in_value if name in texts and name not in counted else hidden_character
         for value in values:
-            if isinstance(value, str) and (found := hidden_character(value)):
+            if isinstance(value, str) and (found := find(value)):
                 place = f"{table.origin}: {name!r} holds {value!r}"
                 raise TableError(f"{place}, with the character {found}, which is not seen.")
 

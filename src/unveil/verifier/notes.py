@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from unveil.characters import hidden_character, look_alikes
+from unveil.characters import hidden_in_value, look_alikes
 from unveil.errors import braced, count_text, listed
 from unveil.verifier.columns import is_text
 from unveil.verifier.cuts import labels
@@ -49,7 +49,7 @@ def _refinement_notes(manifest: RefinementManifest, data: Data) -> Iterator[str]
     yield from _unheld_notes(manifest, data)
     for name in as_is:
         column = data.columns[name]
-        if is_text(column.values.type) and any(map(hidden_character, filter(None, value_texts(column)))):
+        if is_text(column.values.type) and any(map(hidden_in_value, filter(None, value_texts(column)))):
             yield f"The column {name!r} holds values with invisible characters."
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
-from unveil.characters import hidden_character
-from unveil.verifier.cuts import labels
+from unveil.characters import hidden_character, hidden_in_value
 from unveil.verifier.data import Data
 from unveil.verifier.findings import Finding
 from unveil.verifier.holdings import value_texts
 from unveil.verifier.manifest import Manifest
-from unveil.verifier.parts import MANIFEST, PARQUET, Generalization, Released
+from unveil.verifier.parts import MANIFEST, PARQUET, Generalization, Masked, Released, Suppression
 from unveil.verifier.private import DiffGenManifest
 
 
@@ -20,8 +19,9 @@ def check_texts(manifest: Manifest) -> Iterator[Finding]:
     for name, entry in manifest.masking.items():
         if isinstance(entry, Released):
             continue
-        raw = [value for block in entry.blocks for value in block.values] if isinstance(entry, Generalization) else []
-        yield from _hidden(MANIFEST, f"the cut of {name!r} has", [*labels(entry), *raw])
+        labels, raw = _labels(entry), _raw(entry)
+        yield from _hidden(MANIFEST, f"the cut of {name!r} has", [label for label in labels if label not in raw])
+        yield from _hidden(MANIFEST, f"the cut of {name!r} has", sorted(raw), hidden_in_value)
     if isinstance(manifest, DiffGenManifest):
         yield from _hidden(MANIFEST, "the class label", manifest.classes)
         return
@@ -38,10 +38,25 @@ def check_values(manifest: Manifest, data: Data) -> Iterator[Finding]:
         yield from _hidden(PARQUET, f"the column {name!r} holds", filter(None, value_texts(data.columns[name])))
 
 
-def _hidden(file: str, what: str, texts: Iterable[str]) -> Iterator[Finding]:
+def _labels(entry: Masked) -> list[str]:
+    return [entry.marker] if isinstance(entry, Suppression) else [block.label for block in entry.blocks]
+
+
+def _raw(entry: Masked) -> frozenset[str]:
+    """The raw values that a cut lists. Tabs and line breaks are data in these."""
+    if isinstance(entry, Suppression):
+        return frozenset(entry.disclosed)
+    if isinstance(entry, Generalization):
+        return frozenset(value for block in entry.blocks for value in block.values)
+    return frozenset()
+
+
+def _hidden(
+    file: str, what: str, texts: Iterable[str], find: Callable[[str], str | None] = hidden_character
+) -> Iterator[Finding]:
     """The first text with a hidden character."""
     for text in texts:
-        if found := hidden_character(text):
+        if found := find(text):
             yield Finding("characters", f"{file}: {what} {text!r}, with the character {found}, which is not seen.")
             return
 
