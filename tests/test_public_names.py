@@ -2,7 +2,10 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import unveil
@@ -83,3 +86,58 @@ def test_nothing_heavy_is_imported_before_it_is_used() -> None:
 def test_a_release_is_verified_applied_and_reported_without_a_compiler_and_classifiers() -> None:
     verbs = "import unveil.workflow.verify, unveil.workflow.apply, unveil.reports"
     assert not loaded(verbs) & {"numba", "sklearn", "scipy"}
+
+
+PEOPLE = {"age": [20, 30, 40, 50] * 10, "ill": ["yes", "no", "no", "yes"] * 10}
+SPEC = {
+    "table": {"class": "ill"},
+    "attributes": {"age": {"kind": "number", "whole": True}},
+    "require": [{"kind": "k-anonymity", "quasi-identifier": ["age"], "k": 5}],
+}
+
+
+def test_a_release_in_memory_is_verified_and_reported_by_the_frame_it_came_from() -> None:
+    table = pa.table(PEOPLE)
+    release = unveil.publish(table, SPEC)
+    assert unveil.verify(release) == []
+    assert unveil.verify(release, raw=SPEC, table=table) == []
+    assert "At least 5 records" in unveil.report(release)
+    assert "Keep it as you keep the raw table" in unveil.report(release, owner=SPEC, table=table)
+
+
+def test_another_frame_is_not_the_one_a_release_came_from() -> None:
+    release = unveil.publish(pa.table(PEOPLE), SPEC)
+    other = pa.table({**PEOPLE, "ill": [*PEOPLE["ill"][::-1][1:], "no"]})
+    assert unveil.verify(release, raw=SPEC, table=other) != []
+
+
+def test_an_opened_release_is_verified_in_its_own_folder(tmp_path: Path) -> None:
+    unveil.publish(pa.table(PEOPLE), SPEC).write(tmp_path / "release")
+    opened = unveil.open_release(tmp_path / "release")
+    (tmp_path / "release" / "note.txt").write_text("not part of it")
+    assert unveil.verify(opened) == unveil.verify(tmp_path / "release") != []
+
+
+def test_an_explanation_prints_itself() -> None:
+    found = unveil.explain(pa.table(PEOPLE), SPEC, shadow=False)
+    assert repr(found).startswith("spec: the search ends after ")
+    assert "<strong>Why no attribute is finer</strong>" in found._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda rows: unveil.evaluate(rows, SPEC, seeds=1), "seeds is 1, but it must be a list of whole numbers"),
+        (lambda rows: unveil.evaluate(rows, SPEC, classifiers="tree"), "classifiers is 'tree', but it must be a list"),
+        (lambda rows: unveil.evaluate(rows, SPEC, protocol=3), "protocol is 3, but it must be a Holdout"),
+        (lambda rows: unveil.evaluate(rows, SPEC, sample="all"), "sample is 'all', but it must be a whole number"),
+        (lambda rows: unveil.explain(rows, SPEC, seeds=1), "seeds is 1, but it must be a list"),
+        (lambda rows: unveil.publish(rows, SPEC, steps="3"), "steps is '3', but it must be a whole number"),
+        (lambda rows: unveil.verify(3), "a release is a folder or a Release, not a int"),
+        (lambda rows: unveil.report(None), "a release is a folder or a Release, not a NoneType"),
+        (lambda rows: unveil.verify("x", table=rows), "verify compares a release with a raw table by the owner's spec"),
+    ],
+)
+def test_a_wrong_argument_is_a_sentence(call: Callable[[pa.Table], object], sentence: str) -> None:
+    with pytest.raises(unveil.UnveilError, match=sentence):
+        call(pa.table(PEOPLE))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from unveil.errors import listed
+from unveil import html
+from unveil.errors import count_text, listed
 from unveil.reasons.breaks import Break
 from unveil.reasons.prices import Price
 from unveil.reasons.spending import Spending
@@ -19,6 +20,14 @@ REFINED = {"generalization": "labels", "suppression": "values", "discretization"
 
 
 @dataclass(frozen=True)
+class Passage:
+    """Some lines of an explanation, under a heading where they have one."""
+
+    heading: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """Why a search stopped where it did, and what relaxing its requirements would buy."""
 
@@ -40,6 +49,47 @@ class Explanation:
     notes: tuple[str, ...]
     """What a reader must know about the reasons."""
 
+    def passages(self, *, every: bool = False) -> list[Passage]:
+        """The explanation in lines.
+
+        Args:
+            every: Whether to give the reason of every block, not only of every attribute.
+        """
+        found = [Passage("", tuple(self._first()))]
+        if self.cuts:
+            found.append(Passage("Why no attribute is finer", tuple(_cut_lines(self.cuts, every=every))))
+        unpriced = tuple(f"Not priced: {line}" for line in self.unpriced)
+        if self.prices:
+            prices = (f"  {price.sentence()}" for price in self.prices)
+            measured = f"Accuracy on the same test rows, {self.protocol}; intervals of 95%."
+            found.append(Passage("What relaxing one number would buy", (*prices, measured, *unpriced)))
+        elif unpriced:
+            found[-1] = Passage(found[-1].heading, (*found[-1].lines, *unpriced))
+        return found
+
+    def _first(self) -> Iterator[str]:
+        if self.steps is not None:
+            yield f"{self.spec.origin}: the search ends after {count_text(self.steps, 'refinement')}."
+            for number, sentence in enumerate(self.requirements, start=1):
+                yield f"Requirement {number}: {sentence}"
+        elif self.spending is not None:
+            source = f"{self.spending.draws} draws from seeds" if self.spending.seeded else "the release"
+            yield f"{self.spec.origin}: where the budget of ε = {float(self.spending.epsilon):g} goes, by {source}."
+            for sentence in self.spending.sentences():
+                yield f"  {sentence}"
+
+    def __repr__(self) -> str:
+        parts = ["\n".join(filter(None, (part.heading, *part.lines))) for part in self.passages()]
+        return "\n\n".join([*parts, "\n".join(self.notes)])
+
+    def _repr_html_(self) -> str:
+        """The same for notebooks; private as the table is."""
+        parts = []
+        for part in self.passages():
+            parts += [html.heading(part.heading)] if part.heading else []
+            parts += [html.paragraph(line.strip()) for line in part.lines]
+        return html.page_part(*parts, *(html.paragraph(note, stripe=html.BAD) for note in self.notes))
+
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain values, for JSON."""
         return {
@@ -53,6 +103,13 @@ class Explanation:
             "protocol": self.protocol,
             "notes": list(self.notes),
         }
+
+
+def _cut_lines(cuts: Sequence[Cut], *, every: bool) -> Iterator[str]:
+    for cut in cuts:
+        yield f"  {summary(cut)}"
+        for stop in cut.stops if every else ():
+            yield f"    {reason(stop)}"
 
 
 def summary(cut: Cut) -> str:

@@ -30,7 +30,7 @@ class StoredRows:
             folder: The release folder.
             names: The files in order, within the folder.
         """
-        self._folder = folder
+        self.folder = folder
         self._names = tuple(names)
         self._sizes = []
         for name in self._names:
@@ -82,9 +82,9 @@ class StoredRows:
     @contextmanager
     def _opened(self, name: str, texts: Sequence[str] = ()) -> Iterator[pa.parquet.ParquetFile]:
         """A file; some columns of text come with its dictionaries."""
-        path = self._folder / name
+        path = self.folder / name
         try:
-            with opened(self._folder, name):  # a regular file, or it is refused here
+            with opened(self.folder, name):  # a regular file, or it is refused here
                 pass
             with pa.parquet.ParquetFile(path, read_dictionary=list(texts)) as file:
                 yield file

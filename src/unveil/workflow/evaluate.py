@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from unveil.arrays import IntArray
-from unveil.errors import SpecError, TableError
+from unveil.errors import SpecError, TableError, UnveilError
 from unveil.evaluation.evaluation import Comparison, Evaluation, Tally, measures, reference_columns
 from unveil.evaluation.examples import Examples
 from unveil.evaluation.protocol import Holdout, Protocol, Split
@@ -176,6 +176,9 @@ def _evaluations(
     progress: Watcher,
 ) -> list[Evaluation]:
     """All specs on the same splits."""
+    check_trials(classifiers, protocol, seeds)
+    if sample is not None and (not isinstance(sample, int) or sample < 1):
+        raise UnveilError(f"sample is {sample!r}, but it must be a whole number of rows, 1 or more.")
     progress("reading the table", 0, None)
     raw, notes = held_rows(source, sample, specs[0])
     splits = protocol.splits(raw.frame)
@@ -184,6 +187,16 @@ def _evaluations(
         _evaluate(Rows(spec, load_table(spec, raw)), classifiers, protocol, splits, together, seeds, notes, trials)
         for spec in specs
     ]
+
+
+def check_trials(classifiers: Sequence[str], protocol: Protocol, seeds: Sequence[int]) -> None:
+    """Refuses arguments of another type before any work is done for them."""
+    if isinstance(classifiers, str) or not isinstance(classifiers, Sequence):
+        raise UnveilError(f"classifiers is {classifiers!r}, but it must be a list of names, such as ['tree'].")
+    if not hasattr(protocol, "splits"):
+        raise UnveilError(f"protocol is {protocol!r}, but it must be a Holdout, Folds or Given.")
+    if not isinstance(seeds, Sequence) or not all(isinstance(seed, int) for seed in seeds):
+        raise UnveilError(f"seeds is {seeds!r}, but it must be a list of whole numbers, such as [0, 1, 2].")
 
 
 def evaluate_rows(

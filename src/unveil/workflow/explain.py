@@ -31,7 +31,7 @@ from unveil.reasons import (
 from unveil.release import DiffGenManifest, Release, open_release
 from unveil.schema import Spec, SpecLike, load_spec
 from unveil.tables import FrameSource, Table, load_table, open_source
-from unveil.workflow.evaluate import DRAWN, OWNERS, Rows, try_releases
+from unveil.workflow.evaluate import DRAWN, OWNERS, Rows, check_trials, try_releases
 from unveil.workflow.publish import trial_release
 
 NAMED = "These reasons are counted on the raw rows and tell of small groups and hidden values. Keep them to yourself."
@@ -69,6 +69,7 @@ def explain(
         release: For differential privacy: a release at hand, whose own draws are explained.
         progress: Told of every part of the work that is done.
     """
+    check_trials(classifiers, protocol, seeds)
     checked = load_spec(table if spec is None else spec)
     held = None if release is None else _held(checked, release)
     if held is not None and not shadow:  # the release alone tells it: no raw row is read

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from unveil.errors import SpecError
+from unveil.errors import SpecError, UnveilError
 from unveil.noise import SeededSource, SystemSource
 from unveil.progress import Watcher, phases_only, unwatched
 from unveil.publishers import publish_diffgen, publish_refinement
@@ -48,6 +48,8 @@ def publish(
         progress: Told what is being done, how much of it, and of how much (None where nobody can know). Of the rows
             behind a private release it is told nothing that was counted.
     """
+    if steps is not None and (not isinstance(steps, int) or steps < 0):
+        raise UnveilError(f"steps is {steps!r}, but it must be a whole number, 0 or more.")
     checked = load_spec(table if spec is None else spec)
     source = checked.source if spec is None or table is None else table
     told = progress if checked.plan is None else phases_only(progress)

@@ -18,29 +18,35 @@ from unveil.workflow.check import fit_of
 from unveil.workflow.evaluate import Rows, evaluate_rows
 from unveil.workflow.publish import publish
 from unveil.workflow.samples import held_rows
-from unveil.workflow.verify import verify
+from unveil.workflow.verify import release_folder, verify
 
 HOLDOUTS = 5
 
 
-def report(release: str | Path, owner: SpecLike | None = None, *, progress: Watcher = unwatched) -> str:
+def report(
+    release: str | Path | Release, owner: SpecLike | None = None, *, table: Any = None, progress: Watcher = unwatched
+) -> str:
     """One self-contained HTML page about a release.
 
     The release is verified first: a page must not repeat a claim that does not hold.
 
     Args:
-        release: The release folder.
+        release: The release folder, or a release that is not written yet.
         owner: The owner's spec. With it the page is private: it adds exact figures, the steps of the search, risks and
             what classifiers keep. Without it the page is made from the folder alone and is safe to hand out
             with it.
+        table: The raw table, where the owner's spec does not name it: a path, or a pandas, polars or pyarrow table.
         progress: Told of the work as it is done.
     """
-    folder = Path(release)
     spec = None if owner is None else load_spec(owner)
-    if findings := verify(folder, spec, progress=progress):
-        raise UnverifiedError(f"{folder}: {findings[0]}")
-    opened = open_release(folder)
-    return handout_page(opened) if spec is None else owner_page(opened, _owner(opened, spec, progress))
+    with release_folder(release) as folder:
+        if findings := verify(folder, spec, table=table, progress=progress):
+            raise UnverifiedError(f"{folder}: {findings[0]}")
+        opened = open_release(folder)
+        if spec is None:
+            return handout_page(opened)
+        source = spec.source if table is None else table
+        return owner_page(opened, _owner(opened, spec, source, progress))
 
 
 def report_to_file(
@@ -53,13 +59,13 @@ def report_to_file(
     write_text(target, report(release, owner, progress=progress), "report")
 
 
-def _owner(release: Release, spec: Spec, progress: Watcher) -> Owner:
+def _owner(release: Release, spec: Spec, source: Any, progress: Watcher) -> Owner:
     """The owner's figures. The raw table is read once for all of them, unless it is too large to hold."""
     progress("reading the table", 0, None)
-    raw, notes = held_rows(spec.source, None, spec)
+    raw, notes = held_rows(source, None, spec)
     rows = Rows(spec, load_table(spec, raw, progress))
     sampled = bool(notes)
-    table = load_table(spec, progress=progress) if sampled else rows.checked
+    table = load_table(spec, source, progress) if sampled else rows.checked
     private = spec.plan is not None
     fit = None if private else fit_of(spec, table, progress)
     return Owner(
@@ -69,7 +75,7 @@ def _owner(release: Release, spec: Spec, progress: Watcher) -> Owner:
         records=table.records,
         evaluation=evaluate_rows(rows, raw, Holdout(1 / 3, range(HOLDOUTS)), notes, progress),
         measures=measures(release, spec, table),
-        trace=None if private else _steps(release, publish(spec, progress=progress) if sampled else rows.whole),
+        trace=None if private else _steps(release, publish(source, spec, progress=progress) if sampled else rows.whole),
         groups=() if fit is None else fit.groups,
         inferences=() if fit is None else fit.inferences,
     )

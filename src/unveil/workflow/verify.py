@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 from unveil import html
+from unveil.errors import ReleaseError, SpecError
 from unveil.progress import Watcher, unwatched
 from unveil.verifier import Finding, Verdict, judge_release
 
 if TYPE_CHECKING:
-    from unveil.schema import SpecLike
+    from unveil.release import Release
+    from unveil.schema import Spec, SpecLike
 
 
 class Findings(list[Finding]):
@@ -37,22 +43,65 @@ class Findings(list[Finding]):
         )
 
 
-def verify(release: str | Path, raw: SpecLike | None = None, *, progress: Watcher = unwatched) -> Findings:
+def verify(
+    release: str | Path | Release, raw: SpecLike | None = None, *, table: Any = None, progress: Watcher = unwatched
+) -> Findings:
     """Recounts the claims of a release from its files; gives one finding per broken claim, none if all hold.
 
     What it cannot decide, and a reader must judge, is in `notes` of what it gives.
 
     Args:
-        release: The release folder.
+        release: The release folder, or a release that is not written yet.
         raw: The owner's spec. With it, the release is also checked against the raw table.
+        table: The raw table, where the spec does not name it: a path, or a pandas, polars or pyarrow table.
         progress: Told of the work as it is done.
     """
-    progress("recounting the claims", 0, None)
-    verdicts = [judge_release(Path(release))]
-    if raw is not None:
-        from unveil.schema import load_spec
-        from unveil.verifier.comparison import judge_against_raw
+    if raw is None and table is not None:
+        raise SpecError("verify compares a release with a raw table by the owner's spec; give it as raw.")
+    with release_folder(release) as folder:
+        progress("recounting the claims", 0, None)
+        verdicts = [judge_release(folder)]
+        if raw is not None:
+            from unveil.schema import load_spec
+            from unveil.verifier.comparison import judge_against_raw
 
-        progress("comparing with the raw table", 0, None)
-        verdicts.append(judge_against_raw(Path(release), load_spec(raw)))
+            progress("comparing with the raw table", 0, None)
+            with _raw_on_disk(load_spec(raw), table) as spec:
+                verdicts.append(judge_against_raw(folder, spec))
     return Findings(*verdicts)
+
+
+@contextmanager
+def release_folder(release: str | Path | Release) -> Iterator[Path]:
+    """The folder of a release; one that is not written yet is written into a temporary folder."""
+    if isinstance(release, str | Path):
+        yield Path(release)
+        return
+    from unveil.release import Release, StoredRows
+
+    if not isinstance(release, Release):
+        raise ReleaseError(f"a release is a folder or a Release, not a {type(release).__name__}.")
+    if isinstance(release.rows, StoredRows):
+        yield release.rows.folder
+        return
+    with TemporaryDirectory(prefix="unveil-") as place:
+        release.write(Path(place) / "release")
+        yield Path(place) / "release"
+
+
+@contextmanager
+def _raw_on_disk(spec: Spec, table: Any) -> Iterator[Spec]:
+    """The spec with the given table as its source. The verifier has its own reader, which reads files."""
+    if table is None:
+        yield spec
+    elif isinstance(table, str | Path):
+        yield replace(spec, table=replace(spec.table, source=str(Path(table).absolute()), query=None))
+    else:
+        from pyarrow import parquet
+
+        from unveil.frames import arrow_table
+
+        with TemporaryDirectory(prefix="unveil-") as place:
+            source = Path(place) / "table.parquet"
+            parquet.write_table(arrow_table(table), source)
+            yield replace(spec, table=replace(spec.table, source=str(source), query=None))
