@@ -9,7 +9,7 @@ from side_results import HEADER as SIDE_HEADER
 from side_results import KEPT as SIDE
 from side_results import Outcome, lines
 
-from report import HEADER, beside_others, deaths, linearity, markdown, table_rows
+from report import HEADER, OTHERS, deaths, linearity, markdown, other_rows, table_rows
 
 
 def speed_parts(results: Results) -> dict[str, str]:
@@ -20,8 +20,8 @@ def speed_parts(results: Results) -> dict[str, str]:
         "is about 1.",
         "compiling": f"{results.compiling:.0f} s",
         "figures": markdown(HEADER, *table_rows(results)),
-        "growth": _list(*linearity(results)),
-        "others": _list(*beside_others(results), *deaths(results)),
+        "growth": _list(*linearity(results), *deaths(results)),
+        "others": markdown(OTHERS, *other_rows(results)),
     }
     return parts | side_part()
 

@@ -12,6 +12,10 @@ from settings import ASKED_COMMAND, ASKED_PEAK, ASKED_ROWS, SETTINGS, Setting
 from peers import ANJANA, SUPPRESSION
 
 HEADER = ("setting", "rows", "read", "search", "CPU", "steps", "write", "command", "CPU", "GB")
+OTHERS = (
+    *("rows", "pandas.read_csv", "read from parquet", f"{ANJANA} (at most {SUPPRESSION}% left out)"),
+    *("× search", "× search and write", "× command", "result"),
+)
 GB = 1e9
 
 
@@ -61,31 +65,19 @@ def linearity(results: Results) -> Iterator[str]:
         )
 
 
-def beside_others(results: Results) -> Iterator[str]:
+def other_rows(results: Results) -> Iterator[tuple[str, ...]]:
+    """Reading and anjana on the tables of GA, in seconds and as multiples of what is done here."""
     for peers in results.peers:
-        yield from _beside(results.of("GA", peers.rows).cases[0], peers)
+        case = results.of("GA", peers.rows).cases[0]
+        yield f"{peers.rows:,}", f"{peers.read_csv:.2f}", f"{case.stages.read_parquet:.2f}", *_anjana(case, peers)
 
 
-def _beside(case: Case, peers: Peers) -> Iterator[str]:
-    stages = case.stages
-    yield (
-        f"{peers.rows:,} rows: `pandas.read_csv` takes {peers.read_csv:.2f} s; reading and checking "
-        f"{stages.read / peers.read_csv:.2f} times that, the search {stages.search / peers.read_csv:.2f} times, the "
-        f"whole command {case.command.seconds / peers.read_csv:.1f} times. Reading parquet takes "
-        f"{stages.read_parquet:.2f} s."
-    )
+def _anjana(case: Case, peers: Peers) -> tuple[str, ...]:
     if peers.anjana is None:
-        yield f"{peers.rows:,} rows, {ANJANA}: skipped, because it takes minutes; `--full` runs it."
-        return
-    call = peers.anjana.call
-    made = stages.search + stages.write
-    whole = peers.anjana.read + call
-    yield (
-        f"{peers.rows:,} rows: {ANJANA} `k_anonymity`, with at most {SUPPRESSION}% of the rows left out, takes "
-        f"{call:.1f} s: {call / stages.search:.0f} times the search, {call / made:.0f} times search and writing; with "
-        f"its reading, {whole / case.command.seconds:.0f} times the command. "
-        f"Its result: {peers.anjana.outcome(peers.rows)}."
-    )
+        return ("skipped without --full", "", "", "", "")
+    call, made = peers.anjana.call, case.stages.search + case.stages.write
+    multiples = (call / case.stages.search, call / made, (peers.anjana.read + call) / case.command.seconds)
+    return (f"{call:.1f}", *(f"{multiple:.0f}" for multiple in multiples), peers.anjana.outcome(peers.rows))
 
 
 def deaths(results: Results) -> Iterator[str]:
@@ -107,5 +99,9 @@ def print_report(console: Console, results: Results) -> None:
         table.add_row(*row, style="dim" if row[1] == "asked" else None)
     console.print(table)
     console.print(f"Load of the machine: {results.load_before} before, {results.load_after} after.", highlight=False)
-    for sentence in (*beside_others(results), *linearity(results), *deaths(results)):
+    others = Table(*OTHERS, title="other tools on GA, seconds")
+    for row in other_rows(results):
+        others.add_row(*row)
+    console.print(others)
+    for sentence in (*linearity(results), *deaths(results)):
         console.print(f"- {sentence}", markup=False, highlight=False, soft_wrap=True)

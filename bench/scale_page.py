@@ -21,6 +21,9 @@ SHUFFLED = 16
 PASSES, SMALL_JOBS, JOBS = "8:100000000:spark:driver", "8:1000000:spark:cluster", "8:10000000:spark:cluster"
 STEPS = "8:100000000:stream"
 """The cases that the arithmetic takes its constants from."""
+RATED, WIDE = "8:10000000:stream", "14:10000000:stream"
+PASSED = ("survey", "index", "rows", "write")
+"""The stages that pass over rows."""
 NOT_YET = "Not measured yet: `make bench FULL=1` fills this in."
 
 
@@ -29,8 +32,8 @@ def scale_parts(found: Found) -> dict[str, str]:
     return {
         "scale": markdown(HEADER, *map(cells, found.cases)) if found.cases else NOT_YET,
         "scale_machine": str(found.machine),
-        "constants": _table(("constant", "value", "from"), _constants(found)),
-        "arithmetic": _table(("rows", "step", "arithmetic", "result"), _arithmetic(found)),
+        "constants": _table(("case", *PASSED, "search"), _constants(found)),
+        "arithmetic": _table(("step", "seconds", *(f"n = {rows:.0e}" for rows in SIZES)), _arithmetic(found)),
         "cluster": f"{MACHINES} machines of {CORES} cores, {NETWORK / 1e9:g} GB/s to and from each",
         "product": f"{_product():,}",
         "values": f"{_weights():,}",
@@ -53,41 +56,42 @@ def _table(header: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
 
 
 def _constants(found: Found) -> Iterator[tuple[str, ...]]:
-    """Per core and second, and per distinct row: CPU seconds, which depend less on what else the machine does."""
-    for name in ("8:10000000:stream", "14:10000000:stream", PASSES):
+    """A line for each case: CPU seconds depend less on what else the machine does than seconds."""
+    for name, search in ((RATED, _in_process), (WIDE, None), (STEPS, _in_process), (PASSES, None)):
         if case := found.of(name):
-            for stage in ("survey", "index", "rows", "write"):
-                if case.stages[stage].cpu > 1:
-                    yield f"{stage}, rows per core and second", f"{_rate(case, stage):,.0f}", name
-    for name in ("8:10000000:stream", STEPS):
-        if case := found.of(name):
-            search = case.stages["search"]
-            yield "search, CPU µs per distinct row and step", f"{_step(case) * 1e6:.3f}", name
-            more = (search.peak - case.stages["survey"].peak) / case.distinct
-            yield "search, bytes per distinct row beyond the survey", f"{more:.0f}", name
+            rates = (_million(case, stage) if name != STEPS else "" for stage in PASSED)
+            yield name, *rates, search(case) if search else ""
     if case := found.of(SMALL_JOBS):
-        yield "search on the cluster, seconds per job", f"{_job(case):.1f}", SMALL_JOBS
+        yield SMALL_JOBS, *("" for _ in PASSED), f"{_job(case):.1f} s a job"
     if case := found.of(JOBS):
-        yield "search on the cluster, CPU µs per distinct row and step", f"{_step(case) * 1e6:.1f}", JOBS
+        yield JOBS, *("" for _ in PASSED), f"{_step(case) * 1e6:.1f} µs"
+
+
+def _million(case: Case, stage: str) -> str:
+    """Millions of rows per core and second, of a stage that took long enough to tell."""
+    return f"{_rate(case, stage) / 1e6:.2f}" if case.stages[stage].cpu > 1 else ""
+
+
+def _in_process(case: Case) -> str:
+    more = (case.stages["search"].peak - case.stages["survey"].peak) / case.distinct
+    return f"{_step(case) * 1e6:.3f} µs, {more:.0f} B"
 
 
 def _arithmetic(found: Found) -> Iterator[tuple[str, ...]]:
+    """Each step with its formula, and its seconds for every size."""
     passes, small, large, steps = (found.of(name) for name in (PASSES, SMALL_JOBS, JOBS, STEPS))
     if passes is None or small is None or large is None or steps is None:
         return
     cores = MACHINES * CORES
-    for rows in SIZES:
-        for stage, what in (("survey", "survey"), ("index", "index"), ("write", "rows and writing")):
-            rate = _rate(passes, stage)
-            yield f"{rows:.0e}", what, f"{rows:.0e} / ({cores} · {rate:,.0f})", f"{rows / cores / rate:,.0f} s"
-        sent = rows * SHUFFLED
-        over = f"{rows:.0e} · {SHUFFLED} B / ({MACHINES} · {NETWORK:.3g} B/s)"
-        yield f"{rows:.0e}", "index, shuffle, if no rows are equal", over, f"{sent / MACHINES / NETWORK:,.0f} s"
-        distinct = min(rows, _product())
-        count, job = steps.steps + 1, _job(small)
-        busy = distinct * _step(large) / cores
-        told = f"{count} · ({job:.1f} s + {distinct:.1e} · {_step(large) * 1e6:.1f} µs / {cores})"
-        yield f"{rows:.0e}", "search on the cluster, at most", told, f"{count * (job + busy):,.0f} s"
+    for stage, what in (("survey", "survey"), ("index", "index"), ("write", "rows and writing")):
+        rate = _rate(passes, stage)
+        yield what, f"n / ({cores} · {rate:,.0f})", *(f"{rows / cores / rate:,.0f} s" for rows in SIZES)
+    sent = (f"{rows * SHUFFLED / MACHINES / NETWORK:,.0f} s" for rows in SIZES)
+    yield "index, shuffle, if no rows are equal", f"n · {SHUFFLED} B / ({MACHINES} · {NETWORK:.3g} B/s)", *sent
+    count, job, step = steps.steps + 1, _job(small), _step(large)
+    searched = (f"{count * (job + min(rows, _product()) * step / cores):,.0f} s" for rows in SIZES)
+    formula = f"{count} · ({job:.1f} s + d · {step * 1e6:.1f} µs / {cores})"
+    yield "search on the cluster, at most", formula, *searched
 
 
 def _rate(case: Case, stage: str) -> float:
