@@ -120,7 +120,7 @@ def test_a_closed_stdout_is_refused_before_anything_is_done(project: Project) ->
     found = shell(f"{UNVEIL} publish people.toml --to release >&-", project.folder)
     assert (found.code, found.err) == (
         2,
-        "unveil: stdout is closed, so nothing could be said; send it to a file, or to /dev/null.\n",
+        "unveil: stdout is closed, so no result could be printed; redirect it to a file or to /dev/null.\n",
     )
     assert project.files() == before
 

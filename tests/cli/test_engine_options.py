@@ -26,9 +26,9 @@ def test_every_engine_gives_the_same_release(engine: str, project: Project, run:
         (("--engine", "spark", "--index", "moon"), "the index of Spark lies in one of auto, driver, cluster, not in"),
         (
             ("--engine", "spark", "--spark", "spark.master"),
-            "--spark 'spark.master': a setting of Spark reads KEY=VALUE",
+            "--spark 'spark.master': a Spark setting has the form spark.KEY=VALUE",
         ),
-        (("--engine", "spark", "--spark", "master=local"), "its key begins with 'spark.'"),
+        (("--engine", "spark", "--spark", "master=local"), "has the form spark.KEY=VALUE"),
         (("--engine", "spark", "--format", "csv"), "the Spark engine writes parquet, a folder of part files; csv is"),
     ],
 )

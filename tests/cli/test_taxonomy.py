@@ -206,7 +206,7 @@ def test_a_long_tree_is_cut_and_counted(long_tree: Path, run: Run) -> None:
     lines = run("taxonomy", "show", long_tree).out.splitlines()
     assert lines[:2] == ["Any  (600)", "├── part 0  (30) …"]
     assert lines[-3] == "└── … 8 more with 240 values"
-    assert lines[-2] == "13 of 621 labels are drawn; `unveil taxonomy show --all` draws all."
+    assert lines[-2] == "13 of 621 labels shown; `unveil taxonomy show --all` draws all of them."
     assert lines[-1] == "long.tree: 600 values under 21 labels, 3 levels."
     whole = run("taxonomy", "show", long_tree, "--all").out.splitlines()
     assert len(whole) == 622

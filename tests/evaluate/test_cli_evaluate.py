@@ -3,27 +3,9 @@
 import json
 
 import pytest
-import typer
-from rich.console import Console
-from typer.testing import CliRunner
 
-from commands import Outcome, Run
+from commands import Run
 from project import Project
-from unveil.cli.app import Commands, options
-from unveil.cli.evaluation import register
-
-
-@pytest.fixture
-def run() -> Run:
-    app = typer.Typer(cls=Commands, pretty_exceptions_enable=False)
-    app.callback(invoke_without_command=True)(options)
-    register(app, Console(highlight=False, soft_wrap=True, markup=False))
-
-    def call(*words: object) -> Outcome:
-        result = CliRunner().invoke(app, [str(word) for word in words])
-        return Outcome(result.exit_code, result.stdout, result.stderr)
-
-    return call
 
 
 def test_evaluate(project: Project, run: Run) -> None:
@@ -39,15 +21,15 @@ def test_evaluate(project: Project, run: Run) -> None:
     assert "computed from the raw rows; no guarantee covers them" in outcome.out
 
 
-def test_who_is_alone_on_all_columns_is_told(project: Project, run: Run) -> None:
-    """Groups of three and more on the quasi-identifier; an income of one's own makes every record unlike the others."""
+def test_people_who_are_unique_on_all_columns_are_counted(project: Project, run: Run) -> None:
+    """Groups of three and more on the quasi-identifier; a different income each makes every record unique."""
     lines = project.table.read_text().splitlines()
     people = [line.split(",") for line in lines[1:]]
     own = [",".join([*row[:4], str(place), row[5]]) for place, row in enumerate(people)]
     project.table.write_text("\n".join([lines[0], *own]) + "\n")
     outcome = run("evaluate", project.spec, "--seeds", 1)
     assert "0 records alone in their group." in outcome.out
-    assert "on all 5 released columns together: 48 of 48 records (100.0%) are unlike every other." in outcome.out
+    assert "on all 5 released columns together: 48 of 48 records (100.0%) are unique." in outcome.out
     found = json.loads(run("evaluate", project.spec, "--seeds", 1, "--json").out)["measures"]
     assert [risk["uniques"] for risk in found["risks"]] == [0]
     assert found["whole_row"]["uniques"] == 48
@@ -76,7 +58,7 @@ def test_compare_draws(project: Project, run: Run) -> None:
     target = project.folder / "cost.svg"
     outcome = run("compare", project.spec, "--seeds", 1, "--classifier", "bayes", "--plot", target)
     assert outcome.code == 0, outcome
-    assert f"Drawn into {target}." in outcome.out
+    assert f"The plot is in {target}." in outcome.out
     assert target.exists()
 
 

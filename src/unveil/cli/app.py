@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
 from unveil.characters import visible
+from unveil.choices import FileIntervals, Unseen
 from unveil.cli import evaluation, explanation, publication, report, taxonomy
 from unveil.cli.bars import watched
-from unveil.cli.endings import crash, end, fail, open_streams, told
+from unveil.cli.endings import crash, end, fail, foreseen, open_streams
 from unveil.cli.publication import KeepFormulas
-from unveil.cli.terminal import Terminal, print_json, print_text
+from unveil.cli.terminal import console, print_json, print_text
 from unveil.interruption import leave_on_interrupt
 from unveil.version import __version__
 
-if TYPE_CHECKING:
-    from unveil.masking import Intervals
-
 
 class Commands(TyperGroup):
-    """All commands end the same way: an error is one sentence, and its exit code says whose fault it is."""
+    """Makes all commands fail the same way: one sentence, and an exit code that says what kind of error it was."""
 
     def invoke(self, ctx: Any) -> Any:
         """Runs a command."""
@@ -31,7 +29,7 @@ class Commands(TyperGroup):
             result = super().invoke(ctx)
             sys.stdout.flush()
         except Exception as error:
-            ending = told(error)
+            ending = foreseen(error)
             if ending is None:
                 raise
             fail(*ending, debug=ctx.params["debug"])
@@ -43,9 +41,8 @@ app = typer.Typer(
     add_completion=True,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="Publish person-level tables that are safe to hand out and still train good classifiers.",
+    help="Publish person-level tables that are safe to share and still train good classifiers.",
 )
-console = Terminal()
 
 SpecArgument = Annotated[Path, typer.Argument(metavar="SPEC", help="The spec: a TOML file.")]
 ReleaseArgument = Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")]
@@ -54,16 +51,16 @@ Json = Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")]
 
 @app.callback(invoke_without_command=True)
 def options(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Print the traceback of an error.")] = False,
 ) -> None:
-    """Options of all commands; `--debug` is read where errors arrive."""
+    """Options of all commands; `Commands.invoke` reads `--debug`."""
     if version:
         console.print(f"unveil {__version__}")
         raise typer.Exit
 
 
-publication.register(app, console)
+app.command()(publication.publish)
 
 
 @app.command()
@@ -119,7 +116,8 @@ def check(spec: SpecArgument, as_json: Json = False) -> None:
 def verify(
     release: ReleaseArgument,
     raw: Annotated[
-        Path | None, typer.Option("--raw", metavar="SPEC", help="Also check it against the raw table of this spec.")
+        Path | None,
+        typer.Option("--raw", metavar="SPEC", help="Also check against the raw table of this spec."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
@@ -145,15 +143,13 @@ def verify(
 def apply(
     release: ReleaseArgument,
     table: Annotated[Path, typer.Argument(metavar="TABLE", help="New rows: csv or parquet, a file or a folder.")],
-    to: Annotated[Path, typer.Option("--to", metavar="FILE", help="Where the masked rows go: .csv or .parquet.")],
-    unseen: Annotated[
-        str, typer.Option(metavar="RULE", help="A value without a block: refuse it, or suppress it.")
-    ] = "refuse",
+    to: Annotated[Path, typer.Option("--to", metavar="FILE", help="Where to write the masked rows: .csv or .parquet.")],
+    unseen: Annotated[Unseen, typer.Option(help="What to do with a value that has no block.")] = "refuse",
     intervals: Annotated[
-        str, typer.Option(metavar="FORM", help="Intervals as text, as midpoint, or (parquet alone) as bounds.")
+        FileIntervals, typer.Option(help="How to write intervals; bounds need a .parquet file.")
     ] = "text",
     suppressed: Annotated[
-        str, typer.Option(metavar="TEXT", help="What stands for a suppressed value; an empty text for null.")
+        str, typer.Option(metavar="TEXT", help="The text for a suppressed value; an empty one for null.")
     ] = "⊥",
     keep_formulas: KeepFormulas = False,
     as_json: Json = False,
@@ -162,19 +158,15 @@ def apply(
     from unveil.errors import rows_text
     from unveil.workflow.apply import apply_to_file
 
-    if unseen not in ("refuse", "suppress"):
-        raise typer.BadParameter(f"{unseen!r} is neither 'refuse' nor 'suppress'.", param_hint="--unseen")
     if to.suffix not in (".csv", ".parquet"):
         raise typer.BadParameter(f"{str(to)!r} ends in neither .csv nor .parquet.", param_hint="--to")
-    if intervals not in ("text", "midpoint", "bounds"):
-        raise typer.BadParameter(f"{intervals!r} is not one of text, midpoint, bounds.", param_hint="--intervals")
     with watched() as progress:
         rows = apply_to_file(
             release,
             table,
             to,
-            unseen="suppress" if unseen == "suppress" else "refuse",
-            intervals=cast("Intervals", intervals),
+            unseen=unseen,
+            intervals=intervals,
             suppressed=suppressed or None,
             formulas="kept" if keep_formulas else "guarded",
             progress=progress,
@@ -183,15 +175,15 @@ def apply(
         print_json({"file": str(to), "rows": rows})
         return
     console.print(f"{rows_text(rows)} masked into {to}.")
-    console.print("The guarantee is about the rows of the release; it says nothing about these.", style="yellow")
+    console.print("The guarantee covers the rows of the release, not these.", style="yellow")
 
 
 @app.command()
 def demo(
-    to: Annotated[Path | None, typer.Option("--to", metavar="DIR", help="Where the demo release goes.")] = None,
+    to: Annotated[Path | None, typer.Option("--to", metavar="DIR", help="Where to write the demo releases.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Publish the bundled data set and show what came out."""
+    """Publish the bundled data set and show the result."""
     from unveil.cli import facts, screens
     from unveil.workflow.demo import demo as run
 
@@ -203,12 +195,13 @@ def demo(
         screens.show_demo(console, shown)
 
 
-for part in (evaluation, report, taxonomy, explanation):
-    part.register(app, console)
+for command in (evaluation.evaluate, evaluation.compare, report.report, explanation.explain):
+    app.command()(command)
+app.add_typer(taxonomy.commands, name="taxonomy")
 
 
 def fresh_folder(wish: Path) -> Path:
-    """The wished folder, or the first numbered one that does not exist."""
+    """The folder `wish`, or the first numbered one that does not exist."""
     number = 2
     folder = wish
     while folder.exists():
@@ -223,7 +216,7 @@ def main() -> None:
 
 
 def script() -> NoReturn:
-    """The installed command: the command line, and then the process ends at once."""
+    """The installed command: runs the command line and then ends the process at once."""
     leave_on_interrupt()
     code: int | str | None = 0
     try:

@@ -1,4 +1,4 @@
-"""Progress bars: on a terminal, on stderr, and only for work that takes longer than somebody waits without asking."""
+"""Progress bars: on stderr, only on a terminal, and only for work that takes more than a moment."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from unveil.interruption import closing
 from unveil.progress import Watcher, unwatched
 
 PATIENCE = 2.0
-"""How many seconds work may take without a bar."""
+"""How many seconds pass before a bar appears."""
 
 
 @contextmanager
 def watched() -> Iterator[Watcher]:
-    """Gives a watcher whose bar is gone when the work is done; where stderr is no terminal, one that says nothing."""
+    """Gives a watcher whose bar disappears when the work is done, or a silent one if stderr is not a terminal."""
     if not sys.stderr.isatty():
         yield unwatched
         return
@@ -39,7 +39,7 @@ def watched() -> Iterator[Watcher]:
 
 
 class Bar:
-    """A line with what is being done, how much of it, for how long, and how long still where that can be told."""
+    """A line that shows the current work, how much is done, the elapsed time and, if known, the time left."""
 
     def __init__(self, console: Console) -> None:
         columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(30), Amount(), Time())
@@ -50,7 +50,7 @@ class Bar:
         self._closed = False
 
     def __call__(self, what: str, done: int, total: int | None) -> None:
-        """Takes a note, quickly: it may be told of every step of a search. A thread of the line draws what is noted."""
+        """Records progress. It is fast, since a search calls it at every step; rich draws the line in a thread."""
         task = self._now
         if task is None or task.description != what:
             task = self._turn_to(what)
@@ -59,7 +59,7 @@ class Bar:
         task.completed, task.total = done, total
 
     def _turn_to(self, what: str) -> Task:
-        """Shows the work of that name and nothing else; work that was begun before goes on."""
+        """Shows the work of that name alone; if it was shown before, its bar continues."""
         if what not in self._tasks:
             number = self._line.add_task(what, total=None)
             self._tasks[what] = next(task for task in self._line.tasks if task.id == number)
@@ -75,14 +75,14 @@ class Bar:
                 self._line.start()
 
     def close(self) -> None:
-        """Takes the line away."""
+        """Removes the line."""
         with self._lock:
             self._closed = True
             self._line.stop()
 
 
 class Amount(ProgressColumn):
-    """How much is done, and of how much where that is known."""
+    """How much is done and, if known, out of how much."""
 
     def render(self, task: Task) -> Text:
         """For example `3 of 15`."""
@@ -93,9 +93,9 @@ class Amount(ProgressColumn):
 
 
 class Time(ProgressColumn):
-    """How long it has taken, and about how long it will take still where its end is known.
+    """The elapsed time and, if the end is known, an estimate of the time left.
 
-    The estimate is that what is left takes as long as what is done did.
+    The estimate assumes that the rest runs at the same speed.
     """
 
     def render(self, task: Task) -> Text:

@@ -1,11 +1,11 @@
-"""How the command ends where it does not end well: one sentence on stderr, and an exit code that says why.
+"""How a command that fails ends: one sentence on stderr, and an exit code that says why.
 
 | code | |
 |---|---|
-| 2 | bad input, or a machine without room for the work: the user can do something about it |
-| 3 | an error that nobody foresaw, or output that cannot be printed |
+| 2 | bad input, or too little memory or disk: the user can do something about it |
+| 3 | an unexpected error, or output that cannot be printed |
 
-1 is not among them: it means that a claim of a release is broken.
+1 is not among them; it means that a claim of a release is broken.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from unveil.interruption import UNFORESEEN, written_text
 
 BAD = 2
 MOST = 300
-"""How many characters of an unforeseen error are told."""
+"""How many characters of an unexpected error are printed."""
 UNPRINTED = frozenset({errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EBADF})
-"""What happens to a stream, which has no name: its reader is gone, or its disk is full."""
+"""Errors of a stream, which has no name: its reader is gone, or its disk is full."""
 NUMBERED = "unveil.numbered"
-"""What the streams do with a character that they cannot encode."""
+"""The error handler for characters that a stream cannot encode."""
 
 
-def told(error: Exception) -> tuple[str, int] | None:
-    """The sentence and the exit code of an error that can come up in any command; None if nobody foresaw it."""
+def foreseen(error: Exception) -> tuple[str, int] | None:
+    """The message and the exit code of an error that any command can raise; None for an unexpected one."""
     match error:
         case UnveilError():
             return str(error), BAD
@@ -50,7 +50,7 @@ def told(error: Exception) -> tuple[str, int] | None:
 
 
 def fail(message: str, code: int, *, debug: bool = False) -> NoReturn:
-    """Ends with a message on stderr, after the traceback if it is asked for; if nobody listens, with the code alone."""
+    """Exits with a message on stderr, after the traceback if asked for; if stderr is closed, with the code alone."""
     with suppress(OSError):
         terminal = Terminal(stderr=True)
         if debug:
@@ -60,20 +60,20 @@ def fail(message: str, code: int, *, debug: bool = False) -> NoReturn:
 
 
 def crash(error: Exception) -> NoReturn:
-    """Ends after an error outside of all commands, or one that nobody foresaw."""
+    """Exits after an error outside all commands, or an unexpected one."""
     debug = "--debug" in sys.argv
     said = " ".join(f"{type(error).__name__}: {error}".split())[:MOST]
     hint = "please report it" if debug else "run 'unveil --debug' to see where, and please report it"
     unforeseen = (f"internal error: {said}{written_text()}; {hint}.", UNFORESEEN)
-    fail(*(told(error) or unforeseen), debug=debug)
+    fail(*(foreseen(error) or unforeseen), debug=debug)
 
 
 def open_streams() -> None:
-    """Makes stdout and stderr take every text: a character that they cannot encode is printed as its number."""
+    """Makes stdout and stderr accept any text: a character they cannot encode is printed as its code point."""
     closed = sys.stdout is None
     sys.stdout, sys.stderr = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115
     if closed:
-        fail("stdout is closed, so nothing could be said; send it to a file, or to /dev/null.", BAD)
+        fail("stdout is closed, so no result could be printed; redirect it to a file or to /dev/null.", BAD)
     codecs.register_error(NUMBERED, _numbered)
     for stream in (sys.stdout, sys.stderr):
         cast("TextIOWrapper", stream).reconfigure(errors=NUMBERED)
@@ -82,8 +82,8 @@ def open_streams() -> None:
 def end(code: int) -> NoReturn:
     """Ends the process at once.
 
-    Threads of native libraries now and then abort a process that Python is shutting down, after everything is written.
-    So what was registered for the end is run, output is flushed, and nothing is left to shut down.
+    Threads of native libraries sometimes abort a process while Python shuts down, after everything is written. So
+    this runs the exit handlers, flushes the output, and skips the rest of the shutdown.
     """
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):

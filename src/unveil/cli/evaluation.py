@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from unveil.cli.bars import watched
-from unveil.cli.terminal import print_json
+from unveil.cli.terminal import console, print_json
 from unveil.errors import braced, count_text
 
 if TYPE_CHECKING:
@@ -21,93 +21,87 @@ SEEDS = 5
 
 Classifiers = Annotated[
     list[str] | None,
-    typer.Option("--classifier", metavar="NAME", help="tree, bayes, boosting or c45; may be given several times."),
+    typer.Option("--classifier", metavar="NAME", help="tree, bayes, boosting or c45; repeatable."),
 ]
 FoldsOption = Annotated[int | None, typer.Option("--folds", metavar="K", min=2, help="Cross-validate in K folds.")]
 TestOption = Annotated[
-    float | None, typer.Option("--test", metavar="SHARE", help="Hold out this share of the rows; a third if not given.")
+    float | None, typer.Option("--test", metavar="SHARE", help="Hold out this share of the rows; a third if omitted.")
 ]
 SplitOption = Annotated[
     str | None,
-    typer.Option("--split", metavar="COLUMN", help="A column that says 'train' or 'test' of each row."),
+    typer.Option("--split", metavar="COLUMN", help="A column that holds 'train' or 'test' for each row."),
 ]
 Seeds = Annotated[
     int,
-    typer.Option(min=1, help="How many hold-outs; with --folds or --split, how often a private release is drawn."),
+    typer.Option(min=1, help="How many hold-outs; with --folds or --split, how many private releases to draw."),
 ]
 Together = Annotated[bool, typer.Option("--together", help="Mask training and test rows together, as the papers do.")]
 Sample = Annotated[
     int | None,
-    typer.Option(
-        "--sample", metavar="N", min=2, help="Work on N rows drawn at random; a million of very large tables."
-    ),
+    typer.Option("--sample", metavar="N", min=2, help="Use N rows drawn at random; a million for very large tables."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
 
 
-def register(app: typer.Typer, console: Console) -> None:
-    """Adds the commands to the command line."""
+def evaluate(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec: a TOML file.")],
+    classifiers: Classifiers = None,
+    folds: FoldsOption = None,
+    test: TestOption = None,
+    split: SplitOption = None,
+    seeds: Seeds = SEEDS,
+    together: Together = False,
+    sample: Sample = None,
+    as_json: Json = False,
+) -> None:
+    """Compare what a classifier learns from a release, from raw data and from full masking."""
+    from unveil.workflow.evaluate import evaluate as run
 
-    @app.command()
-    def evaluate(
-        spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec: a TOML file.")],
-        classifiers: Classifiers = None,
-        folds: FoldsOption = None,
-        test: TestOption = None,
-        split: SplitOption = None,
-        seeds: Seeds = SEEDS,
-        together: Together = False,
-        sample: Sample = None,
-        as_json: Json = False,
-    ) -> None:
-        """Say what a classifier learns from a release, next to raw data and full masking."""
-        from unveil.workflow.evaluate import evaluate as run
+    protocol = protocol_of(folds, test, split, seeds)
+    with watched() as progress:
+        found = run(spec, **experiment(classifiers, protocol, seeds, together, sample), progress=progress)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        show_evaluation(console, found)
 
-        protocol = protocol_of(folds, test, split, seeds)
-        with watched() as progress:
-            found = run(spec, **experiment(classifiers, protocol, seeds, together, sample), progress=progress)
-        if as_json:
-            print_json(found.to_dict())
-        else:
-            show_evaluation(console, found)
 
-    @app.command()
-    def compare(
-        specs: Annotated[list[Path], typer.Argument(metavar="SPEC...", help="Specs of the same table.")],
-        classifiers: Classifiers = None,
-        folds: FoldsOption = None,
-        test: TestOption = None,
-        split: SplitOption = None,
-        seeds: Seeds = SEEDS,
-        together: Together = False,
-        sample: Sample = None,
-        plot: Annotated[
-            Path | None, typer.Option(metavar="FILE", help="Draw accuracy against k, limit or ε: .png or .svg.")
-        ] = None,
-        as_json: Json = False,
-    ) -> None:
-        """Evaluate several specs on the same rows held out."""
-        from unveil.evaluation.plot import check_plot
-        from unveil.evaluation.plot import plot as draw
-        from unveil.workflow.evaluate import compare as run
+def compare(
+    specs: Annotated[list[Path], typer.Argument(metavar="SPEC...", help="Specs of the same table.")],
+    classifiers: Classifiers = None,
+    folds: FoldsOption = None,
+    test: TestOption = None,
+    split: SplitOption = None,
+    seeds: Seeds = SEEDS,
+    together: Together = False,
+    sample: Sample = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Plot accuracy against k, limit or ε: .png or .svg.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Evaluate several specs on the same held-out rows."""
+    from unveil.evaluation.plot import check_plot
+    from unveil.evaluation.plot import plot as draw
+    from unveil.workflow.evaluate import compare as run
 
-        if plot is not None:
-            check_plot(plot)
-        protocol = protocol_of(folds, test, split, seeds)
-        with watched() as progress:
-            found = run(specs, **experiment(classifiers, protocol, seeds, together, sample), progress=progress)
-        if plot is not None:
-            draw(found, plot)
-        if as_json:
-            print_json(found.to_dict())
-            return
-        show_comparison(console, found)
-        if plot is not None:
-            console.print(f"Drawn into {plot}.")
+    if plot is not None:
+        check_plot(plot)
+    protocol = protocol_of(folds, test, split, seeds)
+    with watched() as progress:
+        found = run(specs, **experiment(classifiers, protocol, seeds, together, sample), progress=progress)
+    if plot is not None:
+        draw(found, plot)
+    if as_json:
+        print_json(found.to_dict())
+        return
+    show_comparison(console, found)
+    if plot is not None:
+        console.print(f"The plot is in {plot}.")
 
 
 def protocol_of(folds: int | None, test: float | None, split: str | None, seeds: int) -> Holdout | Folds | Given:
-    """How the options say that rows are parted."""
+    """How the options say to split the rows."""
     from unveil.evaluation import Folds, Given, Holdout
 
     if sum(option is not None for option in (folds, test, split)) > 1:
@@ -122,7 +116,7 @@ def protocol_of(folds: int | None, test: float | None, split: str | None, seeds:
 def experiment(
     classifiers: list[str] | None, protocol: Holdout | Folds | Given, seeds: int, together: bool, sample: int | None
 ) -> dict[str, Any]:
-    """What both commands ask of the workflow. A private release is drawn once for each hold-out, else for each seed."""
+    """The arguments that both commands pass on. A private release is drawn once per hold-out, else once per seed."""
     from unveil.evaluation import Holdout
 
     return {
@@ -185,8 +179,8 @@ def _show_measures(console: Console, measures: Measures) -> None:
     whole = measures.whole_row
     console.print(
         f"Re-identification on all {count_text(len(whole.quasi_identifier), 'released column')} together: "
-        f"{whole.uniques:,} of {count_text(whole.records, 'record')} ({whole.uniques / whole.records:.1%}) are unlike "
-        "every other. Somebody who knows these columns of a person finds the record. No requirement bounds this.",
+        f"{whole.uniques:,} of {count_text(whole.records, 'record')} ({whole.uniques / whole.records:.1%}) are "
+        "unique. Anyone who knows these columns of a person can find the record. No requirement limits this.",
         style="bold red" if whole.uniques else None,
     )
 

@@ -10,46 +10,42 @@ from rich.console import Console
 
 from unveil.cli.bars import watched
 from unveil.cli.evaluation import SEEDS, Classifiers, Json, Seeds
-from unveil.cli.terminal import print_json
+from unveil.cli.terminal import console, print_json
 
 if TYPE_CHECKING:
     from unveil.reasons import Explanation
 
 
-def register(app: typer.Typer, console: Console) -> None:
-    """Adds the command to the command line."""
+def explain(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec: a TOML file.")],
+    shadow: Annotated[
+        bool, typer.Option("--shadow/--no-shadow", help="Also run with each requirement slightly relaxed.")
+    ] = True,
+    classifiers: Classifiers = None,
+    seeds: Seeds = SEEDS,
+    every: Annotated[bool, typer.Option("--all", help="Explain every block, not only every attribute.")] = False,
+    release: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="A differentially private release to explain.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say why a release is as coarse as it is, and what relaxing its requirements would buy."""
+    from unveil.evaluation import Holdout
+    from unveil.workflow.explain import explain as run
 
-    @app.command()
-    def explain(
-        spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec: a TOML file.")],
-        shadow: Annotated[
-            bool, typer.Option("--shadow/--no-shadow", help="Run it again with each requirement a little relaxed.")
-        ] = True,
-        classifiers: Classifiers = None,
-        seeds: Seeds = SEEDS,
-        every: Annotated[bool, typer.Option("--all", help="Tell of every block, not only of every attribute.")] = False,
-        release: Annotated[
-            Path | None, typer.Option(metavar="DIR", help="A differentially private release to explain.")
-        ] = None,
-        as_json: Json = False,
-    ) -> None:
-        """Say why a release is as coarse as it is, and what relaxing its requirements would buy."""
-        from unveil.evaluation import Holdout
-        from unveil.workflow.explain import explain as run
-
-        with watched() as progress:
-            found = run(
-                spec,
-                shadow=shadow,
-                classifiers=classifiers or ("tree",),
-                protocol=Holdout(seeds=range(seeds)),
-                release=release,
-                progress=progress,
-            )
-        if as_json:
-            print_json(found.to_dict())
-        else:
-            show_explanation(console, found, every=every)
+    with watched() as progress:
+        found = run(
+            spec,
+            shadow=shadow,
+            classifiers=classifiers or ("tree",),
+            protocol=Holdout(seeds=range(seeds)),
+            release=release,
+            progress=progress,
+        )
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        show_explanation(console, found, every=every)
 
 
 def show_explanation(console: Console, found: Explanation, *, every: bool) -> None:

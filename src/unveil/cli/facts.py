@@ -1,4 +1,4 @@
-"""What the commands report, in plain values for `--json`. docs/exit-codes.md has the keys; they stay."""
+"""What the commands report with `--json`, as plain values. docs/exit-codes.md documents the keys, which are stable."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from unveil.workflow.demo import Demo, Published
 
 
 def release_facts(release: Release, folder: Path) -> dict[str, Any]:
-    """A release: what its folder holds, and nothing else, so that no row behind a private one is counted here."""
+    """A release: only what its folder holds, so that no row behind a private release is counted here."""
     manifest = release.manifest
     facts = {
         "release": str(folder),

@@ -1,4 +1,4 @@
-"""Ctrl-C during a search: stop at the table reached so far instead of at once."""
+"""Ctrl-C during a search: stop at the table reached so far instead of aborting."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from types import FrameType
 
 @contextmanager
 def stop_on_interrupt(keep: bool) -> Iterator[Callable[[], bool]]:
-    """Gives a question to ask between steps: has Ctrl-C been pressed?
+    """Gives a function to call between steps: has Ctrl-C been pressed?
 
-    With `keep`, the first Ctrl-C answers it with yes, and the second one interrupts as usual. Without, nothing changes.
+    With `keep`, it returns True after the first Ctrl-C; a second one interrupts as usual. Without, nothing changes.
     """
     pressed, before = False, signal.getsignal(signal.SIGINT)
     if not keep:

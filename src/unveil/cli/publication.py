@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
+from unveil.choices import ENGINES, PLACES, Format
 from unveil.cli.bars import watched
 from unveil.cli.interrupt import stop_on_interrupt
-from unveil.cli.terminal import print_json
+from unveil.cli.terminal import console, print_json
 from unveil.errors import ReleaseError, SpecError
 from unveil.interruption import provisional
 from unveil.progress import Watcher
@@ -20,75 +20,72 @@ if TYPE_CHECKING:
     from unveil.release import Formulas, Release
 
 KeepFormulas = Annotated[
-    bool, typer.Option("--keep-formulas", help="In a csv file, leave text that a spreadsheet takes for a formula.")
+    bool, typer.Option("--keep-formulas", help="In a csv file, leave text that spreadsheets read as a formula.")
 ]
 
 
-def register(app: typer.Typer, console: Console) -> None:
-    """Adds the command to the command line."""
+def publish(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec: a TOML file.")],
+    to: Annotated[Path, typer.Option("--to", metavar="DIR", help="The folder to write; must not exist.")],
+    trace: Annotated[Path | None, typer.Option(help="Write the private trace of the search here, as JSON.")] = None,
+    steps: Annotated[int | None, typer.Option(min=0, help="Stop after this many refinements.")] = None,
+    format_: Annotated[Format, typer.Option("--format", help="csv writes both formats.")] = "parquet",
+    keep: Annotated[
+        bool, typer.Option("--keep-on-interrupt", help="On Ctrl-C, publish the valid table reached so far.")
+    ] = False,
+    engine: Annotated[
+        str | None, typer.Option(metavar="ENGINE", help=f"What counts the rows: {alternatives(ENGINES)}.")
+    ] = None,
+    index: Annotated[
+        str | None, typer.Option(metavar="PLACE", help=f"Where Spark searches: {alternatives(PLACES)}.")
+    ] = None,
+    spark: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A Spark setting; repeatable.")] = None,
+    keep_formulas: KeepFormulas = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was released as JSON.")] = False,
+) -> None:
+    """Make a release from a spec."""
+    from unveil.cli import facts, screens
+    from unveil.release import check_absent
+    from unveil.schema import load_spec
+    from unveil.workflow.engines import check_formats
+    from unveil.workflow.publish import publish as run
 
-    @app.command()
-    def publish(
-        spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec: a TOML file.")],
-        to: Annotated[Path, typer.Option("--to", metavar="DIR", help="Where the release goes; must not exist.")],
-        trace: Annotated[Path | None, typer.Option(help="Write the private trace of the steps here, as JSON.")] = None,
-        steps: Annotated[int | None, typer.Option(min=0, help="Stop after so many refinements.")] = None,
-        csv: Annotated[str, typer.Option("--format", metavar="FORMAT", help="parquet, or csv for both.")] = "parquet",
-        keep: Annotated[
-            bool, typer.Option("--keep-on-interrupt", help="On Ctrl-C publish the valid table reached so far.")
-        ] = False,
-        engine: Annotated[
-            str | None, typer.Option(metavar="ENGINE", help="What counts the rows: auto, memory, stream or spark.")
-        ] = None,
-        index: Annotated[
-            str | None, typer.Option(metavar="PLACE", help="Where Spark searches: auto, driver or cluster.")
-        ] = None,
-        spark: Annotated[
-            list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark; may be given several times.")
-        ] = None,
-        keep_formulas: KeepFormulas = False,
-        as_json: Annotated[bool, typer.Option("--json", help="Print what was released as JSON.")] = False,
-    ) -> None:
-        """Make a release from a spec."""
-        from unveil.cli import facts, screens
-        from unveil.release import FORMATS, check_absent
-        from unveil.schema import load_spec
-        from unveil.workflow.engines import check_formats
-        from unveil.workflow.publish import publish as run
-
-        if csv not in FORMATS:
-            raise typer.BadParameter(f"{csv!r} is not one of {', '.join(FORMATS)}.", param_hint="--format")
-        formats = ("parquet", "csv") if csv == "csv" else ("parquet",)
-        check_absent(to, "output folder")
-        if trace is not None:
-            check_trace(trace, to)
-        checked = load_spec(spec)
-        if checked.plan is not None and (trace is not None or steps is not None):
-            option = "--steps" if trace is None else "--trace"
-            raise SpecError(
-                f"{checked.origin}: {option} is for refinement; a private release is drawn once and keeps no trace."
+    formats = ("parquet", "csv") if format_ == "csv" else ("parquet",)
+    check_absent(to, "output folder")
+    if trace is not None:
+        check_trace(trace, to)
+    checked = load_spec(spec)
+    if checked.plan is not None and (trace is not None or steps is not None):
+        option = "--steps" if trace is None else "--trace"
+        raise SpecError(
+            f"{checked.origin}: {option} is for refinement; a private release is drawn once and has no trace."
+        )
+    check_formats(engine, checked.source, formats)
+    settings = spark_settings(spark or ())
+    with watched() as progress:
+        with stop_on_interrupt(keep and checked.plan is None) as stop:
+            release = run(
+                checked, steps=steps, stop=stop, engine=engine, index=index, spark=settings, progress=progress
             )
-        check_formats(engine, checked.source, formats)
-        settings = spark_settings(spark or ())
-        with watched() as progress:
-            with stop_on_interrupt(keep and checked.plan is None) as stop:
-                release = run(
-                    checked, steps=steps, stop=stop, engine=engine, index=index, spark=settings, progress=progress
-                )
-            write(release, to, formats, trace, progress, "kept" if keep_formulas else "guarded")
-        if as_json:
-            print_json(facts.release_facts(release, to))
-            return
-        screens.show_release(console, release)
-        console.print(f"Written to {to}.")
-        if trace is not None:
-            console.print(f"The trace in {trace} is private: keep it.")
+        write(release, to, formats, trace, progress, "kept" if keep_formulas else "guarded")
+    if as_json:
+        print_json(facts.release_facts(release, to))
+        return
+    screens.show_release(console, release)
+    console.print(f"Written to {to}.")
+    if trace is not None:
+        console.print(f"The trace in {trace} is private: do not share it.")
+
+
+def alternatives(words: Sequence[str]) -> str:
+    """For example `auto, driver or cluster`."""
+    return f"{', '.join(words[:-1])} or {words[-1]}"
 
 
 def write(
     release: Release, to: Path, formats: Sequence[str], trace: Path | None, progress: Watcher, formulas: Formulas
 ) -> None:
-    """Writes a release and, where it is asked for, its trace: both or neither."""
+    """Writes a release and, if asked for, its trace: both or neither."""
     if trace is None:
         release.write(to, formats, progress, formulas)
         return
@@ -98,18 +95,18 @@ def write(
 
 
 def spark_settings(words: Sequence[str]) -> dict[str, str]:
-    """Settings of Spark from words such as `spark.master=local[2]`."""
+    """Spark settings from words such as `spark.master=local[2]`."""
     settings = {}
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or not key.startswith("spark."):
-            raise SpecError(f"--spark {word!r}: a setting of Spark reads KEY=VALUE, and its key begins with 'spark.'.")
+            raise SpecError(f"--spark {word!r}: a Spark setting has the form spark.KEY=VALUE.")
         settings[key] = value
     return settings
 
 
 def check_trace(trace: Path, folder: Path) -> None:
-    """The trace is private, so it must not land in what is handed out."""
+    """Refuses a trace inside the release folder: the trace is private, the folder is shared."""
     from unveil.release import check_absent
 
     if folder.absolute() in trace.absolute().parents:

@@ -21,7 +21,7 @@ from unveil.workflow.demo import Demo
 
 BAR = 40
 MOST = 8
-"""So many attributes of a set are named beside its figures. A promise names all of them."""
+"""How many attributes of a set are named next to its figures. A guarantee names all of them."""
 
 
 def show_fit(console: Console, fit: Fit) -> None:
@@ -32,7 +32,7 @@ def show_fit(console: Console, fit: Fit) -> None:
     for group in fit.groups:
         console.print(
             f"Raw, {group.small:,} of {group.groups:,} groups on {braced(group.quasi_identifier, MOST)} are smaller "
-            f"than {group.k:,}; {group.people:,} people stand in them, {group.unique:,} alone."
+            f"than {group.k:,}; they hold {group.people:,} people, {group.unique:,} of them alone."
         )
     for risk in fit.inferences:
         _show_inferences(console, risk)
@@ -60,7 +60,7 @@ def _show_inferences(console: Console, risk: InferenceRisk) -> None:
 
 
 def show_release(console: Console, release: Release) -> None:
-    """The result of `publish`. Of a private release only what is released is told: no row was counted here."""
+    """The result of `publish`. For a private release this shows only what the release contains."""
     manifest = release.manifest
     if isinstance(manifest, RefinementManifest):
         are = "is" if manifest.records == 1 else "are"
@@ -100,7 +100,7 @@ def show_demo(console: Console, demo: Demo) -> None:
         console.print(masking_table(published.release))
         _show_groups(console, published.release)
     console.print()
-    console.rule("Some people, raw and as the first release has them", style="bold")
+    console.rule("Some people, raw and in the first release", style="bold")
     console.print(_people(*demo.people, demo.published[0].spec))
     console.print()
     console.rule("What a classifier keeps", style="bold")
@@ -114,8 +114,8 @@ def show_demo(console: Console, demo: Demo) -> None:
         for finding in published.findings:
             console.print(f"{published.name}: broken: {finding}", style="red")
         if not published.findings:
-            console.print(f"{published.name}: every claim recounted from the released files: all hold.", style="green")
-    console.print(f"\nThe releases are in {demo.folder}/, and beside each a page about it, to open in a browser:")
+            console.print(f"{published.name}: every claim holds, recounted from the released files.", style="green")
+    console.print(f"\nThe releases are in {demo.folder}/, each with a page about it to open in a browser:")
     for published in demo.published:
         if published.report is not None:
             console.print(f"  {published.report}")

@@ -11,114 +11,105 @@ from rich.console import Console
 from rich.text import Text
 
 from unveil.cli.bars import watched
-from unveil.cli.terminal import Terminal, print_json, print_text
+from unveil.cli.terminal import Terminal, console, print_json, print_text
 
 if TYPE_CHECKING:
     from unveil.drafts import Draft
     from unveil.schema import Node, Taxonomy
 
 Declare = Annotated[
-    bool, typer.Option("--declare", help="The values are public knowledge: leave out the mark of a draft.")
+    bool, typer.Option("--declare", help="Say that the values are public knowledge: write no 'observed:' mark.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")]
 
-
-def register(app: typer.Typer, console: Console) -> None:
-    """Adds the commands to the command line."""
-    commands = typer.Typer(no_args_is_help=True, help="Draft, draw and convert taxonomies.")
-    _register_draft(commands, console)
-    _register_files(commands, console)
-    app.add_typer(commands, name="taxonomy")
+commands = typer.Typer(no_args_is_help=True, help="Draft, draw and convert taxonomies.")
 
 
-def _register_draft(commands: typer.Typer, console: Console) -> None:
-    @commands.command()
-    def draft(
-        table: Annotated[Path, typer.Argument(metavar="TABLE", help="A table: csv or parquet.")],
-        attribute: Annotated[str, typer.Argument(metavar="ATTRIBUTE", help="One of its columns.")],
-        by: Annotated[
-            str | None,
-            typer.Option(metavar="WAY", help="dates, countries, prefix, numbers or frequency; guessed if not given."),
-        ] = None,
-        to: Annotated[
-            Path | None, typer.Option("--to", metavar="FILE", help="Write it here: .tree, .csv (ARX) or .hchy.")
-        ] = None,
-        missing: Annotated[
-            list[str] | None,
-            typer.Option(metavar="TEXT", help="A mark of missing values, in place of the usual; may be repeated."),
-        ] = None,
-        declare: Declare = False,
-        as_json: Json = False,
-    ) -> None:
-        """Propose a taxonomy for a column."""
-        from unveil.drafts import draft as run
-        from unveil.release import check_absent
-        from unveil.workflow.taxonomy import write_taxonomy
+@commands.command()
+def draft(
+    table: Annotated[Path, typer.Argument(metavar="TABLE", help="A table: csv or parquet.")],
+    attribute: Annotated[str, typer.Argument(metavar="ATTRIBUTE", help="One of its columns.")],
+    by: Annotated[
+        str | None,
+        typer.Option(metavar="WAY", help="dates, countries, prefix, numbers or frequency; guessed if omitted."),
+    ] = None,
+    to: Annotated[
+        Path | None, typer.Option("--to", metavar="FILE", help="Write it here: .tree, .csv (ARX) or .hchy.")
+    ] = None,
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TEXT", help="A text that means missing, instead of the usual ones; repeatable."),
+    ] = None,
+    declare: Declare = False,
+    as_json: Json = False,
+) -> None:
+    """Propose a taxonomy for a column."""
+    from unveil.drafts import draft as run
+    from unveil.release import check_absent
+    from unveil.workflow.taxonomy import write_taxonomy
 
-        if to is not None:
-            check_absent(to, "taxonomy")
-        with watched() as progress:
-            progress(f"reading {table.name}", 0, None)
-            found = run(table, attribute, by, missing)
-        taxonomy = found.taxonomy.declared() if declare else found.taxonomy
-        if to is not None:
-            write_taxonomy(taxonomy, to, attribute)
-        if as_json:
-            print_json({**_draft_facts(found), **_facts(taxonomy)})
-        elif to is None:
-            print_text(f"{taxonomy}\n")
-            _say_guess(Terminal(stderr=True), found)
-        else:
-            _say_guess(console, found)
-            draw(console, taxonomy, whole=False)
-            _say_next(console, taxonomy, found, to)
+    if to is not None:
+        check_absent(to, "taxonomy")
+    with watched() as progress:
+        progress(f"reading {table.name}", 0, None)
+        found = run(table, attribute, by, missing)
+    taxonomy = found.taxonomy.declared() if declare else found.taxonomy
+    if to is not None:
+        write_taxonomy(taxonomy, to, attribute)
+    if as_json:
+        print_json({**_draft_facts(found), **_facts(taxonomy)})
+    elif to is None:
+        print_text(f"{taxonomy}\n")
+        _say_guess(Terminal(stderr=True), found)
+    else:
+        _say_guess(console, found)
+        draw(console, taxonomy, whole=False)
+        _say_next(console, taxonomy, found, to)
 
 
-def _register_files(commands: typer.Typer, console: Console) -> None:
-    @commands.command()
-    def show(
-        file: Annotated[Path, typer.Argument(metavar="FILE", help="A taxonomy: .tree, .csv (ARX) or .hchy.")],
-        attribute: Annotated[
-            str | None, typer.Argument(metavar="ATTRIBUTE", help="Which tree of a .hchy file.")
-        ] = None,
-        whole: Annotated[bool, typer.Option("--all", help="Draw every label of a long tree.")] = False,
-        as_json: Json = False,
-    ) -> None:
-        """Draw a taxonomy."""
-        from unveil.schema import read_taxonomy
+@commands.command()
+def show(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A taxonomy: .tree, .csv (ARX) or .hchy.")],
+    attribute: Annotated[str | None, typer.Argument(metavar="ATTRIBUTE", help="Which tree of a .hchy file.")] = None,
+    whole: Annotated[bool, typer.Option("--all", help="Draw every label of a long tree.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Draw a taxonomy."""
+    from unveil.schema import read_taxonomy
 
-        taxonomy = read_taxonomy(file, attribute)
-        if as_json:
-            print_json(_facts(taxonomy))
-            return
-        draw(console, taxonomy, whole=whole)
-        console.print(f"{taxonomy.origin}: {_size(taxonomy)}.")
-        if taxonomy.observed is not None:
-            console.print(f"Observed: {taxonomy.observed}.", style="yellow")
+    taxonomy = read_taxonomy(file, attribute)
+    if as_json:
+        print_json(_facts(taxonomy))
+        return
+    draw(console, taxonomy, whole=whole)
+    console.print(f"{taxonomy.origin}: {_size(taxonomy)}.")
+    if taxonomy.observed is not None:
+        console.print(f"Observed: {taxonomy.observed}.", style="yellow")
 
-    @commands.command()
-    def convert(
-        source: Annotated[Path, typer.Argument(metavar="FROM", help="A taxonomy: .tree, .csv (ARX) or .hchy.")],
-        target: Annotated[Path, typer.Argument(metavar="TO", help="The file to write; must not exist.")],
-        attribute: Annotated[
-            str | None, typer.Option(metavar="NAME", help="Which tree of a .hchy file; its name in a new one.")
-        ] = None,
-        declare: Declare = False,
-        as_json: Json = False,
-    ) -> None:
-        """Write a taxonomy in another format, without loss."""
-        from unveil.workflow.taxonomy import convert as run
 
-        taxonomy = run(source, target, attribute, declare=declare)
-        if as_json:
-            print_json(_facts(taxonomy))
-        else:
-            name = f" as the attribute {attribute or source.stem!r}" if target.suffix.lower() == ".hchy" else ""
-            console.print(f"{source} is written to {target}{name}: {_size(taxonomy)}.")
+@commands.command()
+def convert(
+    source: Annotated[Path, typer.Argument(metavar="FROM", help="A taxonomy: .tree, .csv (ARX) or .hchy.")],
+    target: Annotated[Path, typer.Argument(metavar="TO", help="The file to write; must not exist.")],
+    attribute: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Which tree to read from a .hchy file, or its name in a new one.")
+    ] = None,
+    declare: Declare = False,
+    as_json: Json = False,
+) -> None:
+    """Write a taxonomy in another format, without loss."""
+    from unveil.workflow.taxonomy import convert as run
+
+    taxonomy = run(source, target, attribute, declare=declare)
+    if as_json:
+        print_json(_facts(taxonomy))
+    else:
+        name = f" as the attribute {attribute or source.stem!r}" if target.suffix.lower() == ".hchy" else ""
+        console.print(f"{source} was written to {target}{name}: {_size(taxonomy)}.")
 
 
 def draw(console: Console, taxonomy: Taxonomy, *, whole: bool) -> None:
-    """Draws a tree: lines and counts recede, inner labels stand out."""
+    """Draws a tree, with lines and counts dimmed and inner labels highlighted."""
     from unveil.schema import drawn
 
     lines = list(drawn(taxonomy, whole=whole))
@@ -128,7 +119,7 @@ def draw(console: Console, taxonomy: Taxonomy, *, whole: bool) -> None:
     shown = sum(bool(label) for _, label, _ in lines)
     if shown < len(taxonomy.labels):
         console.print(
-            f"{shown:,} of {len(taxonomy.labels):,} labels are drawn; `unveil taxonomy show --all` draws all."
+            f"{shown:,} of {len(taxonomy.labels):,} labels shown; `unveil taxonomy show --all` draws all of them."
         )
 
 
@@ -158,8 +149,8 @@ def _say_next(console: Console, taxonomy: Taxonomy, found: Draft, to: Path) -> N
     )
     if taxonomy.observed is not None:
         console.print(
-            f"Its values were read off {found.values.origin}, and a release lists the values of every label. The mark "
-            "'observed:' in the file says so; differential privacy refuses it until you remove the mark.",
+            f"Its values come from {found.values.origin}, and a release lists the values of every label. The mark "
+            "'observed:' in the file says so; differential privacy refuses the file until you remove the mark.",
             style="yellow",
         )
 

@@ -11,14 +11,12 @@ from unveil.masking.masking import (
     Generalization,
     Masking,
     Suppression,
-    Unseen,
 )
 from unveil.masking.trees import Discretize, Flat, Generalize, Splitter, Suppress, Tree
 from unveil.masking.values import days, decoded, dictionary_of, is_text, python_values, single_values
-from unveil.masking.views import INTERVALS, Intervals, View
+from unveil.masking.views import View
 
 __all__ = [
-    "INTERVALS",
     "AsIs",
     "Block",
     "ClassType",
@@ -29,7 +27,6 @@ __all__ = [
     "Flat",
     "Generalization",
     "Generalize",
-    "Intervals",
     "Masking",
     "Offer",
     "Refinement",
@@ -38,7 +35,6 @@ __all__ = [
     "Suppress",
     "Suppression",
     "Tree",
-    "Unseen",
     "View",
     "as_is",
     "class_type",

@@ -15,17 +15,17 @@ import pyarrow.compute as pc
 from pydantic import BaseModel, ConfigDict, Field
 
 from unveil import html
+from unveil.choices import Intervals, Unseen
 from unveil.errors import TableError, did_you_mean, rows_text, shortened
 from unveil.frames import arrow_table, is_pandas, like
 from unveil.masking.labels import ClassType, typed_labels
 from unveil.masking.values import date_column, days, decoded, dictionary_of, is_text, python_values
-from unveil.masking.views import Intervals, View
+from unveil.masking.views import View
 from unveil.schema import SUPPRESSED, Kind, Unit, number_of, value_text
 
 Bound = int | float | datetime.date
 """An end of an interval, as the manifest writes it."""
 Domain = Literal["declared", "observed"]
-Unseen = Literal["refuse", "suppress"]
 Labels = list[str | None]
 """The label of each value; None where the masking knows no block for it."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from unveil.choices import INTERVALS, Intervals
 from unveil.errors import TableError, listed
 from unveil.masking.values import dictionary_of
 from unveil.schema import SUPPRESSED, day_of
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from unveil.masking.masking import ColumnMasking, Discretization, Interval
-
-Intervals = Literal["text", "bounds", "midpoint", "interval"]
-INTERVALS: tuple[Intervals, ...] = ("text", "bounds", "midpoint", "interval")
 
 
 @dataclass(frozen=True)

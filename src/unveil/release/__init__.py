@@ -1,7 +1,6 @@
 """The release folder and its manifest, versioned."""
 
 from unveil.release.folder import (
-    FORMATS,
     check_absent,
     read_manifest,
     replace_text,
@@ -15,7 +14,6 @@ from unveil.release.rows import CountedRows, Formulas, ReleasedRows, parquet_wri
 from unveil.release.stored import StoredRows
 
 __all__ = [
-    "FORMATS",
     "About",
     "CountedRows",
     "DiffGenManifest",

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from unveil.choices import FORMATS
 from unveil.errors import ReleaseError
 from unveil.interruption import settle
 from unveil.limits import MANIFEST_BYTES
@@ -20,7 +21,6 @@ from unveil.release.manifest import File, Manifest, check_limits, read_manifest_
 from unveil.release.rows import Formulas, ReleasedRows
 
 MANIFEST = "manifest.json"
-FORMATS = ("parquet", "csv")
 
 
 def check_absent(path: Path, what: str) -> None:

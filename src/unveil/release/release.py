@@ -13,8 +13,9 @@ import pyarrow as pa
 
 from unveil import html
 from unveil.arrays import IntArray
+from unveil.choices import Intervals
 from unveil.errors import ReleaseError, rows_text
-from unveil.masking import Intervals, Masking, View
+from unveil.masking import Masking, View
 from unveil.progress import Watcher, unwatched
 from unveil.release.folder import read_manifest, write_release, write_text
 from unveil.release.manifest import Manifest, RefinementManifest

@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from unveil.arrays import FloatArray, IntArray
+from unveil.choices import Unseen
 from unveil.errors import TableError
-from unveil.masking import AsIs, Discretization, Masking, Unseen, dictionary_of
+from unveil.masking import AsIs, Discretization, Masking, dictionary_of
 from unveil.schema import parse_number, value_text
 from unveil.sklearn.rows import is_number
 

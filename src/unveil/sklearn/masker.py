@@ -19,8 +19,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from unveil.arrays import FloatArray
+from unveil.choices import Unseen
 from unveil.errors import SpecError, TableError, listed
-from unveil.masking import Unseen
 from unveil.release import Release
 from unveil.schema import COUNT, Spec, SpecLike, load_spec
 from unveil.sklearn.descriptions import (

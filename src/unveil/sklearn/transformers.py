@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from unveil.choices import Unseen
 from unveil.errors import SpecError
-from unveil.masking import Unseen
 from unveil.release import Release
 from unveil.schema import Criterion, Spec, SpecLike
 from unveil.sklearn.descriptions import Section, Sections, TaxonomyLike, class_section, plain, plain_section

@@ -9,8 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from unveil.choices import Intervals, Unseen
 from unveil.errors import TableError
-from unveil.masking import AsIs, Intervals, Masking, Unseen, View, decoded, typed_labels
+from unveil.masking import AsIs, Masking, View, decoded, typed_labels
 from unveil.progress import Watcher, unwatched
 from unveil.release import Formulas, Manifest, check_absent, read_manifest, write_rows, write_whole
 from unveil.schema import SUPPRESSED

@@ -7,18 +7,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from unveil.choices import ENGINES, PLACES
 from unveil.counting import Engine
 from unveil.errors import EngineError, SpecError, did_you_mean
 from unveil.progress import Watcher, unwatched
 from unveil.schema import Query, Spec
 from unveil.tables import Outline, StreamedTable, load_table, open_source
 
-ENGINES = ("auto", "memory", "stream", "spark")
 VARIABLE = "UNVEIL_ENGINE"
 """The environment variable that names the engine where nothing else does."""
 INDEX_VARIABLE = "UNVEIL_INDEX"
 """The environment variable that says where Spark's index lies where nothing else does."""
-PLACES = ("auto", "driver", "cluster")
 HELD = 20_000_000
 """A table of more rows than this is read in batches unless the memory engine is asked for by name."""
 
