@@ -1,4 +1,4 @@
-"""DiffGen on Adult blown up to a million rows (Figure 5: h = 15, ε = 1), beside diffprivlib and OpenDP in the same run.
+"""DiffGen on Adult blown up to a million rows (Figure 5: h = 15, ε = 1), next to diffprivlib and OpenDP in one run.
 
     python bench/diffgen.py [--sizes 200000,500000,1000000]
 
@@ -49,7 +49,7 @@ GB = 1e9
 
 @dataclass(frozen=True)
 class Stages:
-    """Seconds of each stage. Passes over the rows are the best of several; what hangs on draws is the mean."""
+    """Seconds of each stage. Passes over the rows are the best of several; what depends on draws is the mean."""
 
     read: float
     histograms: float
@@ -213,7 +213,7 @@ def _stages(spec_file: Path) -> Stages:
     from unveil.version import __version__
 
     class TimedEngine(MemoryEngine):
-        """Notes when the passes over the rows begin and end; the search lies between them."""
+        """Notes when the passes over the rows begin and end; the search is between them."""
 
         def histograms(self) -> Any:
             begins = perf_counter()

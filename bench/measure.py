@@ -29,7 +29,7 @@ UNVEIL = Path(sys.executable).parent / "unveil"
 class Stages:
     """Seconds of each stage. Reading and searching are repeated and the best is kept; the machine is not ours alone.
 
-    CPU seconds hardly hang on what else runs there.
+    CPU seconds hardly depend on what else runs there.
     """
 
     read: float
@@ -44,7 +44,7 @@ class Stages:
 class Command:
     """A command from start to exit: seconds, CPU seconds of all its threads, and the largest resident set in bytes.
 
-    A signal ended `died` attempts before it; they are told and not timed.
+    A signal ended `died` attempts before it; they are reported and not timed.
     """
 
     seconds: float

@@ -25,7 +25,7 @@ def tree(table: str, class_: str, depth: int, epsilon: float) -> dict[str, Any]:
     labels = pd.Categorical(data.pop(class_)).codes
     columns = [data[name] if data[name].dtype.kind in "iuf" else pd.Categorical(data[name]).codes for name in data]
     rows = np.column_stack(columns).astype(np.float64)
-    # What is timed does not hang on the bounds. A release would need declared ones.
+    # What is timed does not depend on the bounds. A release would need declared ones.
     bounds = (rows.min(axis=0), rows.max(axis=0))
 
     def fit() -> float:

@@ -1,4 +1,4 @@
-"""Speed and memory on Adult blown up to a million rows, beside other tools, in one run.
+"""Speed and memory on Adult blown up to a million rows, next to other tools, in one run.
 
     python bench/run.py [--quick] [--full] [--sizes 200000,500000,1000000] [--write-docs]
 
@@ -55,7 +55,7 @@ def compiling() -> float:
     return first - min(publish_command(spec).seconds for _ in range(REPEATS))
 
 
-def beside(rows: int, full: bool) -> Peers:
+def other_tools(rows: int, full: bool) -> Peers:
     """The other tools on one table."""
     return Peers(rows, time_read_csv(rows), run_anjana(rows) if full or rows <= ANJANA_ROWS else None)
 
@@ -76,7 +76,7 @@ def main() -> None:
                 status.update(f"{setting.name}, {rows:,} rows")
                 results.measured.append(measure(setting, rows))
             status.update(f"other tools, {rows:,} rows")
-            results.peers.append(beside(rows, options.full))
+            results.peers.append(other_tools(rows, options.full))
     results.load_after = load()
     print_report(console, results)
     RESULTS.write_text(json.dumps(asdict(results), indent=1) + "\n", encoding="utf-8")

@@ -36,7 +36,7 @@ ASKED_PEAK = 1.5
 
 @dataclass(frozen=True)
 class Setting:
-    """A name, the anonymity requirements that it stands for, and the search time asked for."""
+    """A name, its anonymity requirements, and the search time asked for."""
 
     name: str
     requirements: tuple[tuple[QID, ...], ...]
@@ -74,7 +74,7 @@ def write_spec(setting: Setting, number: int, rows: int) -> Path:
 
 
 def write_scale_spec(setting: str, rows: int) -> Path:
-    """Writes the spec of a scale case: 8 attributes in the quasi-identifier, and 0 or 6 beside them."""
+    """Writes the spec of a scale case: 8 attributes in the quasi-identifier, and 0 or 6 others."""
     lines = ["[table]", f'source = "{streamed_file(rows).name}"', f'class = "{CLASS}"', 'others = "drop"']
     for name in GA if setting == "8" else ATTRIBUTES:
         lines += ["", f"[attributes.{name}]", *_entries(_attribute(name))]

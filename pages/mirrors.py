@@ -1,7 +1,7 @@
-"""Files of the checkout that stand outside `docs` and are pages of the site all the same, without a copy of them.
+"""Files outside `docs` that are pages of the site too, without a copy of them.
 
 A link in a Markdown file is relative to the file. It is resolved in the checkout here, where a reader of the repository
-follows it, and written again relative to where the page stands in the site.
+follows it, and written again relative to the place of the page in the site.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MIRRORS = {
     "src/unveil/data/adult-templates.toml": "specs/adult-templates.toml",
     "src/unveil/data/adult-private.toml": "specs/adult-private.toml",
 }
-"""Where each file stands in the checkout, and where in the site."""
+"""The place of each file in the checkout, and in the site."""
 SOURCES = {page: file for file, page in MIRRORS.items()}
 LINK = re.compile(r"\]\((?P<path>[^()\s#:]+)(?P<anchor>#[^()\s]*)?\)")
 

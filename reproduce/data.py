@@ -66,7 +66,7 @@ class DataSet:
 
     @property
     def categories(self) -> tuple[str, ...]:
-        """The attributes that are no numbers."""
+        """The attributes that are not numbers."""
         return tuple(name for name, section in self.described.items() if section["kind"] == "category")
 
     @property

@@ -44,7 +44,7 @@ class Figure:
     more: Callable[[Results], str] | None = None
     """Markdown under the table."""
     alone: bool = False
-    """Whether it measures time, so that nothing else may run beside it."""
+    """Whether it measures time, so that nothing else may run next to it."""
 
 
 def near(paper: str, printed: float, ours: float | None, remark: str = "", unit: str = "%") -> list[Statement]:

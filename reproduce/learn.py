@@ -31,7 +31,7 @@ def raw_error(data: DataSet, classifier: str = "c45") -> float:
 
 
 def masked_error(data: DataSet, release: Release, classifier: str = "c45") -> float:
-    """The error on masked rows. A release has lost the order of its rows, so training and test rows are masked anew."""
+    """The error on masked rows. A release has no order of rows, so training and test rows are masked again."""
     return error(masked(data.train, release), masked(data.test, release), data.class_, classifier)
 
 

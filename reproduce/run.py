@@ -1,4 +1,4 @@
-"""Measures what is missing: two points at a time, and those that measure time one by one with nothing beside them."""
+"""Measures what is missing: two points at a time, and those that measure time one by one with nothing else running."""
 
 from __future__ import annotations
 

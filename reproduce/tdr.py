@@ -55,7 +55,7 @@ def grown_trees(setting: Setting) -> Value:
 
 
 def several_qids(setting: Setting) -> Value:
-    """Fig. 8: a random requirement of several QIDs beside the one QID that unites them."""
+    """Fig. 8: a random requirement of several QIDs, and the one QID that unites them."""
     data = adult()
     qids = random_requirements()[setting["number"]]
     k = setting["k"]
