@@ -31,7 +31,9 @@ COLUMNS = {
     "time stamp": pa.array(TIMES, pa.timestamp("us")),
     "nanoseconds": pa.array([1_577_836_800_000_000_001 + row % 3 for row in range(N)], pa.timestamp("ns")),
     "zoned": pa.array(TIMES, pa.timestamp("us", "Europe/Oslo")),
+    "seconds": pa.array([1_577_934_245 + row % 3 for row in range(N)], pa.timestamp("s")),
     "time": pa.array([datetime.time(row % 24) for row in range(N)]),
+    "time in seconds": pa.array([row % 24 for row in range(N)], pa.time32("s")),
     "text": pa.array(WORDS),
     "large text": pa.array(WORDS, pa.large_string()),
     "text view": pa.array(WORDS, pa.string_view()),
@@ -40,7 +42,7 @@ COLUMNS = {
     "one value": pa.array([3] * N),
 }
 NUMBERS = ["int8", "uint64", "float16", "float32", "decimal", "dictionary of numbers", "one value"]
-DATES = ["date32", "date64", "time stamp", "nanoseconds", "zoned"]
+DATES = ["date32", "date64", "time stamp", "seconds", "nanoseconds", "zoned"]
 USES = [
     *((name, "category", how) for name in COLUMNS for how in ("masked", "as it is", "other")),
     *((name, "category", "class") for name in COLUMNS if name != "one value"),

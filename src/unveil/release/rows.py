@@ -151,7 +151,7 @@ def write_rows(path: Path, schema: pa.Schema, batches: Iterable[pa.Table], formu
             write_group(writer, batch)
 
 
-def parquet_writer(path: Path, schema: pa.Schema) -> pa.parquet.ParquetWriter:
+def parquet_writer(path: Path | pa.NativeFile, schema: pa.Schema) -> pa.parquet.ParquetWriter:
     """Writes rows in the one form that a release has them in (`docs/release.md`).
 
     There are no statistics, which a reader would have to trust, and only text has dictionaries, which a verifier sees.
@@ -172,11 +172,19 @@ def write_group(writer: pa.parquet.ParquetWriter, rows: pa.Table) -> None:
 def _write_csv(path: Path, schema: pa.Schema, batches: Iterable[pa.Table], formulas: Formulas) -> None:
     guard = guarded if formulas == "guarded" else _unchanged
     names = guard(pa.array(schema.names, pa.string())).to_pylist()
-    plain = pa.schema([pa.field(name, _plain(field.type)) for name, field in zip(names, schema, strict=True)])
+    plain = pa.schema([pa.field(name, kind) for name, kind in zip(names, _stored_types(schema), strict=True)])
     with pa.csv.CSVWriter(path, plain) as writer:
         for batch in batches:
             columns = [_guarded_column(column, guard) for column in batch.columns]
             writer.write_table(pa.table(columns, names=names).cast(plain))
+
+
+def _stored_types(schema: pa.Schema) -> list[pa.DataType]:
+    """The types that the parquet files give back, so that both formats say the same: times with a zone are in UTC."""
+    sink = pa.BufferOutputStream()
+    parquet_writer(sink, schema).close()
+    types: list[pa.DataType] = pa.parquet.read_schema(pa.BufferReader(sink.getvalue())).types
+    return types
 
 
 def guarded(texts: pa.Array) -> pa.Array:
