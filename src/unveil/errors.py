@@ -131,3 +131,8 @@ def count_text(count: int, noun: str) -> str:
 def rows_text(count: int) -> str:
     """A count of rows as it reads in a sentence."""
     return count_text(count, "row")
+
+
+def records_text(count: int) -> str:
+    """A count of records as it reads in a sentence."""
+    return count_text(count, "record")

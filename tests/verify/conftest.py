@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from unveil.verifier import Finding, batches, sources, tallies, verify_release
+from unveil.verifier import Finding, columns, data, raw, verify_release
 from verify.releases import Plant, Verify, draft
 
 
@@ -13,9 +13,10 @@ from verify.releases import Plant, Verify, draft
 def _small_batches() -> Iterator[None]:
     """Releases in these tests have some ten rows, and still fall into several batches."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batches, "BATCH", 3)
-        patch.setattr(tallies, "MERGED", 3)
-        patch.setattr(sources, "BLOCK", 256)
+        patch.setattr(data, "BATCH", 3)
+        patch.setattr(raw, "BATCH", 3)
+        patch.setattr(columns, "MERGED", 3)
+        patch.setattr(raw, "BLOCK", 256)
         yield
 
 

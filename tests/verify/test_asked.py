@@ -10,10 +10,9 @@ import pytest
 
 from unveil.schema import Domain, Spec, load_spec, stated
 from unveil.verifier import Finding
-from unveil.verifier.batches import open_files
-from unveil.verifier.data import read_data
-from unveil.verifier.manifest import read_manifest
-from unveil.verifier.requirements import check_asked
+from unveil.verifier.agreement import check_asked
+from unveil.verifier.data import open_files, read_data
+from unveil.verifier.files import read_manifest
 from verify.releases import OLD, YOUNG, Row, write_raw
 from verify.sensitive import Stated, alpha_k, closeness, confidence, diversity, people, release_of
 

@@ -77,7 +77,7 @@ BROKEN = {
     ),
     "label twice": (
         _blocks("education", UNIVERSITY, _node("9th", "9th"), _node("University", "10th", "11th")),
-        "the label 'University' stands twice",
+        "the label 'University' appears twice",
     ),
     "label of another block": (
         _blocks("education", UNIVERSITY, _node("9th", "9th"), _node("Masters", "10th", "11th")),
@@ -87,7 +87,7 @@ BROKEN = {
         _blocks("education", UNIVERSITY, _node("9th", "9th", "10th")),
         "the label '9th' of 2 values is itself a raw value",
     ),
-    "disclosed twice": (lambda masking: masking["sex"].update(disclosed=["M", "M"]), "'M' stands twice"),
+    "disclosed twice": (lambda masking: masking["sex"].update(disclosed=["M", "M"]), "'M' appears twice"),
     "marker disclosed": (lambda masking: masking["sex"].update(disclosed=["M", "⊥"]), "is disclosed as a value"),
 }
 

@@ -86,7 +86,7 @@ def _varint(number: int) -> bytes:
         (_after_the_struct_of_the_footer, "28,000 bytes of its footer belong to nothing"),
         (_in_an_unknown_field, "it carries the field 90 of a file"),
         (_in_the_writer, "it says that it was written by"),
-        (_in_a_field_of_another_kind, "something else than a number in the field 6 of a schema element"),
+        (_in_a_field_of_another_kind, "the field 6 of a schema element is not a number"),
     ],
 )
 def test_bytes_that_no_reader_looks_at_are_found(release: Path, edit: Callable[[bytes], bytes], words: str) -> None:

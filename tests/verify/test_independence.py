@@ -36,4 +36,4 @@ def test_the_verifier_imports_nothing_of_the_engine(path: Path) -> None:
 
 def test_only_the_comparison_with_the_raw_table_reads_the_spec() -> None:
     readers = {path.name for path in FILES if any("unveil.schema" in name for name in imported(path))}
-    assert readers == {"agreement.py", "comparison.py", "counts.py", "plan.py", "raw.py", "requirements.py"}
+    assert readers == {"agreement.py", "comparison.py", "noise.py", "raw.py"}

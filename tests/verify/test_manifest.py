@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from unveil.errors import ReleaseError
-from unveil.verifier import manifest, verify_release
+from unveil.verifier import files, verify_release
 from verify.releases import edit_manifest, write_manifest
 
 Content = dict[str, Any]
@@ -51,7 +51,7 @@ def test_a_manifest_that_cannot_be_opened(release: Path, monkeypatch: pytest.Mon
     def refuse(*_: object) -> bytes:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(manifest, "read_bytes", refuse)
+    monkeypatch.setattr(files, "read_bytes", refuse)
     with pytest.raises(ReleaseError, match="the manifest cannot be read: Permission denied"):
         verify_release(release)
 

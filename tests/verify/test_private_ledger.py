@@ -72,12 +72,12 @@ def test_the_ledger_of_the_draft_spends_everything() -> None:
 
 BROKEN = {
     "specialization left out": (without("specialization 6"), "5 specializations are charged, but there were 6"),
-    "specialization in the middle left out": (without("specialization 2"), "'specialization 3', which has no place"),
+    "specialization in the middle left out": (without("specialization 2"), "'specialization 3', which does not belong"),
     "specialization too many": (
         inserted(charge("specialization 7", "1/28"), 11),
-        "'specialization 7', which has no place",
+        "'specialization 7', which does not belong",
     ),
-    "specialization twice": (inserted(charge("specialization 6", "1/28"), 11), "which has no place"),
+    "specialization twice": (inserted(charge("specialization 6", "1/28"), 11), "which does not belong"),
     "specializations out of order": (moved("specialization 6", 2), "charge 3 is for 'specialization 6'"),
     "first split left out": (without("first split of age"), "'age' has 3 intervals, but no charge for its first split"),
     "first split twice": (inserted(charge("first split of age", "1/28"), 1), "charge 2 is for 'first split of age'"),

@@ -17,8 +17,7 @@ import pytest
 from unveil.schema import load_spec
 from unveil.verifier import Verdict, verify_release
 from unveil.verifier.comparison import judge_against_raw
-from unveil.verifier.private.law import Law, chance_to_find
-from unveil.verifier.private.noise import LEVEL, TESTS
+from unveil.verifier.noise import LEVEL, TESTS, Law, chance_to_find
 from verify.private_releases import CLASSES, SPEC, PrivateDraft, private_draft, write_spec
 
 EPSILON = 17 / 28
@@ -123,7 +122,7 @@ def test_too_few_cells_are_said_to_tell_nothing(tmp_path: Path) -> None:
     verdict = judged(tmp_path, few, 30, few)
     assert verdict.findings == []
     [note] = verdict.notes
-    assert note.startswith("Whether noise was added cannot be told by 72 cells")
+    assert note.startswith("72 cells cannot show whether noise was added")
 
 
 def test_values_outside_are_clamped_as_the_spec_says(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from unveil.verifier.raw import number, plain, text
+from unveil.verifier.columns import number, plain, text
 
 
 @pytest.mark.parametrize(

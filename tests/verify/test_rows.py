@@ -16,7 +16,7 @@ from verify.releases import RELEASED_ROWS, YOUNG, Draft, Verify, draft
         ("released", 11, "rows", "has 10 rows, but rows.released is 11"),
         ("read", 12, "rows", "12 rows were read, 1 dropped and 10 released"),
         ("dropped", 0, "rows", "11 rows were read, 0 dropped and 10 released"),
-        ("records", 9, "records", "stands for 10 records, but records is 9"),
+        ("records", 9, "records", "holds 10 records, but records is 9"),
     ],
 )
 def test_wrong_counts_are_found(verify_planted: Verify, field: str, value: int, claim: str, words: str) -> None:
@@ -116,7 +116,7 @@ def test_a_weighted_release_may_have_fewer_rows_than_were_read_but_not_more(veri
 def test_equal_rows_beside_weights_are_found(verify_planted: Verify) -> None:
     [finding] = verify_planted(lambda planted: planted.weigh([1] * 10))
     assert finding.claim == "equal-rows"
-    assert "stands in 2 rows" in finding.message
+    assert "appears in 2 rows" in finding.message
 
 
 @pytest.mark.parametrize("weight", [0, -1, 1.5, float("nan"), float("inf"), 2**60, "2", None])

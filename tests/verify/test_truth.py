@@ -43,7 +43,7 @@ def test_a_value_moved_to_the_neighbouring_block_is_found(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("boundary", [RELEASED_ROWS[4], RELEASED_ROWS[5]])
 def test_a_value_on_a_boundary_belongs_to_the_right_block(tmp_path: Path, boundary: tuple[object, ...]) -> None:
-    """37 stands in `[37, 91)`; a release that puts it in `[17, 37)` is not true."""
+    """37 lies in `[37, 91)`; a release that puts it in `[17, 37)` is not true."""
     planted = draft()
     planted.manifest["requirements"][0]["k"] = 1
     planted.rows.remove(boundary)
@@ -219,7 +219,7 @@ def test_the_raw_table_may_be_parquet(tmp_path: Path, write: Callable[[Path, pa.
 
 
 def test_columns_of_other_types_compare_as_what_they_say(tmp_path: Path) -> None:
-    """A class of truth values and a missing number, released as they are."""
+    """A class of booleans and a missing number, released as they are."""
     table = _typed().slice(0, 10)
     high = pa.array([value == "high" for value in table["income"].to_pylist()])
     table = table.set_column(5, "income", high)

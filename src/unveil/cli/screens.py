@@ -10,12 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from unveil.arrays import IntArray
-from unveil.errors import braced, count_text, listed, rows_text, shortened
+from unveil.errors import braced, count_text, listed, records_text, rows_text, shortened
 from unveil.evaluation import GroupSummary, InferenceRisk, group_summaries
 from unveil.masking import AsIs, Discretization, Generalization, Suppression
 from unveil.release import DiffGenManifest, RefinementManifest, Release
 from unveil.schema import Atom, Spec
-from unveil.verifier.findings import records_text
 from unveil.workflow.check import Fit
 from unveil.workflow.demo import Demo
 

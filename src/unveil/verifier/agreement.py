@@ -1,18 +1,37 @@
-"""Whether a manifest says what the owner's spec says: columns, domains and taxonomies."""
+"""Whether a manifest agrees with the owner's spec: columns, domains, taxonomies, requirements and the private plan."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from pydantic import ValidationError
 
 from unveil.errors import listed
-from unveil.schema import Attribute, Spec, Taxonomy, interval_label
-from unveil.verifier.findings import Finding
-from unveil.verifier.parts import MANIFEST, Claims, Discretization, Entry, Generalization, Released, Suppression
-from unveil.verifier.refinement import RefinementManifest
+from unveil.schema import Attribute, Node, PrivatePlan, Spec, Taxonomy, interval_label
+from unveil.verifier.claims import (
+    MANIFEST,
+    Claims,
+    DiffGenManifest,
+    Discretization,
+    Entry,
+    Generalization,
+    Masked,
+    RefinementManifest,
+    Released,
+    Suppression,
+    exact_text,
+)
+from unveil.verifier.data import Data
+from unveil.verifier.findings import Finding, guarantee_findings
+from unveil.verifier.private import least_steps, promised
+from unveil.verifier.requirements import read_statement
+from unveil.verifier.statements import Stated, Statement
 
 
 def check_agreement(manifest: Claims, spec: Spec) -> Iterator[Finding]:
-    """The manifest of any method keeps to the spec."""
+    """The columns, domains and taxonomies of any manifest are those of the spec."""
     yield from _role_findings(manifest, spec)
     yield from _column_findings(manifest, spec)
     for name, entry in manifest.masking.items():
@@ -20,7 +39,7 @@ def check_agreement(manifest: Claims, spec: Spec) -> Iterator[Finding]:
         if attribute is None:
             problems = _undescribed_problems(entry)
         elif attribute.role == "identifier":
-            problems = iter(())  # its presence is the finding
+            problems = iter(())  # `_column_findings` reports it
         else:
             problems = _problems(entry, attribute)
         for problem in problems:
@@ -29,7 +48,7 @@ def check_agreement(manifest: Claims, spec: Spec) -> Iterator[Finding]:
 
 def _role_findings(manifest: Claims, spec: Spec) -> Iterator[Finding]:
     roles: dict[str, tuple[str | None, str | None]] = {"class": (manifest.class_, spec.table.class_)}
-    if isinstance(manifest, RefinementManifest):  # noisy counts are weights of their own
+    if isinstance(manifest, RefinementManifest):  # noisy counts have no weight
         roles["weight"] = (manifest.weight, spec.table.weight)
     for role, (claimed, declared) in roles.items():
         if claimed != declared:
@@ -99,3 +118,128 @@ def _taxonomy_problems(entry: Generalization, taxonomy: Taxonomy) -> Iterator[st
 def _value_problems(entry: Suppression, values: Sequence[str] | None) -> Iterator[str]:
     if values is not None and (strange := [value for value in entry.disclosed if value not in values]):
         yield f"discloses {listed(strange)}, which is not among its declared values"
+
+
+def check_asked(manifest: RefinementManifest, data: Data, spec: Spec) -> Iterator[Finding]:
+    """For every requirement of the owner's spec, one of the manifest implies it."""
+    statements = [statement for stated in manifest.requirements if (statement := _readable(stated)) is not None]
+    for number, requirement in enumerate(spec.requirements, start=1):
+        entry: Stated = json.loads(json.dumps(requirement.describe()))  # as a manifest would state it
+        place = f"requirement {number} of the spec ({entry.get('kind')})"
+        name = entry.get("sensitive")
+        held = [value for value in data.columns[name].texts() if value is not None] if name in data.columns else []
+        asked = _readable(_filled(entry, held, spec.attributes.get(str(name))))
+        if asked is None:
+            yield Finding("spec-requirement", f"{place} cannot be checked.")
+        elif not any(statement.as_strict_as(asked, held) for statement in statements):
+            message = f"{place} is not stated in {MANIFEST}, or only weaker: {entry}."
+            yield Finding("spec-requirement", message)
+
+
+def _readable(stated: Stated) -> Statement | None:
+    """A requirement, if it has the shape of its kind."""
+    try:
+        return read_statement(stated)
+    except (KeyError, ValidationError):
+        return None
+
+
+def _filled(entry: Stated, held: Sequence[str], attribute: Attribute | None) -> Stated:
+    """The spec may leave out what the attribute says: all values, and their declared order."""
+    filled = dict(entry)
+    if entry.get("values") == []:
+        filled["values"] = list(held)
+    if entry.get("distance") == "ordered" and entry.get("order") is None and attribute is not None:
+        declared = attribute.values if attribute.taxonomy is None else attribute.taxonomy.leaves
+        filled["order"] = None if declared is None else list(declared)
+    return filled
+
+
+def check_plan(manifest: DiffGenManifest, spec: Spec) -> Iterator[Finding]:
+    """A private release spends what the plan of the spec says, as it says, on the declared domains."""
+    if spec.plan is not None:
+        yield from _plan_findings(manifest, spec.plan)
+    weighted = spec.table.weight is not None
+    if manifest.private and manifest.guarantee == promised(manifest, weighted=not weighted):
+        yield from guarantee_findings(MANIFEST, manifest.guarantee, promised(manifest, weighted=weighted))
+    declared = spec.table.class_values or ()
+    if set(manifest.classes) != set(declared):
+        labels, known = listed(manifest.classes), listed(declared)
+        yield Finding("spec-classes", f"{MANIFEST} has the class labels {labels}, but the spec declares {known}.")
+    for name, entry in manifest.masking.items():
+        attribute = spec.attributes.get(name)
+        if attribute is not None and entry.kind == attribute.masking:
+            for problem in _cell_problems(entry, attribute):
+                yield Finding("spec-domain", f"{MANIFEST}: {name!r} {problem}.")
+    yield from _step_findings(manifest, spec)
+
+
+def _plan_findings(manifest: DiffGenManifest, plan: PrivatePlan) -> Iterator[Finding]:
+    if manifest.epsilon != plan.epsilon:
+        claimed, asked = exact_text(manifest.epsilon), exact_text(plan.epsilon)
+        yield Finding("spec-requirement", f"{MANIFEST} has ε = {claimed}, but the spec has {asked}.")
+    claims: dict[str, tuple[object, object]] = {
+        "specializations": (manifest.specializations, plan.specializations),
+        "utility": (manifest.utility, plan.utility),
+        "choice": (manifest.choice, plan.choice),
+        "budget": (manifest.budget, plan.budget),
+    }
+    if plan.threshold is not None:  # otherwise it follows from public numbers
+        claims["threshold"] = (manifest.threshold, plan.threshold)
+    for key, (stated, planned) in claims.items():
+        if stated != planned:
+            yield Finding("spec-plan", f"{MANIFEST} has the {key} {stated!r}, but the spec has {planned!r}.")
+
+
+def _cell_problems(entry: Masked, attribute: Attribute) -> Iterator[str]:
+    if isinstance(entry, Suppression):
+        if entry.disclosed and attribute.values is not None and entry.disclosed != list(attribute.values):
+            yield f"discloses {listed(entry.disclosed)}, but not all of its declared values in their order"
+    elif isinstance(entry, Discretization):
+        for block in entry.blocks[1:]:
+            if not _on_grid(block.lo, attribute):
+                yield f"is split at {block.start}, which is not a value inside its declared range, in its steps"
+
+
+def _on_grid(split: float, attribute: Attribute) -> bool:
+    """Whether a number is one of the declared values above the lowest: below that there is nothing to split off."""
+    step = 1.0 if attribute.whole else attribute.step
+    if attribute.range is None or step is None:
+        return False
+    lo, hi = (Fraction(str(bound)) for bound in attribute.range)
+    width = Fraction(str(step))
+    place = round((Fraction(str(split)) - lo) / width)
+    # Written as a float, a value on the grid is the float nearest to it.
+    return 0 < place * width < hi - lo and float(lo + place * width) == float(split)
+
+
+def _step_findings(manifest: DiffGenManifest, spec: Spec) -> Iterator[Finding]:
+    """The cuts take as many specializations as the manifest says."""
+    steps = 0
+    for name, entry in manifest.masking.items():
+        attribute = spec.attributes.get(name)
+        taxonomy = None if attribute is None else attribute.taxonomy
+        if not isinstance(entry, Generalization):
+            steps += least_steps(entry)
+        elif taxonomy is not None:
+            steps += _taxonomy_steps(entry, taxonomy)
+        else:
+            return  # `check_agreement` reports it
+    if steps != manifest.specializations:
+        yield Finding(
+            "specializations",
+            f"{MANIFEST} says that there were {manifest.specializations} specializations, "
+            f"but by the taxonomies of the spec its cuts take {steps}.",
+        )
+
+
+def _taxonomy_steps(entry: Generalization, taxonomy: Taxonomy) -> int:
+    """How many nodes were specialized: those above the cut."""
+    cut = {block.label for block in entry.blocks}
+
+    def above(node: Node) -> int:
+        if node.label in cut or not node.children:
+            return 0
+        return 1 + sum(above(child) for child in node.children)
+
+    return above(taxonomy.root)

@@ -1,9 +1,13 @@
-"""The released columns as codes, so that every check is arithmetic on small whole numbers."""
+"""Columns as codes, so that every check is arithmetic on small whole numbers; and rows of codes, counted."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from math import isfinite
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +16,10 @@ from numpy.typing import NDArray
 
 Codes = NDArray[np.int32]
 Counts = NDArray[np.int64]
+MERGED = 1 << 18
+"""At least so many rows wait before they are merged with the distinct ones."""
+COARSER = {pa.time64("ns"): pa.time64("us"), pa.duration("ns"): pa.duration("us")}
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -32,6 +40,14 @@ class Column:
     def text(self, code: int) -> str:
         """The value of a code as it reads in a finding."""
         return f"{self.name}={self.values[code].as_py()!r}"
+
+    def texts(self) -> list[str | None]:
+        """The distinct values as specs and manifests name them; None for a missing one."""
+        return [text(value) for value in plain(self.values)]
+
+    def named(self) -> list[str]:
+        """The distinct values that are neither missing nor empty, as specs and manifests name them."""
+        return [word for word in self.texts() if word]
 
 
 @dataclass(frozen=True)
@@ -117,3 +133,94 @@ def is_text(kind: pa.DataType) -> bool:
 def is_number(kind: pa.DataType) -> bool:
     """Whether a column of this type holds numbers."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def plain(values: pa.Array) -> list[Any]:
+    """Arrow values as Python values; as text if Python has no such value, as for a time exact to the nanosecond."""
+    kind = values.type
+    coarse = pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else COARSER.get(kind, kind)
+    try:
+        return list(pc.cast(values, coarse).to_pylist())
+    except pa.ArrowException:
+        return list(pc.cast(values, pa.string()).to_pylist())
+
+
+def text(value: Any) -> str | None:
+    """A raw value as text; None if it is missing."""
+    if value is None or value != value:
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def number(value: Any) -> int | float | None:
+    """A raw value as a finite number; None for anything else."""
+    if isinstance(value, str):
+        value = value.strip()
+        if not NUMBER.fullmatch(value):
+            return None
+        value = int(value) if value.lstrip("+-").isdigit() else float(value)
+    if isinstance(value, Decimal):
+        value = float(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        return None
+    return value
+
+
+class Vocabulary:
+    """The distinct values of a column that is read in batches, numbered in the order of their first row."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._values: pa.Array | None = None
+
+    @property
+    def values(self) -> pa.Array:
+        """The values by their numbers."""
+        return pa.nulls(0) if self._values is None else self._values
+
+    def numbers(self, values: pa.Array) -> Codes:
+        """The number of each value; a new one gets the next."""
+        known = values if self._values is None else pa.concat_arrays([self._values, values])
+        encoded = pc.dictionary_encode(known, null_encoding="encode")
+        self._values = encoded.dictionary
+        numbers: Codes = encoded.indices.to_numpy()[len(known) - len(values) :]
+        return numbers
+
+    def column(self, numbers: Codes) -> Column:
+        """A column of such numbers, with codes in the order of its values."""
+        ranked = encode(self.name, pa.chunked_array([self.values]))
+        return Column(self.name, ranked.values, ranked.codes[numbers])
+
+
+class Tally:
+    """Distinct rows of codes, each with the sum of its amounts. Memory grows with the distinct rows alone."""
+
+    def __init__(self) -> None:
+        self._held: tuple[list[Codes], Counts] | None = None
+        self._waiting: list[tuple[list[Codes], Counts]] = []
+
+    def add(self, keys: Sequence[Codes], amounts: Counts) -> None:
+        """Counts more rows with a plain group-by; merges the waiting ones once there are enough."""
+        self._waiting.append(summed(keys, amounts))
+        held = 0 if self._held is None else len(self._held[1])
+        if sum(len(sums) for _, sums in self._waiting) > max(held, MERGED):
+            self._merge()
+
+    def result(self) -> tuple[list[Codes], Counts]:
+        """The distinct rows as one array per column, and their sums."""
+        self._merge()
+        if self._held is None:
+            raise ValueError("nothing was counted, not even an empty batch")
+        return self._held
+
+    def _merge(self) -> None:
+        parts = [*([] if self._held is None else [self._held]), *self._waiting]
+        if len(parts) > 1:
+            columns = zip(*(keys for keys, _ in parts), strict=True)
+            keys = [np.concatenate(pieces) for pieces in columns]
+            self._held = summed(keys, np.concatenate([sums for _, sums in parts]))
+        elif parts:
+            [self._held] = parts
+        self._waiting = []

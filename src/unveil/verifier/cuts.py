@@ -1,19 +1,36 @@
-"""The cuts that a manifest claims, and that the data holds labels of these cuts alone."""
+"""The cuts of a manifest, how they mask values, and whether the rows hold their labels, complete and sorted."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import pairwise
+from typing import Any
 
-from unveil.errors import listed, rows_text
-from unveil.verifier.columns import Column
+import numpy as np
+
+from unveil.errors import listed, records_text, rows_text
+from unveil.verifier.claims import (
+    MANIFEST,
+    PARQUET,
+    Claims,
+    Discretization,
+    Entry,
+    Generalization,
+    Masked,
+    Number,
+    RefinementManifest,
+    Released,
+    Suppression,
+    day_number,
+    labels,
+)
+from unveil.verifier.columns import Groups, group, number, text
 from unveil.verifier.data import Data
-from unveil.verifier.findings import Finding
-from unveil.verifier.parts import PARQUET, Claims, Discretization, Generalization, Masked, Number, Suppression
-from unveil.verifier.raw import plain, text
-from unveil.verifier.refinement import RefinementManifest
+from unveil.verifier.findings import Finding, repeated
+
+Key = str | int | float | None
+"""A released value, or what a raw value is released as."""
 
 
 def check_cuts(manifest: Claims) -> Iterator[Finding]:
@@ -21,11 +38,6 @@ def check_cuts(manifest: Claims) -> Iterator[Finding]:
     for name, entry in manifest.masked.items():
         for problem in _problems(entry):
             yield Finding("cut", f"the cut of {name!r}: {problem}.")
-
-
-def released_labels(manifest: RefinementManifest) -> dict[str, list[str]]:
-    """What each masked column of a release of rows may hold."""
-    return {name: labels(entry) for name, entry in manifest.masked.items()}
 
 
 def check_labels(known: Mapping[str, Sequence[str]], data: Data) -> Iterator[Finding]:
@@ -37,7 +49,7 @@ def check_labels(known: Mapping[str, Sequence[str]], data: Data) -> Iterator[Fin
     """
     for name, expected in known.items():
         column = data.columns[name]
-        code_of = _code_of(column)
+        code_of = {word: code for code, word in enumerate(column.texts()) if word is not None}
         strange = sorted(code_of.keys() - set(expected))
         if strange:
             count = data.rows_of(column.codes == code_of[strange[0]])
@@ -50,23 +62,11 @@ def check_labels(known: Mapping[str, Sequence[str]], data: Data) -> Iterator[Fin
 
 
 def check_disclosed(manifest: RefinementManifest, data: Data) -> Iterator[Finding]:
-    """A value that no record holds is never disclosed, so a list with one is not the list of this release."""
+    """A value that no record holds is never disclosed, so a list with such a value belongs to another release."""
     for name, entry in manifest.masked.items():
-        held = _code_of(data.columns[name])
+        held = set(data.columns[name].texts())
         if isinstance(entry, Suppression) and (unheld := [value for value in entry.disclosed if value not in held]):
             yield Finding("disclosed", f"the cut of {name!r} discloses {listed(unheld)}, which no row holds.")
-
-
-def _code_of(column: Column) -> dict[str, int]:
-    """The values of a column; a missing one is a finding of its own."""
-    return {word: code for code, value in enumerate(plain(column.values)) if (word := text(value)) is not None}
-
-
-def labels(entry: Masked) -> list[str]:
-    """What a masked column of a release of rows may hold."""
-    if isinstance(entry, Suppression):
-        return [*entry.disclosed, entry.marker]
-    return [block.label for block in entry.blocks]
 
 
 def _problems(entry: Masked) -> Iterator[str]:
@@ -96,11 +96,10 @@ def _interval_labels(lo: Number | str, hi: Number | str) -> set[str]:
 
 
 def _bound_texts(number: Number | str) -> set[str]:
-    """The shortest text that reads back as the number. A large whole number has more: 1e+16, and its digits.
+    """The shortest text that reads back as the number; a large whole number has more, 1e+16 and its digits.
 
-    The digits are those of the shortest decimal, or of the float itself, which from 2^53 on may be others.
-
-    A date is written one way, which it was read in.
+    The digits are those of the shortest decimal or of the float itself, which may differ from 2^53 on. A date has one
+    text.
     """
     if isinstance(number, str):
         return {number}
@@ -117,19 +116,109 @@ def _node_problems(entry: Generalization) -> Iterator[str]:
             if value in block_of:
                 yield f"the value {value!r} lies in {block_of[value]!r} and in {block.label!r}"
             block_of[value] = block.label
-    yield from _repeated(labels(entry), "label")
+    if twice := repeated(labels(entry)):
+        yield f"the label {listed(twice)} appears twice"
     for block in entry.blocks:
         if block.label in block_of and block.values != [block.label]:
             yield f"the label {block.label!r} of {len(block.values):,} values is itself a raw value"
 
 
 def _suppression_problems(entry: Suppression) -> Iterator[str]:
-    yield from _repeated(entry.disclosed, "disclosed value")
+    if twice := repeated(entry.disclosed):
+        yield f"the disclosed value {listed(twice)} appears twice"
     if entry.marker in entry.disclosed:
         yield f"the marker {entry.marker!r} of hidden values is disclosed as a value"
 
 
-def _repeated(words: Sequence[str], noun: str) -> Iterator[str]:
-    twice = [word for word, count in Counter(words).items() if count > 1]
-    if twice:
-        yield f"the {noun} {listed(twice)} stands twice"
+def masked_values(entry: Entry | None, values: Sequence[Any]) -> list[Key]:
+    """What each raw value is released as; None if it is missing or no block holds it.
+
+    Args:
+        entry: The masking of the column; None for the class, which is released as it is.
+        values: Distinct raw values.
+    """
+    if isinstance(entry, Discretization):
+        return _block_labels(entry, values)
+    if isinstance(entry, Generalization):
+        label_of = {value: block.label for block in entry.blocks for value in block.values}
+        return [label_of.get(text(value) or "") for value in values]
+    if isinstance(entry, Suppression):
+        disclosed = set(entry.disclosed)
+        texts = [text(value) for value in values]
+        return [word if word is None or word in disclosed else entry.marker for word in texts]
+    return released_values(entry, values)
+
+
+def released_values(entry: Entry | None, values: Sequence[Any]) -> list[Key]:
+    """Released values in a form that compares with masked raw ones."""
+    if isinstance(entry, Released) and entry.type == "number":
+        return [number(value) for value in values]
+    if isinstance(entry, Released) and entry.type == "date":
+        return [day_number(value) for value in values]
+    return [text(value) for value in values]
+
+
+def _block_labels(entry: Discretization, values: Sequence[Any]) -> list[Key]:
+    read = day_number if entry.unit == "date" else number
+    numbers = [read(value) for value in values]
+    raw = np.array([np.nan if value is None else value for value in numbers], dtype=np.float64)
+    starts = np.array([block.lo for block in entry.blocks], dtype=np.float64)
+    ends = np.array([block.hi for block in entry.blocks], dtype=np.float64)
+    places = np.searchsorted(starts, raw, side="right") - 1
+    inside = (places >= 0) & (raw < ends[places])
+    return [entry.blocks[place].label if held else None for place, held in zip(places, inside, strict=True)]
+
+
+def check_rows(manifest: RefinementManifest, data: Data) -> Iterator[Finding]:
+    """All claims about the rows of a refinement, except those about privacy."""
+    yield from _count_findings(manifest, data)
+    yield from check_order(manifest, data)
+    if manifest.weight is not None:
+        columns = [column for name, column in data.columns.items() if name != manifest.weight]
+        yield from twice_findings(group(columns, data.counts))
+
+
+def check_order(manifest: Claims, data: Data) -> Iterator[Finding]:
+    """The rows of any release: each has its labels and its class, and they are sorted."""
+    yield from _missing_findings(manifest, data)
+    if data.disorder is not None:
+        yield data.disorder
+
+
+def twice_findings(groups: Groups) -> Iterator[Finding]:
+    """No two rows are equal if a column says how many records a row represents.
+
+    Args:
+        groups: The groups of equal rows, each with the number of its rows.
+    """
+    if (groups.sizes > 1).any():
+        worst = int(np.argmax(groups.sizes))
+        yield Finding(
+            "equal-rows",
+            f"{PARQUET}: {groups.text(worst)} appears in {rows_text(int(groups.sizes[worst]))}, "
+            "but equal rows are one row with one count.",
+        )
+
+
+def _count_findings(manifest: RefinementManifest, data: Data) -> Iterator[Finding]:
+    rows, records = manifest.rows, int(data.weights.sum())
+    if data.rows == 0:
+        yield Finding("rows", f"{PARQUET} holds no rows.")
+    if rows.released != data.rows:
+        yield Finding("rows", f"{PARQUET} has {rows_text(data.rows)}, but rows.released is {rows.released:,}.")
+    if manifest.records != records:
+        yield Finding("records", f"{PARQUET} holds {records_text(records)}, but records is {manifest.records:,}.")
+    kept = rows.read - rows.dropped
+    # With weights, rows that are equal after masking become one row.
+    if rows.released > kept or (manifest.weight is None and rows.released != kept):
+        yield Finding(
+            "rows",
+            f"{MANIFEST} says that {rows.read:,} rows were read, {rows.dropped:,} dropped "
+            f"and {rows.released:,} released, which does not add up.",
+        )
+
+
+def _missing_findings(manifest: Claims, data: Data) -> Iterator[Finding]:
+    for name in [*manifest.masked, manifest.class_]:
+        if count := data.gaps(name):
+            yield Finding("missing", f"{PARQUET}: the column {name!r} has no value in {rows_text(count)}.")

@@ -1,16 +1,122 @@
-"""The files of a release: which there are, their hashes, and that parts stand in order."""
+"""The files of a release: its manifest, the files that it lists with their hashes, and the csv copy of the rows."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from reprlib import Repr
+from typing import Any
 
-from unveil.errors import listed
-from unveil.regular import opened
-from unveil.verifier.findings import Finding
-from unveil.verifier.parts import CSV, MANIFEST, PARQUET, Claims
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import ValidationError
+
+from unveil.errors import ReleaseError, listed
+from unveil.limits import MANIFEST_BYTES
+from unveil.regular import opened, read_bytes
+from unveil.verifier.claims import CSV, MANIFEST, PARQUET, Claims, DiffGenManifest, Manifest, RefinementManifest
+from unveil.verifier.columns import is_text
+from unveil.verifier.data import DataFiles
+from unveil.verifier.findings import BrokenClaimError, Finding, first_difference, first_line, repeated
+
+SCHEMA_VERSION = 1
+METHODS: dict[str, type[Manifest]] = {"refinement": RefinementManifest, "diffgen": DiffGenManifest}
+"""The claims of each method."""
+SHORT = Repr()
+SHORT.maxstring = SHORT.maxother = SHORT.maxlong = 70
+"""How findings show values. A stranger's may be too long to be written out even once."""
+MOST = 20
+"""How many problems with the shape of a manifest are listed."""
+SHOWN = 40
+"""How many bytes of each file are shown from where they differ."""
+FORMULA = r"^'*[=+\-@\t\r\n＝＋－＠]"
+NUMBER = r"^'*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Reads the manifest of a release.
+
+    Raises:
+        ReleaseError: The folder is not a release, or not one that this version can read.
+        BrokenClaimError: It is a release whose manifest has the wrong shape.
+    """
+    content, _ = _read_json(folder)
+    version, method = content.get("schema_version"), content.get("method")
+    # In Python, but not in a manifest, True equals 1.
+    if type(version) is not int or version != SCHEMA_VERSION:
+        raise ReleaseError(
+            f"{folder / MANIFEST}: schema_version is {version!r}; this version of unveil reads {SCHEMA_VERSION}."
+        )
+    model = METHODS.get(method) if isinstance(method, str) else None
+    if model is None:
+        known = ", ".join(repr(name) for name in METHODS)
+        raise ReleaseError(f"{folder / MANIFEST}: method is {method!r}; this version of unveil verifies {known}.")
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        findings = [Finding("manifest", f"{MANIFEST}: {clause}.") for clause in describe_errors(error)]
+        raise BrokenClaimError(findings) from error
+
+
+def check_spelling(folder: Path) -> Iterator[Finding]:
+    """The same content is always the same bytes: nothing hides in spaces, escapes or the spelling of numbers."""
+    content, written = _read_json(folder)
+    spelled = f"{json.dumps(content, ensure_ascii=False, indent=2)}\n".encode()
+    if written != spelled:
+        place = first_difference(written, spelled)
+        yield Finding("form", f"{MANIFEST} is not spelled as a manifest is: it differs from byte {place + 1:,} on.")
+
+
+def describe_errors(error: ValidationError) -> list[str]:
+    """One clause per error: where, what, and the value there."""
+    problems = error.errors(include_url=False, include_context=False)
+    clauses = [
+        f"{_shortened('.'.join(str(step) for step in problem['loc']))}: {problem['msg']} "
+        f"(it is {_shortened(SHORT.repr(problem['input']))})"
+        for problem in problems[:MOST]
+    ]
+    return clauses if len(problems) <= MOST else [*clauses, f"and {len(problems) - MOST:,} problems more"]
+
+
+def _shortened(text: str, most: int = 60) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def _read_json(folder: Path) -> tuple[dict[str, Any], bytes]:
+    """The content of a manifest, and its bytes."""
+    path = folder / MANIFEST
+    if not folder.is_dir():
+        raise ReleaseError(f"{folder}: it is not a release: there is no such folder.")
+    try:
+        written = read_bytes(folder, MANIFEST, MANIFEST_BYTES)
+        content = json.loads(written.decode("utf-8"), object_pairs_hook=_no_key_twice, parse_constant=_no_constant)
+        # An escaped half of a surrogate pair passes as JSON but is not text.
+        json.dumps(content, ensure_ascii=False).encode("utf-8")
+    except FileNotFoundError as error:
+        raise ReleaseError(f"{folder}: it is not a release: it has no {MANIFEST}.") from error
+    except OSError as error:
+        raise ReleaseError(f"{path}: the manifest cannot be read: {first_line(error)}.") from error
+    except (ValueError, RecursionError) as error:
+        raise ReleaseError(f"{path}: the manifest is not JSON in UTF-8: {error}.") from error
+    if not isinstance(content, dict):
+        raise ReleaseError(f"{path}: the manifest is not a JSON object.")
+    return content, written
+
+
+def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Readers differ in which of two equal keys they take, so a claim could read two ways."""
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        [twice, *_] = repeated(name for name, _ in pairs)
+        raise ValueError(f"the key {twice!r} appears twice in one object")
+    return content
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def check_files(folder: Path, manifest: Claims) -> Iterator[Finding]:
@@ -24,16 +130,14 @@ def check_files(folder: Path, manifest: Claims) -> Iterator[Finding]:
             with opened(folder, name) as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
-            reason = error.strerror or "it cannot be opened"
-            yield Finding("files", f"{MANIFEST} lists {name}, but it cannot be read: {reason}.")
+            yield Finding("files", f"{MANIFEST} lists {name}, but it cannot be read: {first_line(error)}.")
             continue
         if digest != claim.sha256:
-            message = f"the sha256 of {name} is {digest}, but {MANIFEST} says {claim.sha256}."
-            yield Finding("file-hash", message)
+            yield Finding("file-hash", f"the sha256 of {name} is {digest}, but {MANIFEST} says {claim.sha256}.")
 
 
 def _listing_findings(manifest: Claims) -> Iterator[Finding]:
-    """The rows stand in one file or in parts, and the parts in the order of their names."""
+    """The rows are in one file or in parts, listed in the order of their names."""
     parts = manifest.part_names
     if PARQUET not in manifest.files and not parts:
         yield Finding("files", f"{MANIFEST} does not list {PARQUET}.")
@@ -41,7 +145,65 @@ def _listing_findings(manifest: Claims) -> Iterator[Finding]:
         yield Finding("parts", f"{MANIFEST} lists {PARQUET} both as a file and as a folder with {listed(parts)}.")
     for name in manifest.files:
         if name != CSV and manifest.files[name].formulas is not None:
-            yield Finding("files", f"{MANIFEST} says of {name} what becomes of formulas, which only a csv file has.")
+            yield Finding("files", f"{MANIFEST} has the key formulas for {name}, which only a csv file has.")
     for before, after in pairwise(parts):
         if after < before:
-            yield Finding("parts", f"{MANIFEST} lists {after} after {before}, but parts stand in the order of names.")
+            yield Finding("parts", f"{MANIFEST} lists {after} after {before}, but parts are in the order of names.")
+
+
+def check_copy(folder: Path, manifest: Claims, files: DataFiles) -> Iterator[Finding]:
+    """The csv file, if there is one, has the bytes that the rows make: readers differ in how they split any other."""
+    if CSV not in manifest.files:
+        return
+    guard = manifest.files[CSV].formulas == "guarded"
+    place = 0
+    try:
+        with opened(folder, CSV) as file:
+            for expected in _written(files, guard=guard):
+                found = file.read(len(expected))
+                if found != expected:
+                    same = first_difference(found, expected)
+                    yield _copy_finding(place + same, found[same:], expected[same:])
+                    return
+                place += len(expected)
+            if more := file.read(SHOWN):
+                yield _copy_finding(place, more, b"")
+    except OSError:
+        return  # `check_files` reports that it cannot be read
+
+
+def _copy_finding(place: int, found: bytes, expected: bytes) -> Finding:
+    read, must = (part[:SHOWN].decode("utf-8", "replace") for part in (found, expected))
+    return Finding(
+        "copy",
+        f"{CSV} is not the copy of {PARQUET}: from byte {place + 1:,} on it reads {read!r}, and must read {must!r}.",
+    )
+
+
+def _written(files: DataFiles, *, guard: bool) -> Iterator[bytes]:
+    """The csv file, some rows at a time: a line of names and a line per row, separated by commas, text in quotes."""
+    names = _quoted(pa.array(files.schema.names, pa.string()), guard=guard)
+    yield _lines(pa.array([",".join(names.to_pylist())]))
+    for batch in files.batches():
+        yield _lines(pc.binary_join_element_wise(*(_texts(column, guard=guard) for column in batch.columns), ","))
+
+
+def _lines(lines: pa.Array | pa.ChunkedArray) -> bytes:
+    return "".join(f"{line}\n" for line in lines.to_pylist()).encode()
+
+
+def _texts(column: pa.ChunkedArray, *, guard: bool) -> pa.ChunkedArray:
+    """One text per row. Numbers, booleans and times are as Arrow writes them; a missing value is empty."""
+    if not is_text(column.type):
+        return pc.fill_null(pc.cast(column, pa.string()), "")
+    encoded = column if pa.types.is_dictionary(column.type) else pc.dictionary_encode(column)
+    chunks = [_quoted(pc.cast(part.dictionary, pa.string()), guard=guard).take(part.indices) for part in encoded.chunks]
+    return pc.fill_null(pa.chunked_array(chunks, pa.string()), "")
+
+
+def _quoted(texts: pa.Array, *, guard: bool) -> pa.Array:
+    """Texts in quotes; if guarded, with an apostrophe before what a spreadsheet takes for a formula."""
+    if guard:
+        risky = pc.and_not(pc.match_substring_regex(texts, FORMULA), pc.match_substring_regex(texts, NUMBER))
+        texts = pc.if_else(risky, pc.binary_join_element_wise("'", texts, ""), texts)
+    return pc.binary_join_element_wise('"', pc.replace_substring(texts, '"', '""'), '"', "")

@@ -1,12 +1,15 @@
-"""What a verification finds."""
+"""What a verification finds, and how its sentences are put together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from unveil.characters import visible
-from unveil.errors import count_text
+
+BEFORE, AFTER = 20, 40
+"""How much of a sentence is shown around the place where it differs."""
 
 
 @dataclass(frozen=True)
@@ -22,38 +25,21 @@ class Finding:
     message: str
 
     def __str__(self) -> str:
-        """One readable line, also where a name in the release holds a line break or an escape sequence."""
+        """One readable line, even if a name in the release holds a line break or an escape sequence."""
         return visible(f"{self.claim}: {self.message}")
 
 
 @dataclass
 class Verdict:
-    """What a verification says.
+    """The result of a verification.
 
     Attributes:
         findings: The claims that do not hold.
-        notes: What no verification can decide, and a reader must judge; told where every claim holds.
+        notes: What no verification can decide and a reader must judge; only if every claim holds.
     """
 
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-
-
-def records_text(count: int) -> str:
-    """A count of records as it reads in a sentence."""
-    return count_text(count, "record")
-
-
-def first_difference(one: Sequence[object], other: Sequence[object]) -> int:
-    """The first place where two texts, or two byte strings, differ; where one ends, at the latest."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((place for place, (left, right) in pairs if left != right), min(len(one), len(other)))
-
-
-def first_line(error: BaseException) -> str:
-    """What a reader says went wrong, as a clause of a sentence."""
-    told = error.strerror if isinstance(error, OSError) and error.strerror else error
-    return str(told).strip().partition("\n")[0].rstrip(".") or type(error).__name__
 
 
 class BrokenClaimError(Exception):
@@ -65,3 +51,36 @@ class BrokenClaimError(Exception):
     def __init__(self, findings: Iterable[Finding]) -> None:
         super().__init__("a claim is broken")
         self.findings = list(findings)
+
+
+def repeated(words: Iterable[str]) -> list[str]:
+    """The words that appear more than once."""
+    return [word for word, count in Counter(words).items() if count > 1]
+
+
+def first_difference(one: Sequence[object], other: Sequence[object]) -> int:
+    """The first place where two texts, or two byte strings, differ; at the latest, where one ends."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (left, right) in pairs if left != right), min(len(one), len(other)))
+
+
+def first_line(error: BaseException) -> str:
+    """What a reader says went wrong, as a clause of a sentence."""
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+    return str(reason).strip().partition("\n")[0].rstrip(".") or type(error).__name__
+
+
+def guarantee_findings(file: str, found: str, expected: str) -> Iterator[Finding]:
+    """A finding if the guarantee of a manifest is not the expected one; it shows the first difference."""
+    if found != expected:
+        place = first_difference(found, expected)
+        message = (
+            f"the guarantee is not the sentence that its requirements make: from character {place + 1} on it reads "
+            f"{_around(found, place)}, but it must read {_around(expected, place)}"
+        )
+        yield Finding("guarantee", f"{file}: {message}.")
+
+
+def _around(text: str, place: int) -> str:
+    start, end = max(place - BEFORE, 0), place + AFTER
+    return f"{'…' if start else ''}{text[start:end]!r}{'…' if end < len(text) else ''}"

@@ -1,8 +1,8 @@
-"""How many records of each group hold each sensitive value."""
+"""How many records of each group hold each sensitive value, and the groups in which that breaks a requirement."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unveil.errors import listed, records_text
+from unveil.verifier.claims import PARQUET
 from unveil.verifier.columns import Codes, Column, Counts, Groups, group
-from unveil.verifier.findings import records_text
-from unveil.verifier.raw import plain, text
+from unveil.verifier.findings import Finding
 
 Floats = NDArray[np.float64]
 Ranks = NDArray[np.int64]
 LARGEST = 2**62
+TOLERANCE = 1e-9
+"""Entropies and distances are sums of floats."""
 
 
 @dataclass(frozen=True)
@@ -77,22 +80,146 @@ def count_holdings(columns: Sequence[Column], sensitive: Column, weights: Counts
     return Holdings(groups, sensitive, owners, codes[order], counts)
 
 
-def value_texts(column: Column) -> list[str | None]:
-    """The distinct values of a column as specs and manifests name them; None for a missing one."""
-    return [text(value) for value in plain(column.values)]
+def equal_distances(holdings: Holdings) -> Floats:
+    """Half the sum of |p − q| for each group, the distance from the whole release (Li, Li, Venkatasubramanian, 2007).
+
+    As p and q both add up to 1, that is the sum of p − q over the values where p is larger, all of which the group
+    holds.
+    """
+    whole = holdings.whole()
+    return holdings.sums(np.maximum(holdings.shares - whole[holdings.codes] / whole.sum(), 0))
+
+
+def ordered_distances(holdings: Holdings, ranks: Ranks) -> Floats:
+    """The sum of |cumulated p − q| over the ordered values, divided by their number less one, for each group.
+
+    Cumulated p stays the same from one value that the group holds to the next, while cumulated q rises, so a
+    stretch between them has two parts: p above q up to some value, and below from there on. Sums of cumulated q
+    over a part are differences of its prefix sums, which are whole numbers. This needs no table of groups and values.
+
+    Args:
+        holdings: What the groups hold.
+        ranks: For each code of the sensitive column the place of its value in the order.
+    """
+    values = len(ranks)
+    if values < 2:
+        return np.zeros(len(holdings.groups.sizes))
+    order = np.lexsort((ranks[holdings.codes], holdings.owners))
+    owners, counts, starts = holdings.owners[order], holdings.counts[order], ranks[holdings.codes[order]]
+    whole = np.empty(values, dtype=np.int64)
+    whole[ranks] = holdings.whole()
+    risen = np.cumsum(whole)
+    total = int(risen[-1])
+    exact = np.int64 if total * values < 2**62 else object
+    before = np.concatenate([[0], np.cumsum(risen.astype(exact))])  # sums of `risen` before each value
+
+    first = np.diff(owners, prepend=-1) > 0
+    running = np.cumsum(counts)
+    cumulated = (running - (running - counts)[first][owners]) / holdings.groups.sizes[owners]
+    ends = np.append(np.where(first[1:], values, starts[1:]), values)
+    turns = np.clip(np.searchsorted(risen / total, cumulated, side="right"), starts, ends)
+    stretches = cumulated * (2 * turns - starts - ends)
+    stretches += ((before[starts] + before[ends] - 2 * before[turns]) / total).astype(np.float64)
+    # Before its first value, cumulated p is 0.
+    stretches[first] += (before[starts[first]] / total).astype(np.float64)
+    return np.bincount(owners, weights=stretches).astype(np.float64) / (values - 1)
+
+
+def size_findings(place: str, least: int, groups: Groups) -> Iterator[Finding]:
+    """Every group has at least so many records."""
+    small = int((groups.sizes < least).sum())
+    if small:
+        smallest = int(np.argmin(groups.sizes))
+        yield Finding(
+            "group-size",
+            f"{PARQUET}: {groups.text(smallest)} is shared by {records_text(int(groups.sizes[smallest]))}, "
+            f"but {place} asks for at least {least:,} "
+            f"({small:,} of {len(groups.sizes):,} groups are too small).",
+        )
+
+
+def share_findings(
+    claim: str, place: str, values: Sequence[str], limit: float, holdings: Holdings
+) -> Iterator[Finding]:
+    """In every group, each of the values is held by at most the share `limit` of its records.
+
+    Shares are compared as fractions and never as floats. A value that no record holds has the share 0.
+    """
+    named = set(values)
+    limited = np.array([value in named for value in holdings.sensitive.texts()], dtype=np.bool_)
+    most = largest_counts(holdings.groups.sizes, Fraction(str(limit)))
+    above = limited[holdings.codes] & (holdings.counts > most[holdings.owners])
+    if above.any():
+        worst = int(np.argmax(np.where(above, holdings.shares, -1)))
+        groups = len(np.unique(holdings.owners[above]))
+        yield Finding(
+            claim,
+            f"{PARQUET} has {holdings.text(worst)}, but {place} allows at most {limit} "
+            f"(too high in {groups:,} of {len(holdings.groups.sizes):,} groups).",
+        )
+
+
+def distinct_findings(place: str, least: float, holdings: Holdings) -> Iterator[Finding]:
+    """Every group holds at least so many different sensitive values."""
+    held = holdings.distinct()
+    few = held < least
+    if few.any():
+        worst = int(np.argmin(held))
+        named = holdings.sensitive.texts()
+        values = [str(named[code]) for code in holdings.codes[holdings.owners == worst]]
+        noun = "value" if len(values) == 1 else "different values"
+        yield Finding(
+            "diversity",
+            f"{PARQUET}: {holdings.groups.text(worst)} has {len(values):,} {noun} of {holdings.sensitive.name!r} "
+            f"({listed(values)}) in {records_text(int(holdings.groups.sizes[worst]))}, but {place} asks for "
+            f"at least {least:g} (too few in {few.sum():,} of {len(held):,} groups).",
+        )
+
+
+def entropy_findings(place: str, least: float, holdings: Holdings) -> Iterator[Finding]:
+    """The entropy of the sensitive values of every group is at least the logarithm of `least`."""
+    shares, bound = holdings.shares, float(np.log(least))
+    entropies = holdings.sums(-shares * np.log(shares))
+    low = entropies < bound - TOLERANCE
+    if low.any():
+        worst = int(np.argmin(entropies))
+        most = int(np.argmax(np.where(holdings.owners == worst, shares, -1)))
+        yield Finding(
+            "diversity",
+            f"{PARQUET} has {holdings.text(most)}; the entropy of {holdings.sensitive.name!r} there is "
+            f"{entropies[worst]:.9g}, but {place} asks for at least log {least:g} = {bound:.9g} "
+            f"(too low in {low.sum():,} of {len(entropies):,} groups).",
+        )
+
+
+def distance_findings(place: str, most: float, distances: Floats, holdings: Holdings) -> Iterator[Finding]:
+    """No group is farther from the whole release than `most`."""
+    far = distances > most + TOLERANCE
+    if far.any():
+        worst = int(np.argmax(distances))
+        whole = holdings.whole()
+        excess = holdings.shares - whole[holdings.codes] / whole.sum()
+        entry = int(np.argmax(np.where(holdings.owners == worst, excess, -2)))
+        yield Finding(
+            "closeness",
+            f"{PARQUET} has {holdings.text(entry)}, and in {int(whole[holdings.codes[entry]]):,} of all "
+            f"{records_text(int(whole.sum()))}; the distance of {holdings.sensitive.name!r} there is "
+            f"{distances[worst]:.9g}, but {place} allows at most {most} "
+            f"(too far in {far.sum():,} of {len(distances):,} groups).",
+        )
 
 
 def largest_counts(sizes: Counts, limit: Fraction) -> Counts:
     """For each size the largest whole number that is at most the share `limit` of it."""
     distinct, places = np.unique(sizes, return_inverse=True)
-    # In Python, where whole numbers have no end: a limit such as 1e-30 has a large denominator.
+    # In Python, whose whole numbers have no end: a limit such as 1e-30 has a large denominator.
     most = [size * limit.numerator // limit.denominator for size in distinct.tolist()]
     counts: Counts = np.array(most, dtype=np.int64)[places]
     return counts
 
 
 def _numbered(columns: Sequence[Column], keys: Sequence[Codes]) -> Counts:
-    """One whole number for each pair, the same for the same group: its codes as the digits of a number."""
+    """One whole number for each pair, the same for pairs of the same group: its codes as the digits of a number."""
     numbers, room = np.zeros(len(keys[0]), dtype=np.int64), 1
     for column, key in zip(columns, keys, strict=True):
         base = len(column.values)
@@ -105,7 +232,7 @@ def _numbered(columns: Sequence[Column], keys: Sequence[Codes]) -> Counts:
 
 
 def _summed(places: NDArray[Any], counts: Counts, size: int) -> Counts:
-    """Sums of whole numbers; `bincount` would make floats of them."""
+    """Sums of whole numbers, which `bincount` would turn into floats."""
     sums = np.zeros(size, dtype=np.int64)
     np.add.at(sums, places, counts)
     return sums

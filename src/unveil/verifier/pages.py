@@ -1,15 +1,17 @@
-"""The pages of a parquet file: what is packed in them are values, from the first byte to the last."""
+"""The pages of a parquet file: every byte packed in them belongs to a value. And thrift, which their headers use."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from unveil.verifier.thrift import Reader
-
+Struct = dict[int, Any]
+TRUE, FALSE, BYTE, SHORT, INT, LONG, BINARY, LIST, STRUCT = 1, 2, 3, 4, 5, 6, 8, 9, 12
+DEEPEST = 12
+"""How deep structs may be nested; parquet needs half of that."""
 FRAME = b"\x28\xb5\x2f\xfd"
 PLAIN, INDEXES = 0, (2, 8)
 BOOLEAN, TEXT, FIXED = 0, 6, 7  # physical types
@@ -18,17 +20,96 @@ WIDTHS = {1: 4, 2: 8, 4: 4, 5: 8}
 CODEC = pa.Codec("zstd")
 
 
+class Reader:
+    """Reads thrift's compact protocol, as far as parquet uses it: structs as mappings from field numbers to values.
+
+    Bytes that end early or are malformed are a `ValueError`.
+
+    Attributes:
+        data: The bytes.
+        place: Where the next value begins.
+    """
+
+    def __init__(self, data: bytes, place: int = 0) -> None:
+        self.data = data
+        self.place = place
+
+    def struct(self, depth: int = 0) -> Struct:
+        """A struct. No field may appear twice, since readers differ in which one they take."""
+        if depth > DEEPEST:
+            raise ValueError("its structs are nested too deep")
+        found: Struct = {}
+        number = 0
+        while head := self._byte():
+            number = number + (head >> 4) if head >> 4 else self._signed()
+            if number in found:
+                raise ValueError(f"the field {number} appears twice in one struct")
+            found[number] = self._value(head & 15, depth)
+        return found
+
+    def varint(self) -> int:
+        """A whole number of at most 64 bits, in as few bytes as it needs."""
+        number = shift = 0
+        while True:
+            part = self._byte()
+            number |= (part & 127) << shift
+            shift += 7
+            if part < 128:
+                if (part == 0 and shift > 7) or number >= 1 << 64:
+                    raise ValueError("a number is not written in as few bytes as it needs")
+                return number
+
+    def _value(self, kind: int, depth: int) -> Any:
+        if kind in (TRUE, FALSE):
+            return kind == TRUE
+        if kind == BYTE:
+            return self._byte()
+        if kind in (SHORT, INT, LONG):
+            return self._signed()
+        if kind == BINARY:
+            return self._bytes(self.varint())
+        if kind == LIST:
+            return self._list(depth)
+        if kind == STRUCT:
+            return self.struct(depth + 1)
+        raise ValueError(f"a value is of the unknown kind {kind}")
+
+    def _list(self, depth: int) -> list[Any]:
+        head = self._byte()
+        size = self.varint() if head >> 4 == 15 else head >> 4
+        if size > len(self.data) - self.place:
+            raise ValueError("a list has more values than there are bytes")
+        kind = head & 15
+        return [self._value(BYTE if kind in (TRUE, FALSE) else kind, depth) for _ in range(size)]
+
+    def _signed(self) -> int:
+        number = self.varint()
+        return (number >> 1) ^ -(number & 1)
+
+    def _byte(self) -> int:
+        if self.place >= len(self.data):
+            raise ValueError("it ends too early")
+        self.place += 1
+        return self.data[self.place - 1]
+
+    def _bytes(self, size: int) -> bytes:
+        self.place += size
+        if self.place > len(self.data):
+            raise ValueError("it ends too early")
+        return self.data[self.place - size : self.place]
+
+
 class FormError(Exception):
-    """A parquet file is not written as those of a release are; the text is a clause that says how."""
+    """A parquet file does not have the form of a release; the text is a clause that says how."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """What a header says of a page.
+    """What a header says about a page.
 
     Attributes:
         start: Where its header begins, in the bytes of its column.
-        dictionary: Whether it lists the distinct texts of its column; else it has the values of some rows.
+        dictionary: Whether it lists the distinct texts of its column; otherwise it has the values of some rows.
         values: How many values it has, missing ones too.
         encoding: How they are written.
         type: The physical type of the column.
@@ -46,7 +127,7 @@ class Page:
 
     @property
     def holds_texts(self) -> bool:
-        """Whether the texts themselves are in it, and not numbers that point into a dictionary."""
+        """Whether it holds the texts themselves, and not indexes into a dictionary."""
         return self.type == TEXT and self.encoding == PLAIN
 
 
@@ -56,10 +137,10 @@ def check_page(page: Page, packed: bytes, size: int) -> None:
     Args:
         page: What its header says.
         packed: Its bytes in the file.
-        size: How many there are once they are unpacked.
+        size: How many bytes it has unpacked.
 
     Raises:
-        FormError: Some bytes are no values.
+        FormError: Some bytes are not values.
         ValueError: It cannot be read.
     """
     _check_frame(packed, size)
@@ -78,7 +159,7 @@ def check_page(page: Page, packed: bytes, size: int) -> None:
     else:
         raise FormError(f"a page is written in the encoding {page.encoding}")
     if end != len(data):
-        raise FormError(f"{abs(len(data) - end):,} bytes of a page are no values, or are missing")
+        raise FormError(f"{abs(len(data) - end):,} bytes of a page are not values, or are missing")
 
 
 def _check_frame(packed: bytes, size: int) -> None:
@@ -102,7 +183,7 @@ def _check_frame(packed: bytes, size: int) -> None:
 
 
 class Run(NamedTuple):
-    """Values that are written together: one that is repeated, or several packed bit by bit."""
+    """Values that are written together: one repeated value, or several packed bit by bit."""
 
     values: int
     start: int
@@ -123,7 +204,7 @@ def _runs(data: bytes, place: int, end: int, bits: int) -> Iterator[Run]:
 
 
 def _present(data: bytes, end: int, values: int) -> int:
-    """How many values are there, by the flags before them. The last flags of a run of eight may be nobody's."""
+    """How many values are present, by the flags before them. The last flags of a run of eight may be padding."""
     count = present = 0
     for run in _runs(data, 4, end, 1):
         flags = int.from_bytes(data[run.start : run.end], "little")
@@ -135,7 +216,7 @@ def _present(data: bytes, end: int, values: int) -> int:
 
 
 def _indexes_end(data: bytes, place: int, held: int) -> int:
-    """Where the numbers end that point into the dictionary."""
+    """Where the indexes into the dictionary end."""
     bits = data[place] if place < len(data) else 33
     count = sum(run.values for run in _runs(data, place + 1, len(data), bits)) if bits <= 32 else -1
     if not held <= count < held + 8:
@@ -144,7 +225,7 @@ def _indexes_end(data: bytes, place: int, held: int) -> int:
 
 
 def _plain_end(page: Page, data: bytes, place: int, held: int) -> int:
-    """Where values end that are written one after the other."""
+    """Where values end that are written one after another."""
     if page.type == BOOLEAN:
         return place + (held + 7) // 8
     if page.type == TEXT:

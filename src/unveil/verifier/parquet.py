@@ -1,9 +1,9 @@
-"""The bytes of a parquet file: all are accounted for, so that none carries what no row shows.
+"""The bytes of a parquet file: every one is accounted for, so that none carries what the rows do not show.
 
-A release has its rows in one form: groups of rows one after the other, in each the columns, in each column at most one
-page with a dictionary of texts and then pages of values, packed by zstd, and a footer that says where they are. Nothing
-else: no statistics that could lie, no index, no bloom filter, no metadata, no bytes in between. What a file says of its
-sizes is checked before anything is unpacked.
+A release has one form: row groups one after another; in each group the columns; in each column at most one page with a
+dictionary of texts, then pages of values, packed by zstd; and a footer that says where they are. There is nothing else:
+no statistics that could lie, no index, no bloom filter, no metadata, no bytes in between. The sizes that a file states
+are checked before anything is unpacked.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from typing import Any, BinaryIO, TypeVar
 from unveil.limits import GROUP_BYTES, GROUP_ROWS
 from unveil.regular import opened
 from unveil.verifier.findings import BrokenClaimError, Finding, first_line
-from unveil.verifier.pages import TEXT, FormError, Page, check_page
-from unveil.verifier.thrift import Reader, Struct
+from unveil.verifier.pages import TEXT, FormError, Page, Reader, Struct, check_page
 
 Kind = TypeVar("Kind")
 MAGIC = b"PAR1"
@@ -28,7 +27,7 @@ DATA_PAGE, DICTIONARY_PAGE = 0, 2
 LONGEST_FOOTER = 1 << 24
 WRITER = re.compile(rb"parquet-cpp-arrow version [0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}")
 UNPACKED, TIMES = 1 << 26, 1000
-"""So many bytes of texts may be unpacked, and so many times their packed size: texts are kept, and not only read."""
+"""How many bytes of texts may be unpacked, plus how many times their packed size: texts are kept in memory."""
 FIELDS: dict[str, frozenset[int]] = {
     "file": frozenset({1, 2, 3, 4, 6, 7}),
     "schema element": frozenset({1, 2, 3, 4, 5, 6, 7, 8, 10}),
@@ -48,7 +47,7 @@ PARTS: dict[str, frozenset[int]] = {
     "column": frozenset({2, 3, 13, 16}),
     "page": frozenset({5, 7}),
 }
-"""Those of the fields that are more than a number. A reader skips a field of another kind than it expects."""
+"""The fields that are not just a number. A reader skips a field whose kind it does not expect."""
 NAMED = {
     ("file", 5): "metadata",
     ("column chunk", 4): "a page index",
@@ -58,14 +57,14 @@ NAMED = {
     ("column", 14): "a bloom filter",
     ("data page", 5): "statistics",
 }
-"""What some of the other fields are."""
+"""Names of some fields that a release does not have."""
 
 
 def check_parquet(folder: Path, name: str) -> None:
     """Walks over all bytes of a parquet file of a release.
 
     Raises:
-        BrokenClaimError: The file cannot be read, or holds anything else than rows in their one form.
+        BrokenClaimError: The file cannot be read, or holds anything but rows in the form of a release.
     """
     try:
         with opened(folder, name) as file:
@@ -82,10 +81,10 @@ class Walk:
 
     Attributes:
         file: The file.
-        place: Up to where its bytes are accounted for.
+        place: Its bytes before this place are accounted for.
         end: Where its footer begins.
         packed: How many bytes texts take in the file.
-        unpacked: How many bytes they take once they are unpacked.
+        unpacked: How many bytes they take unpacked.
     """
 
     file: BinaryIO
@@ -98,30 +97,30 @@ class Walk:
         """Walks from the beginning to the end.
 
         Raises:
-            FormError: The file has another form than that of a release.
+            FormError: The file does not have the form of a release.
             ValueError: It is not a parquet file.
         """
         footer = self._footer()
         _check_fields("file", footer)
         if footer.get(1) not in VERSIONS:
-            raise FormError("it is of another version of the format")
+            raise FormError("it has another version of the format")
         if not WRITER.fullmatch(_of(bytes, footer, 6)):
             raise FormError(f"it says that it was written by {footer[6][:60]!r}")
         root, *elements = _of(list, footer, 2)
         if root != {3: 0, 4: b"schema", 5: len(elements)} and root != {4: b"schema", 5: len(elements)}:
-            raise FormError("its schema begins with something else than a number of columns")
+            raise FormError("its schema does not begin with the number of columns")
         if footer.get(7, [{1: {}}] * len(elements)) != [{1: {}}] * len(elements):
             raise FormError("its columns have an order of their own")
         for element in elements:
             _check_fields("schema element", element)
             _check_bare("the type of a column", element.get(10, {}))
             if any(isinstance(value, int) and not 0 <= value < 1 << 15 for value in element.values()):
-                raise FormError("a column is described by a number that is none of a type")
+                raise FormError("a column is described by a number that does not belong to a type")
         rows = sum(self._group(group, elements) for group in _of(list, footer, 4))
         if self.place != self.end:
             raise FormError(f"{self.end - self.place:,} bytes before its footer belong to no column")
-        if rows != (told := _of(int, footer, 3)):
-            raise FormError(f"its footer counts {told:,} rows, and its groups {rows:,}")
+        if rows != (stated := _of(int, footer, 3)):
+            raise FormError(f"its footer counts {stated:,} rows, and its groups {rows:,}")
 
     def _footer(self) -> Struct:
         size = self.file.seek(0, 2)
@@ -148,8 +147,10 @@ class Walk:
                 f"and {GROUP_BYTES:,}"
             )
         sizes = {2: size, 5: self.place, 6: sum(_of(int, column, 7) for column in columns)}
-        if len(columns) != len(elements) or any(group.get(field, told) != told for field, told in sizes.items()):
-            raise FormError("a group of rows says something else of its columns than they are")
+        if len(columns) != len(elements) or any(
+            group.get(field, counted) != counted for field, counted in sizes.items()
+        ):
+            raise FormError("the sizes that a group of rows states are not those of its columns")
         for chunk, column, element in zip(chunks, columns, elements, strict=True):
             self._column(chunk, column, element, rows)
         return rows
@@ -172,7 +173,7 @@ class Walk:
         self.place = start + size
 
     def _pages(self, data: bytes, column: Struct, element: Struct) -> Iterator[Page]:
-        """The pages of a column, each after the one before it, until its last byte."""
+        """The pages of a column, one after another, up to its last byte."""
         place, left = 0, _of(int, column, 6)
         while place < len(data):
             reader = Reader(data, place)
@@ -208,16 +209,18 @@ def _page(header: Struct, start: int, element: Struct) -> Page:
     if kind not in (DATA_PAGE, DICTIONARY_PAGE) or len(header) != 4:
         raise FormError("a page is neither one of values nor a dictionary")
     dictionary = kind == DICTIONARY_PAGE
-    told = _of(dict, header, 7 if dictionary else 5)
-    # Writers leave an empty struct where statistics would be.
-    _check_fields("dictionary page" if dictionary else "data page", {n: held for n, held in told.items() if held != {}})
+    inner = _of(dict, header, 7 if dictionary else 5)
+    # Writers leave an empty struct in place of statistics.
+    _check_fields(
+        "dictionary page" if dictionary else "data page", {n: held for n, held in inner.items() if held != {}}
+    )
     if dictionary and (element.get(1) != TEXT or start != 0):
         raise FormError("a dictionary is not at the beginning of a column of text")
     return Page(
         start=start,
         dictionary=dictionary,
-        values=_of(int, told, 1),
-        encoding=_of(int, told, 2),
+        values=_of(int, inner, 1),
+        encoding=_of(int, inner, 2),
         type=_of(int, element, 1),
         width=_of(int, element, 2) if 2 in element else 0,
         optional=element.get(3) == 1,
@@ -225,9 +228,9 @@ def _page(header: Struct, start: int, element: Struct) -> Page:
 
 
 def _check_column(column: Struct, element: Struct, rows: int) -> None:
-    """What a column says of itself is what the schema says, and lists that nobody needs are short."""
+    """A column describes itself as the schema does, and lists that nobody needs are short."""
     if column.get(3) != [element.get(4)] or column.get(1) != element.get(1):
-        raise FormError("a column is another one than the schema says")
+        raise FormError("a column is not the one that the schema says")
     if column.get(4) != ZSTD:
         raise FormError("a column is not packed by zstd")
     if column.get(5) != rows:
@@ -237,7 +240,7 @@ def _check_column(column: Struct, element: Struct, rows: int) -> None:
 
 
 def _check_bare(what: str, value: Any) -> None:
-    """Some flags and numbers at most, and no text."""
+    """At most some flags and numbers, and no text."""
     if isinstance(value, bytes) or _leaves(value) > 24:
         raise FormError(f"{what} is described by more than it needs")
 
@@ -257,11 +260,11 @@ def _check_fields(what: str, struct: Struct) -> None:
         raise FormError(f"it carries {extra} next to its rows")
     numbers = {field: value for field, value in struct.items() if field not in PARTS.get(what, ())}
     if wrong := sorted(field for field, value in numbers.items() if not isinstance(value, int)):
-        raise FormError(f"it carries something else than a number in the field {wrong[0]} of a {what}")
+        raise FormError(f"the field {wrong[0]} of a {what} is not a number")
 
 
 def _of(kind: type[Kind], struct: Struct, field: int) -> Kind:
     value = struct.get(field) if isinstance(struct, dict) else None
     if not isinstance(value, kind):
-        raise ValueError(f"the field {field} of a struct is not of its kind")
+        raise ValueError(f"the field {field} of a struct has the wrong type")
     return value

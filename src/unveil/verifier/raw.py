@@ -1,44 +1,53 @@
-"""The owner's raw table, read apart from the code that publishes it: plain rules, one after the other."""
+"""The owner's raw table, read independently of the code that publishes it: csv and parquet files, and queries."""
 
 from __future__ import annotations
 
+import csv
+import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from decimal import Decimal
-from math import isfinite
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from unveil.errors import TableError, listed
 from unveil.limits import COUNT
-from unveil.verifier.columns import Column, Counts, encode, missing
-from unveil.verifier.queries import open_query
-from unveil.verifier.sources import open_table
+from unveil.verifier.columns import Column, Counts, encode, is_text, missing, number, plain
+from unveil.verifier.data import BATCH
+from unveil.verifier.findings import first_line
 
 if TYPE_CHECKING:
     from unveil.schema import Spec
 
-COARSER = {pa.time64("ns"): pa.time64("us"), pa.duration("ns"): pa.duration("us")}
+ENDINGS = frozenset({".csv", ".parquet"})
+BLOCK = 1 << 22
+"""How many bytes of a csv file are read at a time."""
+LONGEST = 1 << 20
+"""How many bytes a line may have if each line is a row."""
 LARGEST_ALONE = 2**31
-"""The largest weight where rows that are not valid are dropped."""
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+"""The largest weight if invalid rows are dropped."""
+APART = (("enable_external_access", "false"), ("python_enable_replacements", "false"))
+"""A query sees only its database."""
 
 
 @dataclass(frozen=True)
 class Raw:
-    """Some of the raw rows that a release must stand for.
+    """Some of the raw rows that a release must represent.
 
     Attributes:
         columns: All columns that a release may show, without the dropped rows.
-        weights: How many records each row stands for.
+        weights: How many records each row represents.
         read: How many rows were read.
-        dropped: How many of them lack a value and fall away by the owner's policy.
+        dropped: How many of them lack a value and are dropped, as the spec says.
     """
 
     columns: dict[str, Column]
@@ -48,7 +57,7 @@ class Raw:
 
 
 def read_raw(spec: Spec) -> Iterator[Raw]:
-    """Reads the raw table of a spec, some rows at a time, and drops the rows that the spec says to drop.
+    """Reads the raw table of a spec in batches, without the rows that the spec says to drop.
 
     Raises:
         TableError: The table cannot be read, or lacks a column that the spec describes.
@@ -82,39 +91,6 @@ def read_raw(spec: Spec) -> Iterator[Raw]:
         yield Raw(columns, weights, batch.num_rows, batch.num_rows - kept)
 
 
-def plain(values: pa.Array) -> list[Any]:
-    """Arrow values as Python values; as text where Python has no such value: a time exact to the nanosecond."""
-    kind = values.type
-    coarse = pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else COARSER.get(kind, kind)
-    try:
-        return list(pc.cast(values, coarse).to_pylist())
-    except pa.ArrowException:
-        return list(pc.cast(values, pa.string()).to_pylist())
-
-
-def text(value: Any) -> str | None:
-    """A raw value as text; None if it is missing."""
-    if value is None or value != value:
-        return None
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
-
-
-def number(value: Any) -> int | float | None:
-    """A raw value as a finite number; None if it is none."""
-    if isinstance(value, str):
-        value = value.strip()
-        if not NUMBER.fullmatch(value):
-            return None
-        value = int(value) if value.lstrip("+-").isdigit() else float(value)
-    if isinstance(value, Decimal):
-        value = float(value)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-        return None
-    return value
-
-
 def _without_value(column: Column, marks: tuple[str, ...]) -> NDArray[np.bool_]:
     marked = np.array([value in marks for value in plain(column.values)], dtype=np.bool_)
     rows: NDArray[np.bool_] = (marked | missing(column.values))[column.codes]
@@ -143,3 +119,204 @@ def _encoded(name: str, column: pa.ChunkedArray, path: Path) -> Column:
     except pa.ArrowException as error:
         message = f"{path}: the column {name!r} holds {column.type}, which cannot be compared."
         raise TableError(message) from error
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """A csv or parquet file, or a folder of them, whose columns are the same.
+
+    Attributes:
+        path: The file or folder.
+        files: The files.
+        schema: The columns, with types that hold the values of all files.
+        by_line: Whether each line of a csv file is a row, and a line that is not one is skipped.
+    """
+
+    path: Path
+    files: list[Path]
+    schema: pa.Schema
+    by_line: bool = False
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.Table]:
+        """These columns in batches; the first is empty, so that the columns are known.
+
+        Raises:
+            TableError: A file cannot be read.
+        """
+        wanted = pa.schema([self.schema.field(name) for name in names])
+        yield wanted.empty_table()
+        for file in self.files:
+            with _reading(self.path):
+                for batch in self._batches(file, names):
+                    yield pa.table({name: _fitted(batch[name], wanted.field(name).type) for name in names})
+
+    def _batches(self, file: Path, names: Sequence[str]) -> Iterator[pa.Table]:
+        if not _is_csv(file):
+            return _parquet_batches(file, names)
+        return _line_batches(file) if self.by_line else _csv_batches(file)
+
+
+def open_table(path: Path, *, by_line: bool = False) -> RawTable:
+    """Finds the files of a table and what their columns hold.
+
+    Raises:
+        TableError: The files cannot be read, or do not fit together.
+    """
+    files = _files_in(path) if path.is_dir() else [path]
+    if not files:
+        raise TableError(f"{path}: the folder holds no .csv or .parquet file.")
+    with _reading(path):
+        schemas = [_csv_schema(file, by_line) if _is_csv(file) else _parquet_schema(file) for file in files]
+        return RawTable(path, files, pa.unify_schemas(schemas, promote_options="permissive"), by_line)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, OSError, ValueError, csv.Error) as error:
+        raise TableError(f"{path}: the table cannot be read: {first_line(error)}.") from error
+
+
+def _files_in(folder: Path) -> list[Path]:
+    """The files of a folder; engines leave marks such as _SUCCESS there."""
+    return sorted(
+        file
+        for file in folder.rglob("*")
+        if ENDINGS & set(file.suffixes) and file.is_file() and not file.name.startswith(("_", "."))
+    )
+
+
+def _is_csv(path: Path) -> bool:
+    return ".csv" in path.suffixes
+
+
+def _fitted(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """A column in the type that it has in all files; text may keep its dictionary."""
+    return column if is_text(column.type) and is_text(kind) else column.cast(kind)
+
+
+def _parquet_schema(path: Path) -> pa.Schema:
+    with pq.ParquetFile(path) as file:
+        return pa.schema([pa.field(field.name, _value_type(field.type)) for field in file.schema_arrow])
+
+
+def _value_type(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _parquet_batches(path: Path, names: Sequence[str]) -> Iterator[pa.Table]:
+    texts = [field.name for field in _parquet_schema(path) if is_text(field.type)]
+    with pq.ParquetFile(path, read_dictionary=texts) as file:
+        for batch in file.iter_batches(BATCH, columns=list(names)):
+            yield pa.Table.from_batches([batch])
+
+
+def _csv_schema(path: Path, by_line: bool) -> pa.Schema:
+    if by_line:
+        return pa.schema([(name, pa.string()) for name in _header(path)[0]])
+    with _open_csv(path) as reader:
+        return reader.schema
+
+
+def _csv_batches(path: Path) -> Iterator[pa.Table]:
+    """All columns as text without surrounding spaces."""
+    with _open_csv(path) as reader:
+        for batch in reader:
+            yield pa.table([pc.utf8_trim_whitespace(column) for column in batch.columns], names=batch.schema.names)
+
+
+def _line_batches(path: Path) -> Iterator[pa.Table]:
+    """The same, line by line."""
+    names, delimiter = _header(path)
+    with pa.input_stream(path, compression="detect") as stream:
+        lines = (line for ended in io.BufferedReader(stream) for line in ended.splitlines())
+        next(lines, None)
+        rows = (row for line in lines if (row := _row(line, delimiter)) and len(row) == len(names))
+        while some := list(islice(rows, BATCH)):
+            yield pa.table([pa.array(column, pa.string()) for column in zip(*some, strict=True)], names=names)
+
+
+def _row(line: bytes, delimiter: str) -> list[str]:
+    """The values of a line; empty if it is too long, is not text, or has quotes that do not enclose whole values."""
+    try:
+        written = line.decode() if len(line) < LONGEST else ""
+        mark = re.escape(delimiter)
+        if '"' in re.sub(rf'(?<![^{mark}])"(?:[^"]|"")*+"(?![^{mark}])', "", written):
+            return []
+        return [value.strip() for value in next(csv.reader([written], delimiter=delimiter), [])]
+    except (UnicodeDecodeError, csv.Error):
+        return []
+
+
+def _header(path: Path) -> tuple[list[str], str]:
+    """The names of the columns of a csv file, and its delimiter."""
+    with pa.input_stream(path, compression="detect") as stream:
+        head = stream.read(1 << 16).decode("utf-8-sig", "replace")
+    header = io.StringIO(head, newline=None).readline().rstrip("\n")  # a line may end in CR alone
+    delimiter = max(",;\t", key=header.count)
+    return [name.strip() for name in next(csv.reader([header], delimiter=delimiter), [])], delimiter
+
+
+def _open_csv(path: Path) -> pa_csv.CSVStreamingReader:
+    names, delimiter = _header(path)
+    return pa_csv.open_csv(
+        path,
+        read_options=pa_csv.ReadOptions(column_names=names, skip_rows=1, block_size=BLOCK),
+        parse_options=pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        convert_options=pa_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
+    )
+
+
+@dataclass(frozen=True)
+class RawQuery:
+    """The result of a query. The database is opened read-only, and the query must be a single SELECT.
+
+    Attributes:
+        path: The database file.
+        query: The query.
+        schema: The columns of the result.
+    """
+
+    path: Path
+    query: str
+    schema: pa.Schema
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.Table]:
+        """These columns in batches; the first is empty, so that the columns are known.
+
+        Raises:
+            TableError: The query fails.
+        """
+        yield pa.schema([self.schema.field(name) for name in names]).empty_table()
+        with _answer(self.path, self.query) as answer:
+            for batch in answer:
+                yield pa.Table.from_batches([batch]).select(names).replace_schema_metadata(None)
+
+
+def open_query(path: Path, query: str) -> RawQuery:
+    """Finds the columns of a query.
+
+    Raises:
+        TableError: The query fails.
+    """
+    with _answer(path, query) as answer:
+        return RawQuery(path, query, answer.schema.remove_metadata())
+
+
+@contextmanager
+def _answer(path: Path, query: str) -> Iterator[Any]:
+    try:
+        import duckdb
+    except ImportError as error:
+        raise TableError(f"{path}: a query needs DuckDB, which is not installed.") from error
+    if not path.is_file():
+        raise TableError(f"{path}: there is no such database file.")
+    try:
+        if [statement.type.name for statement in duckdb.extract_statements(query)] != ["SELECT"]:
+            raise TableError(f"{path}: the query is not a single SELECT.")
+        with duckdb.connect(str(path), read_only=True, config=dict(APART)) as database:
+            database.execute("set TimeZone = 'UTC'")
+            yield database.sql(query).to_arrow_reader(BATCH)
+    except (duckdb.Error, pa.ArrowException, OSError) as error:
+        raise TableError(f"{path}: the query cannot be answered: {first_line(error)}.") from error

@@ -1,32 +1,291 @@
-"""The requirements of a release: recounted, compared with the sentence that a reader gets and with the owner's spec."""
+"""The kinds of requirement: what each states, how it is recounted, and the sentence that it promises.
+
+A kind has one class here and one in `unveil.schema.requirements`; neither imports the other.
+"""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import ClassVar, Literal
 
-from pydantic import ValidationError
+import numpy as np
+from pydantic import Field, ValidationError
 
+from unveil.errors import braced, listed, quoted
+from unveil.verifier.claims import MANIFEST, PARQUET, Name, RefinementManifest, Released
 from unveil.verifier.data import Data
-from unveil.verifier.findings import BrokenClaimError, Finding, first_difference
-from unveil.verifier.holdings import value_texts
-from unveil.verifier.kinds import (
-    AlphaKAnonymity,
-    BetaLikeness,
-    Confidence,
-    KAnonymity,
-    KEAnonymity,
-    LDiversity,
-    TCloseness,
+from unveil.verifier.files import describe_errors
+from unveil.verifier.findings import BrokenClaimError, Finding, guarantee_findings, repeated
+from unveil.verifier.holdings import (
+    TOLERANCE,
+    Holdings,
+    Ranks,
+    distance_findings,
+    distinct_findings,
+    entropy_findings,
+    equal_distances,
+    ordered_distances,
+    share_findings,
+    size_findings,
 )
-from unveil.verifier.manifest import describe_errors
-from unveil.verifier.parts import MANIFEST
-from unveil.verifier.refinement import RefinementManifest
-from unveil.verifier.statements import Stated, Statement, Table
+from unveil.verifier.statements import (
+    Count,
+    Names,
+    Positive,
+    Share,
+    Stated,
+    Statement,
+    Table,
+    Texts,
+    number_text,
+    percent,
+)
 
-if TYPE_CHECKING:
-    from unveil.schema import Attribute, Spec
+
+class OnQuasiIdentifier(Statement):
+    """A requirement on the groups of a quasi-identifier."""
+
+    quasi_identifier: Names = Field(alias="quasi-identifier")
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that it groups by."""
+        return self.quasi_identifier
+
+
+class KAnonymity(OnQuasiIdentifier):
+    """Every group on the quasi-identifier has at least k records."""
+
+    kind: Literal["k-anonymity"]
+    at_least: ClassVar = frozenset({"k"})
+    k: Count
+
+    def findings(self, table: Table) -> Iterator[Finding]:
+        """Groups that are too small."""
+        yield from size_findings(table.place, self.k, table.groups(self))
+
+    def sentence(self) -> str:
+        """What the release promises."""
+        return _size_sentence(self.names, self.k)
+
+
+class Confidence(Statement):
+    """In every group on the channel, the share of each of the values is at most the limit."""
+
+    kind: Literal["confidence"]
+    role: ClassVar = "channel"
+    at_most: ClassVar = frozenset({"limit"})
+    category: ClassVar = True
+    channel: Names
+    sensitive: Name
+    values: Texts
+    limit: Share
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that it groups by."""
+        return self.channel
+
+    def findings(self, table: Table) -> Iterator[Finding]:
+        """Groups with too large a share of a value."""
+        yield from share_findings("confidence", table.place, self.values, self.limit, table.holdings(self))
+
+    def sentence(self) -> str:
+        """What the release promises."""
+        return f"Among {self.records}, {_share_clause(self.values, self.sensitive, self.limit)}."
+
+
+class AlphaKAnonymity(OnQuasiIdentifier):
+    """Every group has at least k records, and the share of each of the values is at most alpha."""
+
+    kind: Literal["alpha-k-anonymity"]
+    at_least: ClassVar = frozenset({"k"})
+    at_most: ClassVar = frozenset({"alpha"})
+    category: ClassVar = True
+    k: Count
+    sensitive: Name
+    values: Texts
+    alpha: Share
+
+    def findings(self, table: Table) -> Iterator[Finding]:
+        """Groups that are too small, or with too large a share of a value."""
+        holdings = table.holdings(self)
+        yield from size_findings(table.place, self.k, holdings.groups)
+        yield from share_findings("alpha", table.place, self.values, self.alpha, holdings)
+
+    def sentence(self) -> str:
+        """What the release promises."""
+        clause = _share_clause(self.values, self.sensitive, self.alpha)
+        return f"{_size_sentence(self.names, self.k)} {clause[0].upper()}{clause[1:]} of them."
+
+
+class LDiversity(OnQuasiIdentifier):
+    """Every group holds l different sensitive values, or as much entropy as l equally frequent ones."""
+
+    kind: Literal["l-diversity"]
+    at_least: ClassVar = frozenset({"l"})
+    sensitive: Name
+    l: float = Field(ge=1, allow_inf_nan=False)  # noqa: E741 - the name of the model
+    variant: Literal["distinct", "entropy"]
+
+    def findings(self, table: Table) -> Iterator[Finding]:
+        """Groups with too few values."""
+        holdings = table.holdings(self)
+        recount = distinct_findings if self.variant == "distinct" else entropy_findings
+        yield from recount(table.place, self.l, holdings)
+
+    def sentence(self) -> str:
+        """What the release promises."""
+        how = {"distinct": "different values", "entropy": "well represented values (entropy)"}[self.variant]
+        least = f"{number_text(self.l)} {how} of {quoted(self.sensitive)}"
+        return f"T{self.records[1:]} hold at least {least}."
+
+
+class TCloseness(OnQuasiIdentifier):
+    """The sensitive values of every group are distributed as in the whole release, up to a distance of t."""
+
+    kind: Literal["t-closeness"]
+    at_most: ClassVar = frozenset({"t"})
+    free: ClassVar = frozenset({"order"})
+    sensitive: Name
+    t: float = Field(ge=0, le=1)
+    distance: Literal["equal", "ordered"]
+    order: list[Name] | None
+
+    def findings(self, table: Table) -> Iterator[Finding]:
+        """Groups that are too far from the whole release."""
+        holdings = table.holdings(self)
+        if self.distance == "equal":
+            if self.order is not None:
+                message = f"{MANIFEST}: {table.place} gives an order, but the equal distance has none."
+                yield Finding("requirement", message)
+            distances = equal_distances(holdings)
+        else:
+            entry = table.manifest.masking[self.sensitive]
+            number = isinstance(entry, Released) and entry.type != "category"
+            distances = ordered_distances(holdings, self._ranks(table.place, holdings, number=number))
+        yield from distance_findings(table.place, self.t, distances, holdings)
+
+    def as_strict_as(self, asked: Statement, held: Sequence[str]) -> bool:
+        """Also the same order, of the values that the release holds; an owner who declared none takes any."""
+        if not super().as_strict_as(asked, held):
+            return False
+        known, wished = set(held), asked.order if isinstance(asked, TCloseness) else None
+        return wished is None or [v for v in self.order or () if v in known] == [v for v in wished if v in known]
+
+    def sentence(self) -> str:
+        """What the release promises."""
+        return (
+            f"Among {self.records}, {quoted(self.sensitive)} is distributed as in the whole release "
+            f"up to a distance ({self.distance}) of {number_text(self.t)}."
+        )
+
+    def _ranks(self, place: str, holdings: Holdings, *, number: bool) -> Ranks:
+        """The place of each value in the order: by value for numbers, as the manifest lists it for categories."""
+        held = [str(value) for value in holdings.sensitive.texts()]
+        problem = _order_problem(held, self.order, number=number)
+        if problem is not None:
+            message = f"{MANIFEST}: {place} protects {self.sensitive!r} and {problem}."
+            raise BrokenClaimError([Finding("sensitive", message)])
+        if self.order is None:
+            return np.arange(len(held), dtype=np.int64)
+        known = set(held)
+        rank_of = {value: rank for rank, value in enumerate(value for value in self.order if value in known)}
+        return np.array([rank_of[value] for value in held], dtype=np.int64)
+
+
+class BetaLikeness(OnQuasiIdentifier):
+    """In every group, the share of each sensitive value is at most 1 + beta times its share in the whole release."""
+
+    kind: Literal["beta-likeness"]
+    at_most: ClassVar = frozenset({"beta"})
+    sensitive: Name
+    beta: Positive
+
+    def findings(self, table: Table) -> Iterator[Finding]:
+        """Groups in which a value is too much more frequent."""
+        holdings = table.holdings(self)
+        whole = holdings.whole()
+        gains = holdings.shares * whole.sum() / whole[holdings.codes] - 1
+        high = gains > self.beta + TOLERANCE
+        if high.any():
+            worst = int(np.argmax(gains))
+            yield Finding(
+                "likeness",
+                f"{PARQUET} has {holdings.text(worst)}, {1 + gains[worst]:.6g} times that of the whole release, but "
+                f"{table.place} allows at most 1 + {self.beta:g} times "
+                f"(too much in {len(np.unique(holdings.owners[high])):,} of {len(holdings.groups.sizes):,} groups).",
+            )
+
+    def sentence(self) -> str:
+        """What the release promises."""
+        return (
+            f"Among {self.records}, the share of every value of {quoted(self.sensitive)} is at most "
+            f"1 + {number_text(self.beta)} times its share in the whole release."
+        )
+
+
+class KEAnonymity(OnQuasiIdentifier):
+    """Every group holds k different sensitive numbers, and the largest is at least e above the smallest."""
+
+    kind: Literal["k-e-anonymity"]
+    at_least: ClassVar = frozenset({"k", "e"})
+    k: Count
+    sensitive: Name
+    e: Positive
+
+    def findings(self, table: Table) -> Iterator[Finding]:
+        """Groups with too few numbers, or with numbers too close to each other."""
+        holdings = table.holdings(self)
+        yield from distinct_findings(table.place, self.k, holdings)
+        entry = table.manifest.masking[self.sensitive]
+        if not (isinstance(entry, Released) and entry.type == "number"):
+            yield Finding("sensitive", f"{MANIFEST}: {table.place} measures {self.sensitive!r}, which is not a number.")
+            return
+        numbers = [Fraction(str(value)) for value in holdings.sensitive.texts()]
+        first, last = np.diff(holdings.owners, prepend=-1) > 0, np.diff(holdings.owners, append=-1) != 0
+        ends = zip(holdings.codes[first].tolist(), holdings.codes[last].tolist(), strict=True)
+        spans = [numbers[highest] - numbers[lowest] for lowest, highest in ends]
+        close = sum(span < Fraction(str(self.e)) for span in spans)
+        if close:
+            worst = min(range(len(spans)), key=spans.__getitem__)
+            yield Finding(
+                "span",
+                f"{PARQUET}: in {holdings.groups.text(worst)} the values of {self.sensitive!r} span "
+                f"{float(spans[worst]):.9g}, but {table.place} asks for at least {self.e:g} "
+                f"(too close in {close:,} of {len(spans):,} groups).",
+            )
+
+    def sentence(self) -> str:
+        """What the release promises."""
+        return (
+            f"T{self.records[1:]} hold at least {self.k:,} different values of {quoted(self.sensitive)}, and these "
+            f"span at least {number_text(self.e)}."
+        )
+
+
+def _size_sentence(names: Sequence[str], k: int) -> str:
+    return f"Every combination of released values of {braced(names)} is shared by at least {k:,} records."
+
+
+def _share_clause(values: Sequence[str], sensitive: str, share: float) -> str:
+    """Each value by itself has a bounded share."""
+    which = "the value" if len(values) == 1 else "each of the values"
+    return f"{which} {', '.join(map(repr, values))} of {quoted(sensitive)} is held by at most {percent(share)}"
+
+
+def _order_problem(held: Sequence[str], order: Sequence[str] | None, *, number: bool) -> str | None:
+    if number:
+        return None if order is None else "gives an order, but numbers are ordered by value"
+    if order is None:
+        return "gives no order of its values"
+    if twice := repeated(order):
+        return f"lists {listed(twice)} twice in its order"
+    if absent := sorted(set(held) - set(order)):
+        return f"leaves {listed(absent)} out of its order"
+    return None
+
 
 KINDS: dict[str, type[Statement]] = {
     "k-anonymity": KAnonymity,
@@ -37,16 +296,14 @@ KINDS: dict[str, type[Statement]] = {
     "beta-likeness": BetaLikeness,
     "k-e-anonymity": KEAnonymity,
 }
-"""How each kind of requirement is stated. A kind that is not here cannot be checked, and is a finding."""
-BEFORE, AFTER = 20, 40
-"""How much of a sentence is shown around the place where it differs."""
+"""The class of each kind. A kind that is not listed here cannot be checked, which is a finding."""
 
 
 def read_statement(stated: Stated) -> Statement:
     """A requirement of a manifest.
 
     Raises:
-        KeyError: It is of an unknown kind.
+        KeyError: Its kind is unknown.
         ValidationError: It does not have the shape of its kind.
     """
     kind = stated.get("kind")
@@ -70,69 +327,12 @@ def check_requirements(manifest: RefinementManifest, data: Data) -> Iterator[Fin
 
 
 def check_guarantee(manifest: RefinementManifest) -> Iterator[Finding]:
-    """The guarantee is the sentence that the requirements make, and not a word more.
+    """The guarantee is the sentence that the requirements make, character by character.
 
-    A requirement that cannot be read is a finding elsewhere, and nothing can be said of the guarantee then.
+    `check_requirements` reports a requirement that cannot be read; the guarantee cannot be checked then.
     """
     try:
         sentence = " ".join(read_statement(stated).sentence() for stated in manifest.requirements)
     except (KeyError, ValidationError):
         return
-    yield from differing(manifest.guarantee, sentence)
-
-
-def differing(found: str, expected: str) -> Iterator[Finding]:
-    """A finding where the guarantee of a manifest is not the expected one; it shows the first difference."""
-    if found != expected:
-        place = first_difference(found, expected)
-        message = (
-            f"the guarantee is not the sentence that its requirements make: from character {place + 1} on it reads "
-            f"{_around(found, place)}, but it must read {_around(expected, place)}"
-        )
-        yield Finding("guarantee", f"{MANIFEST}: {message}.")
-
-
-def check_asked(manifest: RefinementManifest, data: Data, spec: Spec) -> Iterator[Finding]:
-    """For every requirement of the owner's spec, one of the manifest implies it."""
-    statements = [statement for stated in manifest.requirements if (statement := _readable(stated)) is not None]
-    for number, requirement in enumerate(spec.requirements, start=1):
-        entry = _entry(requirement)
-        place = f"requirement {number} of the spec ({entry.get('kind')})"
-        name = entry.get("sensitive")
-        held = [value for value in value_texts(data.columns[name]) if value is not None] if name in data.columns else []
-        asked = _readable(_filled(entry, held, spec.attributes.get(str(name))))
-        if asked is None:
-            yield Finding("spec-requirement", f"{place} cannot be checked.")
-        elif not any(statement.as_strict_as(asked, held) for statement in statements):
-            message = f"{place} is not stated in {MANIFEST}, or only weaker: {entry}."
-            yield Finding("spec-requirement", message)
-
-
-def _readable(stated: Stated) -> Statement | None:
-    """A requirement that has the shape of its kind."""
-    try:
-        return read_statement(stated)
-    except (KeyError, ValidationError):
-        return None
-
-
-def _entry(requirement: Any) -> Stated:
-    """A requirement of the spec as JSON would carry it in a manifest."""
-    entry: Stated = json.loads(json.dumps(requirement.describe()))
-    return entry
-
-
-def _filled(entry: Stated, held: Sequence[str], attribute: Attribute | None) -> Stated:
-    """The spec may leave open what the attribute says: no values are all values, no order is the declared one."""
-    filled = dict(entry)
-    if entry.get("values") == []:
-        filled["values"] = list(held)
-    if entry.get("distance") == "ordered" and entry.get("order") is None and attribute is not None:
-        declared = attribute.values if attribute.taxonomy is None else attribute.taxonomy.leaves
-        filled["order"] = None if declared is None else list(declared)
-    return filled
-
-
-def _around(text: str, place: int) -> str:
-    start, end = max(place - BEFORE, 0), place + AFTER
-    return f"{'…' if start else ''}{text[start:end]!r}{'…' if end < len(text) else ''}"
+    yield from guarantee_findings(MANIFEST, manifest.guarantee, sentence)

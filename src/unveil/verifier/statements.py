@@ -1,8 +1,7 @@
-"""What a manifest states of a requirement: keys, types and ranges, and the columns that it is about."""
+"""What a manifest states about a requirement: keys, types and ranges, and the columns that it is about."""
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,22 +10,20 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from unveil.errors import rows_text
+from unveil.errors import braced, rows_text
 from unveil.limits import COLUMNS
-from unveil.verifier.columns import Column, Groups, group, missing
+from unveil.verifier.claims import MANIFEST, PARQUET, Name, Part, RefinementManifest, Released
+from unveil.verifier.columns import Column, Groups, group
 from unveil.verifier.data import Data
 from unveil.verifier.findings import BrokenClaimError, Finding
 from unveil.verifier.holdings import Holdings, count_holdings
-from unveil.verifier.parts import MANIFEST, PARQUET, Name, Part, Released
-from unveil.verifier.refinement import RefinementManifest
 
 Stated = dict[str, Any]
 Names = Annotated[list[Name], Field(min_length=1, max_length=COLUMNS)]
 Texts = Annotated[list[Name], Field(min_length=1)]
 Count = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(gt=0, le=1)]
-WORD = re.compile(r"[\w.-]+")
-"""A name that cannot be mistaken for words of the sentence; any other is quoted."""
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class Statement(Part):
@@ -34,19 +31,24 @@ class Statement(Part):
 
     kind: str
     role: ClassVar[Literal["quasi-identifier", "channel"]] = "quasi-identifier"
-    """What the manifest calls the columns that it groups by."""
+    """The key of the columns that it groups by."""
     at_least: ClassVar[frozenset[str]] = frozenset()
     at_most: ClassVar[frozenset[str]] = frozenset()
     """The keys that ask for more when they are higher, and when they are lower."""
     free: ClassVar[frozenset[str]] = frozenset()
     """The keys that two statements of the same strictness may differ in."""
     category: ClassVar[bool] = False
-    """Whether it names values, which only a category has: a limit on 40 is not one on 40.0."""
+    """Whether it names values, which only a category has: a limit on 40 does not limit 40.0."""
 
     @property
     @abstractmethod
     def names(self) -> list[str]:
         """The columns that it groups by."""
+
+    @property
+    def records(self) -> str:
+        """The records of a group in words."""
+        return f"the records that share a combination of released values of {braced(self.names)}"
 
     @abstractmethod
     def findings(self, table: Table) -> Iterator[Finding]:
@@ -54,10 +56,10 @@ class Statement(Part):
 
     @abstractmethod
     def sentence(self) -> str:
-        """What a reader is promised, in the words of `docs/release.md`."""
+        """What the release promises, in the words of `docs/release.md`."""
 
     def as_strict_as(self, asked: Statement, held: Sequence[str]) -> bool:
-        """Whether it is the other statement on the same columns, and at least as strict.
+        """Whether it is of the same kind on the same columns, and at least as strict.
 
         Args:
             asked: What the spec says.
@@ -91,7 +93,7 @@ class Table:
         """The groups that a requirement is about.
 
         Raises:
-            BrokenClaimError: They are not on a set of masked columns.
+            BrokenClaimError: Its columns are not a set of masked columns.
         """
         return group(self._masked(statement), self.data.weights)
 
@@ -99,7 +101,7 @@ class Table:
         """What the groups hold of the sensitive attribute.
 
         Raises:
-            BrokenClaimError: The columns are not masked, or the sensitive one is not released as it is, or has gaps.
+            BrokenClaimError: The columns are not masked, or the sensitive one is masked or lacks values.
         """
         sensitive = self._sensitive(statement, statement.sensitive)
         return count_holdings(self._masked(statement), sensitive, self.data.weights)
@@ -111,7 +113,7 @@ class Table:
         return [self.data.columns[name] for name in statement.names]
 
     def _unmasked(self, names: Sequence[str]) -> Iterator[str]:
-        """The class is released as it is, whatever else it is called."""
+        """What is wrong with the columns. The class is released as it is, whatever else the manifest says."""
         masked, seen = self.manifest.masked, set[str]()
         for name in names:
             if name in seen:
@@ -125,12 +127,12 @@ class Table:
             seen.add(name)
 
     def _sensitive(self, statement: Statement, name: str) -> Column:
-        """The sensitive column. It is inside no other channel or quasi-identifier: those are masked, and it is not."""
+        """The sensitive column. It is in no channel or quasi-identifier: those are masked, and it is not."""
         entry = self.manifest.masking.get(name)
         if statement.category and isinstance(entry, Released) and entry.type != "category":
             message = f"{MANIFEST}: {self.place} limits values of {name!r}, which is a {entry.type}."
             raise BrokenClaimError([Finding("sensitive", message)])
-        problem = None
+        problem = ""
         if name == self.manifest.class_:
             problem = "is the class"
         elif name in statement.names:
@@ -139,25 +141,13 @@ class Table:
             problem = "is not an attribute of the release"
         elif not isinstance(entry, Released):
             problem = f"is masked by {entry.kind}, so that its shares cannot be counted"
-        if problem is not None:
+        if problem:
             message = f"{MANIFEST}: {self.place} protects {name!r}, which {problem}."
             raise BrokenClaimError([Finding("sensitive", message)])
-        column = self.data.columns[name]
-        count = self.data.rows_of(missing(column.values)[column.codes])
-        if count:
+        if count := self.data.gaps(name):
             message = f"{PARQUET}: the sensitive column {name!r} of {self.place} has no value in {rows_text(count)}."
             raise BrokenClaimError([Finding("missing", message)])
-        return column
-
-
-def names_text(names: Sequence[str]) -> str:
-    """A set of columns in a sentence."""
-    return "{" + ", ".join(map(name_text, names)) + "}"
-
-
-def name_text(name: str) -> str:
-    """A column in a sentence."""
-    return name if WORD.fullmatch(name) else repr(name)
+        return self.data.columns[name]
 
 
 def number_text(number: float) -> str:

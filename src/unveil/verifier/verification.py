@@ -5,21 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from unveil.verifier.batches import open_files
-from unveil.verifier.copies import check_copy
-from unveil.verifier.cuts import check_cuts, check_disclosed, check_labels, released_labels
-from unveil.verifier.data import Data, read_data
-from unveil.verifier.files import check_files
+from unveil.verifier.claims import DiffGenManifest, Manifest, labels
+from unveil.verifier.cuts import check_cuts, check_disclosed, check_labels, check_order, check_rows
+from unveil.verifier.data import Data, open_files, read_data
+from unveil.verifier.files import check_copy, check_files, check_spelling, read_manifest
 from unveil.verifier.findings import BrokenClaimError, Finding, Verdict
-from unveil.verifier.manifest import Manifest, check_spelling, read_manifest
-from unveil.verifier.notes import reader_notes
-from unveil.verifier.private import DiffGenManifest
-from unveil.verifier.private.cells import check_cells
-from unveil.verifier.private.ledger import check_ledger
-from unveil.verifier.private.promise import check_promise
-from unveil.verifier.readable import check_texts, check_values
+from unveil.verifier.private import check_cells, check_ledger, check_promise
+from unveil.verifier.readers import check_texts, check_values, reader_notes
 from unveil.verifier.requirements import check_guarantee, check_requirements
-from unveil.verifier.rows import check_order, check_rows
 
 
 def verify_release(folder: Path) -> list[Finding]:
@@ -34,9 +27,8 @@ def judge_release(folder: Path) -> Verdict:
         folder: The release folder.
 
     Returns:
-        One finding per broken claim; none when every claim holds, and then notes on what a reader must judge. Where a
-        claim is broken so that others cannot be counted, such as a data file that cannot be read, those others are
-        left out.
+        One finding per broken claim; if every claim holds, notes on what a reader must judge. Claims that cannot be
+        recounted because another is broken, such as those about rows that cannot be read, are left out.
 
     Raises:
         ReleaseError: The folder is not a release that this version can read.
@@ -73,6 +65,6 @@ def row_findings(manifest: Manifest, data: Data) -> Iterator[Finding]:
         yield from check_cells(manifest, data)
     else:
         yield from check_rows(manifest, data)
-        yield from check_labels(released_labels(manifest), data)
+        yield from check_labels({name: labels(entry) for name, entry in manifest.masked.items()}, data)
         yield from check_disclosed(manifest, data)
         yield from check_requirements(manifest, data)

@@ -1,0 +1,352 @@
+"""The claims of a manifest as the verifier reads them: strict, and independent of the code that writes manifests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import date, datetime, timedelta
+from decimal import Context, Decimal
+from fractions import Fraction
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, model_validator
+
+from unveil.characters import hidden_character
+from unveil.limits import COLUMNS, NAME, RECORDS, ROWS
+
+MANIFEST = "manifest.json"
+PARQUET = "data.parquet"
+CSV = "data.csv"
+COUNT = "count"
+"""The column of noisy counts."""
+LARGEST = 10**300  # a JSON whole number has no end, a float has
+LARGEST_COUNT = 2**63 - 1
+LONGEST = 2000
+"""How many characters a fraction may have: more than a float needs, and less than Python refuses to read."""
+START = date(1970, 1, 1)
+WRITTEN = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d.*)?", re.ASCII)
+
+Holds = Literal["labels", "text", "numbers", "integers", "booleans", "dates", "counts", "anything"]
+"""What a column of the data files holds."""
+CLASS_HOLDS: dict[str, Holds] = {
+    "text": "text",
+    "integer": "integers",
+    "number": "numbers",
+    "boolean": "booleans",
+    "date": "dates",
+}
+
+
+def day_number(value: Any) -> int | None:
+    """How many days after 1970-01-01 a date, a time stamp or the text of one lies; None for anything else.
+
+    A time stamp lies on the day that it shows, in whatever zone it is written.
+    """
+    if isinstance(value, datetime):
+        value = value.date()
+    if isinstance(value, str):
+        value = _read_day(value)
+    return (value - START).days if isinstance(value, date) else None
+
+
+def day_text(number: int) -> str:
+    """The day as ISO 8601 writes it."""
+    return (START + timedelta(days=number)).isoformat()
+
+
+def _read_day(text: str) -> date | None:
+    found = WRITTEN.fullmatch(text)
+    try:
+        return datetime.strptime(found[1], "%Y-%m-%d").date() if found else None
+    except ValueError:
+        return None
+
+
+def _written_day(text: str) -> str:
+    number = day_number(text)
+    if number is None or day_text(number) != text:
+        raise ValueError("it is not a date such as 2019-01-31")
+    return text
+
+
+def _readable(text: str) -> str:
+    if hidden := hidden_character(text):
+        raise ValueError(f"it holds the hidden character {hidden}")
+    return text
+
+
+def _lowest_terms(text: str) -> str:
+    """One amount, one text: two texts that differ are two amounts."""
+    if str(Fraction(text)) != text:
+        raise ValueError(f"it is {Fraction(text)} in lowest terms")
+    return text
+
+
+Number = Annotated[int, Field(ge=-LARGEST, le=LARGEST)] | Annotated[float, Field(allow_inf_nan=False)]
+Day = Annotated[str, AfterValidator(_written_day)]
+Line = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_readable)]
+"""Text of the owner for a reader."""
+FileName = Annotated[str, Field(pattern=r"\Adata\.(csv|parquet|parquet/part-[0-9]{5}\.parquet)\z")]
+"""A data file: one in a format, or a part of the rows."""
+Name = Annotated[str, Field(max_length=NAME)]
+"""The name of a column, a label, or a value."""
+RowCount = Annotated[int, Field(ge=0, le=ROWS)]
+RecordCount = Annotated[int, Field(ge=0, le=RECORDS)]
+Version = Annotated[
+    str, Field(max_length=40, pattern=r"\A[0-9]+(\.[0-9]+)*((a|b|rc)[0-9]+)?(\.post[0-9]+)?(\.dev[0-9]+)?\z")
+]
+"""A version as PEP 440 writes a public one."""
+Amount = Annotated[
+    str, Field(pattern=r"\A[1-9][0-9]*(/[1-9][0-9]*)?\z", max_length=LONGEST), AfterValidator(_lowest_terms)
+]
+"""A fraction above 0, such as `1/10`."""
+ClassType = Literal["text", "integer", "number", "boolean", "date"]
+Domain = Literal["declared", "observed"]
+
+
+class Part(BaseModel):
+    """A part of the manifest. An unknown key may carry anything, so it is refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Interval(Part):
+    """A block of numbers or of dates, `[start, end)`."""
+
+    label: Name
+    start: Number | Day = Field(alias="from")
+    end: Number | Day = Field(alias="to")
+
+    @property
+    def lo(self) -> Number:
+        """Where it starts, as a number; that of a date counts days."""
+        return _counted(self.start)
+
+    @property
+    def hi(self) -> Number:
+        """Where it ends."""
+        return _counted(self.end)
+
+    @property
+    def unit(self) -> set[str]:
+        """What its bounds are."""
+        return {"date" if isinstance(bound, str) else "number" for bound in (self.start, self.end)}
+
+
+def _counted(bound: Number | str) -> Number:
+    return day_number(bound) or 0 if isinstance(bound, str) else bound
+
+
+class Node(Part):
+    """A block of raw values under one taxonomy label."""
+
+    label: Name
+    values: list[Name] = Field(min_length=1)
+
+
+class Discretization(Part):
+    """The cut of a number or of a date."""
+
+    kind: Literal["discretization"]
+    domain: Domain
+    unit: Literal["number", "date"] = "number"
+    whole: bool
+    blocks: list[Interval] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _one_unit(self) -> Self:
+        for block in self.blocks:
+            if block.unit != {self.unit}:
+                raise ValueError(f"the unit is {self.unit}, but the block {block.label!r} has other bounds")
+        if self.unit == "date" and not self.whole:
+            raise ValueError("a date is a whole number of days, but whole is false")
+        return self
+
+
+class Generalization(Part):
+    """The cut through a taxonomy."""
+
+    kind: Literal["generalization"]
+    domain: Domain
+    blocks: list[Node] = Field(min_length=1)
+
+
+class Suppression(Part):
+    """The values that are disclosed; all others are written as the marker."""
+
+    kind: Literal["suppression"]
+    domain: Domain
+    disclosed: list[Name]
+    marker: Name = Field(min_length=1)
+
+
+class Released(Part):
+    """A column that is released as it is."""
+
+    kind: Literal["released"]
+    domain: Domain
+    type: Literal["number", "date", "category"]
+
+
+Masked = Discretization | Generalization | Suppression
+MaskedEntry = Annotated[Masked, Field(discriminator="kind")]
+Entry = Annotated[Masked | Released, Field(discriminator="kind")]
+
+
+def labels(entry: Masked) -> list[str]:
+    """What a masked column of a release of rows may hold."""
+    if isinstance(entry, Suppression):
+        return [*entry.disclosed, entry.marker]
+    return [block.label for block in entry.blocks]
+
+
+class About(Part):
+    """What the owner says to readers; only the form of these words can be checked."""
+
+    title: Line = ""
+    owner: Line = ""
+    date: Day = ""
+
+
+class DataFile(Part):
+    """What the manifest says about a data file."""
+
+    sha256: str = Field(pattern=r"\A[0-9a-f]{64}\z")
+    formulas: Literal["guarded", "kept"] | None = None
+
+
+class Claims(Part):
+    """What every release claims, whatever its method."""
+
+    schema_version: int
+    unveil_version: Version
+    method: str
+    about: About = About()
+    guarantee: str = Field(min_length=1)
+    class_: Name = Field(alias="class")
+    class_type: ClassType = "text"
+    masking: Mapping[Name, Entry] = Field(max_length=COLUMNS)
+    files: dict[FileName, DataFile]
+
+    @property
+    def columns(self) -> list[tuple[str, Holds]]:
+        """The columns of the data files, in order: here the attributes and the class."""
+        attributes = [(name, _holds(entry)) for name, entry in self.masking.items()]
+        return [*attributes, (self.class_, CLASS_HOLDS[self.class_type])]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, in order."""
+        return [name for name, _ in self.columns]
+
+    @property
+    def part_names(self) -> list[str]:
+        """The parts that hold the rows, as they are listed; none if one file holds them all."""
+        return [name for name in self.files if name.startswith(f"{PARQUET}/")]
+
+    @property
+    def masked(self) -> dict[str, Masked]:
+        """The entries of the columns that hold blocks."""
+        return {name: entry for name, entry in self.masking.items() if not isinstance(entry, Released)}
+
+
+def _holds(entry: Entry) -> Holds:
+    if not isinstance(entry, Released):
+        return "labels"
+    held: dict[str, Holds] = {"number": "numbers", "date": "dates"}
+    return held.get(entry.type, "anything")
+
+
+class Rows(Part):
+    """Rows of the input and of the data file."""
+
+    read: RowCount
+    dropped: RowCount
+    released: RowCount
+
+
+class RefinementManifest(Claims):
+    """All claims of a release by refinement."""
+
+    weight: Name | None
+    requirements: list[dict[str, Any]] = Field(min_length=1, max_length=COLUMNS)
+    rows: Rows
+    records: RecordCount
+
+    @property
+    def columns(self) -> list[tuple[str, Holds]]:
+        """The attributes, the class, and the weight if there is one."""
+        return super().columns if self.weight is None else [*super().columns, (self.weight, "anything")]
+
+
+class DifferentialPrivacy(Part):
+    """What one record may change."""
+
+    kind: Literal["differential-privacy"]
+    epsilon: Amount
+
+
+class Charge(Part):
+    """A charge to the privacy budget."""
+
+    purpose: str
+    epsilon: Amount
+    composition: Literal["sequential", "parallel"]
+
+    @property
+    def amount(self) -> Fraction:
+        """What was charged."""
+        return Fraction(self.epsilon)
+
+
+class DiffGenManifest(Claims):
+    """All claims of a release of noisy counts. The number of rows or records is private, so no key says it."""
+
+    private: bool
+    requirements: list[DifferentialPrivacy] = Field(min_length=1, max_length=1)
+    classes: list[Name]
+    masking: Mapping[Name, MaskedEntry] = Field(max_length=COLUMNS)
+    specializations: NonNegativeInt
+    utility: Literal["max", "infogain"]
+    choice: Literal["exponential", "permute-and-flip"]
+    budget: Literal["full", "paper"]
+    ledger: list[Charge] = Field(min_length=1)
+    cells: PositiveInt
+    threshold: Annotated[int, Field(ge=1, le=LARGEST_COUNT)] | None
+
+    @property
+    def columns(self) -> list[tuple[str, Holds]]:
+        """The attributes, the class and the counts."""
+        return [*super().columns, (COUNT, "counts")]
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The whole budget."""
+        return Fraction(self.requirements[0].epsilon)
+
+    @property
+    def numbers(self) -> dict[str, Discretization]:
+        """The attributes that are split at drawn places."""
+        return {name: entry for name, entry in self.masking.items() if isinstance(entry, Discretization)}
+
+    @property
+    def labels(self) -> dict[str, list[str]]:
+        """What each column of a cell may hold: the blocks of the attributes, and the classes."""
+        return {**{name: _cell_labels(entry) for name, entry in self.masking.items()}, self.class_: self.classes}
+
+
+def _cell_labels(entry: Masked) -> list[str]:
+    """The blocks of a cut. Without a taxonomy, either one block hides all values or each value is a block."""
+    return entry.disclosed or [entry.marker] if isinstance(entry, Suppression) else labels(entry)
+
+
+def exact_text(number: Fraction | int) -> str:
+    """A number as it reads in a finding; one too long to read is rounded."""
+    top, bottom = number.numerator, number.denominator
+    if max(abs(top), bottom) < 10**24:
+        return f"{top:,}" if bottom == 1 else f"{top}/{bottom}"
+    context = Context(prec=6, Emin=-(10**9), Emax=10**9)
+    return f"about {context.divide(Decimal(top), Decimal(bottom))}"
+
+
+Manifest = RefinementManifest | DiffGenManifest

@@ -1,0 +1,292 @@
+"""What the files of a differentially private release show: its promise, its ledger and its cells.
+
+The ledger pays for every draw that shaped the release, once and within the budget. The draws are those of DiffGen
+(Mohammed et al., KDD 2011, Algorithm 1): one for the first split of every number, one to select each specialization,
+one for the splits of the two halves of a specialized interval, and the noise of the counts. With n numbers and h
+specializations, each draw except the last costs ε' = ε / (2(n + 2h)).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import prod
+
+import numpy as np
+import pyarrow.compute as pc
+
+from unveil.errors import count_text, listed, rows_text
+from unveil.verifier.claims import (
+    COUNT,
+    MANIFEST,
+    PARQUET,
+    Charge,
+    DiffGenManifest,
+    Generalization,
+    Masked,
+    Suppression,
+    exact_text,
+)
+from unveil.verifier.columns import Codes, Column, Groups, group
+from unveil.verifier.cuts import twice_findings
+from unveil.verifier.data import Data
+from unveil.verifier.findings import Finding, guarantee_findings, repeated
+from unveil.verifier.statements import number_text
+
+SEEDED = "None: it was made with a seed, for tests and experiments."
+COUNTS = "counts of all cells"
+FIRST = "first split of "
+
+
+def check_promise(manifest: DiffGenManifest) -> Iterator[Finding]:
+    """All claims that the manifest alone decides, except the ledger."""
+    yield from _guarantee_findings(manifest)
+    yield from _domain_findings(manifest)
+    yield from _class_findings(manifest)
+    yield from _step_findings(manifest)
+    if manifest.cells != (cells := cell_total(manifest)):
+        claimed, counted = exact_text(manifest.cells), exact_text(cells)
+        yield Finding("cells", f"{MANIFEST} says that cells is {claimed}, but its cuts and classes make {counted}.")
+
+
+def cell_total(manifest: DiffGenManifest) -> int:
+    """How many cells there are: one for each block of every attribute, and each class."""
+    return prod(len(labels) for labels in manifest.labels.values())
+
+
+def _guarantee_findings(manifest: DiffGenManifest) -> Iterator[Finding]:
+    """The sentence says which ε the release keeps, or that it keeps none.
+
+    A manifest does not state whether rows have weights, so the sentence about weights, which promises less, is right
+    too; `check_plan` compares it with the spec.
+    """
+    if manifest.guarantee != promised(manifest, weighted=True):
+        yield from guarantee_findings(MANIFEST, manifest.guarantee, promised(manifest, weighted=False))
+
+
+def promised(manifest: DiffGenManifest, *, weighted: bool) -> str:
+    """The sentence of a release, written from its requirement."""
+    if not manifest.private:
+        return SEEDED
+    unit = "one record (a row of weight n is n records)" if weighted else "one record"
+    epsilon = _decimal(manifest.epsilon)
+    return (
+        f"This release is ε-differentially private with ε = {epsilon}: adding or removing {unit} "
+        f"changes the probability of any release by a factor of at most exp({epsilon})."
+    )
+
+
+def _decimal(amount: Fraction) -> str:
+    """In decimal if a float is exactly that, otherwise as a fraction."""
+    try:
+        number = float(amount)
+    except OverflowError:
+        return str(amount)
+    text = number_text(number)
+    return text if Fraction(text) == amount else str(amount)
+
+
+def _domain_findings(manifest: DiffGenManifest) -> Iterator[Finding]:
+    for name, entry in manifest.masking.items():
+        if entry.domain != "declared":
+            message = f"the domain of {name!r} is {entry.domain}: it was read from the data, which no charge covers"
+            yield Finding("domain", f"{MANIFEST}: {message}.")
+
+
+def _class_findings(manifest: DiffGenManifest) -> Iterator[Finding]:
+    classes = manifest.classes
+    if twice := repeated(classes):
+        yield Finding("classes", f"{MANIFEST}: the class label {listed(twice)} appears twice.")
+    if len(classes) < 2:
+        count = count_text(len(classes), "class label")
+        yield Finding("classes", f"{MANIFEST} has {count}, but a class has at least 2.")
+
+
+def _step_findings(manifest: DiffGenManifest) -> Iterator[Finding]:
+    """The cuts take as many specializations as there were. For a taxonomy, only the spec shows how many."""
+    entries = list(manifest.masking.values())
+    least = sum(least_steps(entry) for entry in entries)
+    open_ended = any(isinstance(entry, Generalization) for entry in entries)
+    if manifest.specializations < least or (manifest.specializations > least and not open_ended):
+        yield Finding(
+            "specializations",
+            f"{MANIFEST} says that there were {manifest.specializations} specializations, "
+            f"but its cuts take {'at least ' if open_ended else ''}{least}.",
+        )
+
+
+def least_steps(entry: Masked) -> int:
+    """How many specializations a cut takes; through a taxonomy, at least."""
+    if isinstance(entry, Suppression):
+        return 1 if entry.disclosed else 0
+    return min(len(entry.blocks) - 1, 1) if isinstance(entry, Generalization) else len(entry.blocks) - 1
+
+
+@dataclass
+class Draws:
+    """The draws that a ledger pays for, entry by entry.
+
+    Attributes:
+        numbers: The attributes that are split at drawn places.
+        most: How many specializations there may be.
+        firsts: The attributes whose first split is paid.
+        selected: How many specializations are paid.
+        splits: After how many of them splits are paid.
+    """
+
+    numbers: frozenset[str]
+    most: int
+    firsts: set[str] = field(default_factory=set)
+    selected: int = 0
+    splits: int = 0
+    _open: bool = False
+
+    def enter(self, purpose: str) -> str | None:
+        """Takes the next entry; returns how it composes, or None if it does not belong there."""
+        if self.selected < self.most and purpose == f"specialization {self.selected + 1}":
+            self.selected += 1
+            self._open = True
+            return "sequential"
+        if self._open and purpose == f"splits after specialization {self.selected}":
+            self.splits += 1
+            self._open = False
+            return "parallel"
+        name = purpose.removeprefix(FIRST)
+        if self.selected == 0 and purpose.startswith(FIRST) and name in self.numbers - self.firsts:
+            self.firsts.add(name)
+            return "sequential"
+        return None
+
+
+def check_ledger(manifest: DiffGenManifest) -> Iterator[Finding]:
+    """The charges are those of the draws, each of the right amount, and add up to at most ε."""
+    structure, last = manifest.ledger[:-1], manifest.ledger[-1]
+    if last.purpose != COUNTS:
+        yield _broken(f"the last charge is for {last.purpose!r}, not for the {COUNTS!r}")
+    elif last.composition != "sequential":
+        yield _broken(f"the charge for the {COUNTS!r} is {last.composition}, but all records are in them")
+    draws = Draws(frozenset(manifest.numbers), manifest.specializations)
+    wrong = list(_order_findings(structure, draws))
+    yield from wrong or _draw_findings(manifest, draws)
+    yield from _amount_findings(manifest, structure, last)
+
+
+def _order_findings(structure: Sequence[Charge], draws: Draws) -> Iterator[Finding]:
+    for number, charge in enumerate(structure, start=1):
+        composition = draws.enter(charge.purpose)
+        if composition is None:
+            yield _broken(f"charge {number} is for {charge.purpose!r}, which does not belong there")
+            return
+        if composition != charge.composition:
+            yield _broken(f"charge {number} for {charge.purpose!r} is {charge.composition}, not {composition}")
+
+
+def _draw_findings(manifest: DiffGenManifest, draws: Draws) -> Iterator[Finding]:
+    """Every draw that the cuts show is charged."""
+    if draws.selected < manifest.specializations:
+        yield _broken(f"{draws.selected} specializations are charged, but there were {manifest.specializations}")
+    for name, entry in manifest.numbers.items():
+        if len(entry.blocks) > 1 and name not in draws.firsts:
+            yield _broken(f"{name!r} has {len(entry.blocks)} intervals, but no charge for its first split")
+    # Of b intervals, b - 1 were split: one by the first split, the others as halves, at most two to a charge.
+    intervals = [len(entry.blocks) for entry in manifest.numbers.values()]
+    least, most = sum((count - 1) // 2 for count in intervals), sum(count - 1 for count in intervals)
+    if not least <= draws.splits <= most:
+        yield _broken(
+            f"splits are charged after {draws.splits} specializations, but the intervals of "
+            f"{len(intervals)} numbers take from {least} to {most}"
+        )
+
+
+def _amount_findings(manifest: DiffGenManifest, structure: Sequence[Charge], last: Charge) -> Iterator[Finding]:
+    epsilon, numbers, steps = manifest.epsilon, len(manifest.numbers), manifest.specializations
+    share = epsilon / max(2 * (numbers + 2 * steps), 1)
+    unequal = [charge for charge in structure if charge.amount != share]
+    if unequal:
+        yield _wrong_amount(unequal[0], share, f"ε / (2({numbers} + 2·{steps}))")
+    spent = sum((charge.amount for charge in structure), Fraction(0))
+    rest, why = (epsilon / 2, "ε / 2") if manifest.budget == "paper" else (epsilon - spent, "what is left of ε")
+    if last.amount != rest:
+        yield _wrong_amount(last, rest, why)
+    if spent + last.amount > epsilon:
+        total, budget = exact_text(spent + last.amount), exact_text(epsilon)
+        yield Finding("budget", f"{MANIFEST}: the charges add up to {total}, but ε is {budget}.")
+
+
+def _wrong_amount(charge: Charge, amount: Fraction, why: str) -> Finding:
+    found, right = exact_text(charge.amount), exact_text(amount)
+    return Finding("charge", f"{MANIFEST}: the charge for {charge.purpose!r} is {found}, but {why} is {right}.")
+
+
+def _broken(problem: str) -> Finding:
+    return Finding("ledger", f"{MANIFEST}, ledger: {problem}.")
+
+
+def check_cells(manifest: DiffGenManifest, data: Data) -> Iterator[Finding]:
+    """No cell appears twice, every count is a number, and no cell is left out that must be listed.
+
+    Leaving out an empty cell would disclose that it is empty. So all cells are listed, or those whose noisy count
+    reaches a threshold. The work depends on the rows, not on the cells, of which there may be 10^12.
+    """
+    columns = [data.columns[name] for name in manifest.labels]
+    listed = group(columns, data.counts)
+    yield from twice_findings(listed)
+    yield from _cell_count_findings(data, manifest.threshold or 0, columns)
+    if manifest.threshold is None:
+        yield from _coverage_findings(manifest, listed)
+
+
+def _cell_count_findings(data: Data, least: int, columns: list[Column]) -> Iterator[Finding]:
+    counts = data.columns[COUNT]
+    if counts.values.null_count:
+        lacking = rows_text(data.rows_of(counts.codes == len(counts.values) - 1))
+        yield Finding("count", f"{PARQUET}: the column {COUNT!r} has no value in {lacking}.")
+    too_low = pc.fill_null(pc.less(counts.values, least), False).to_numpy(zero_copy_only=False)
+    low = too_low[counts.codes]
+    if low.any():
+        row = int(np.argmax(low))
+        place = ", ".join(column.text(int(column.codes[row])) for column in columns)
+        count = counts.values[int(counts.codes[row])].as_py()
+        claim, what = ("threshold", f"the threshold is {least:,}") if least else ("count", "no count is below 0")
+        message = f"({place}) has the count {count:,}, but {what} (too low in {rows_text(data.rows_of(low))})"
+        yield Finding(claim, f"{PARQUET}: {message}.")
+
+
+def _coverage_findings(manifest: DiffGenManifest, listed: Groups) -> Iterator[Finding]:
+    labels = manifest.labels
+    pairs = zip(listed.columns, listed.keys, strict=True)
+    places = [label_places(labels[column.name], column.texts())[key] for column, key in pairs]
+    known = np.all([place >= 0 for place in places], axis=0)
+    total, found = cell_total(manifest), int(known.sum())
+    if found < total:
+        missing = _first_missing([place[known] for place in places], [len(names) for names in labels.values()])
+        cell = ", ".join(f"{name}={labels[name][place]!r}" for name, place in zip(labels, missing, strict=True))
+        message = f"{PARQUET} lists {found:,} of the {exact_text(total)} cells, but without a threshold all are listed"
+        yield Finding("coverage", f"{message}: ({cell}) is not.")
+
+
+def label_places(labels: Sequence[str], words: Iterable[object]) -> Codes:
+    """For each word its place among the labels; -1 if it is not one of them."""
+    place_of: dict[object, int] = {label: place for place, label in enumerate(labels)}
+    return np.array([place_of.get(word, -1) for word in words], dtype=np.int32)
+
+
+def _first_missing(places: list[Codes], sizes: list[int]) -> list[int]:
+    """The first cell that is not listed.
+
+    If n cells are listed, one of the first n + 1 in order is not. So all larger numbers count as one, and none grows
+    with the number of cells.
+    """
+    end = len(places[0])
+    numbers = np.zeros(end, dtype=np.int64)
+    for place, size in zip(places, sizes, strict=True):
+        numbers = np.minimum(numbers * size + place, end + 1)
+    seen = np.zeros(end + 2, dtype=np.bool_)
+    seen[numbers] = True
+    number = int(np.argmin(seen[: end + 1]))
+    cell: list[int] = []
+    for size in reversed(sizes):
+        cell.append(number % size)
+        number //= size
+    return cell[::-1]
