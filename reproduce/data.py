@@ -14,9 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
 
+from reproduce.hierarchies import read_hchy
 from reproduce.places import BUNDLED, CACHE, SHARED
 from unveil.arrays import BoolArray
-from unveil.schema import Taxonomy, read_hchy
+from unveil.schema import Taxonomy
 
 Section = dict[str, Any]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from statistics import fmean
 from typing import Any
@@ -11,16 +10,13 @@ import pyarrow as pa
 
 import unveil
 from reproduce.blowup import blow_up
+from reproduce.contingency import contingency_table
 from reproduce.data import SEED, Section, adult, k_anonymity
 from reproduce.learn import counted_error, error, folds, majority_error, masked, raw_error
 from reproduce.points import Setting, Value
+from reproduce.private_tree import grow_private_tree, private_error
 from reproduce.timing import search_seconds
-from unveil.arrays import IntArray
-from unveil.counting import Cells
-from unveil.evaluation.contingency import contingency_table
-from unveil.evaluation.private_tree import grow_private_tree, private_error
-from unveil.noise import Ledger, SeededSource, Source
-from unveil.publishers.cells import cell_total, noisy_cells, public_threshold
+from unveil.noise import Ledger, SeededSource
 from unveil.schema import load_spec
 from unveil.tables import load_table
 
@@ -107,18 +103,11 @@ def contingency(setting: Setting) -> Value:
     spec["attributes"] = {name: spec["attributes"][name] for name in [*data.attributes, data.class_]}
     table = load_table(load_spec(spec), data.train)
     source = SeededSource(seed_of(setting))
-    cells = contingency_table(table, Ledger(Fraction(str(setting["epsilon"]))), _drawn, source)
+    cells = contingency_table(table, Ledger(Fraction(str(setting["epsilon"]))), source)
     return {
         "accuracy": 100 - error(cells, data.test, data.class_, weight="count"),
         "cells": cells.num_rows,
     }
-
-
-def _drawn(
-    cells: Cells, sizes: Sequence[int], epsilon: Fraction, source: Source
-) -> tuple[IntArray, IntArray, IntArray]:
-    threshold = public_threshold(cell_total(sizes, cells.counts.shape[1]), epsilon)
-    return noisy_cells(cells, sizes, epsilon, threshold, source)
 
 
 def publish_time(setting: Setting) -> Value:

@@ -260,7 +260,7 @@ def test_a_weight_that_is_another_column(load: Load, weight: str) -> None:
 
 def test_a_bad_taxonomy_is_told_with_the_attribute_that_names_it(load: Load) -> None:
     message = sentence(TaxonomyError, lambda: load(changed("job.tree", "twice.tree")))
-    assert message == "ward.toml: [attributes.job]: twice.tree: the leaf 'Clerk' stands twice."
+    assert message == "ward.toml: [attributes.job]: twice.tree: the leaf 'Clerk' appears twice."
 
 
 def test_a_taxonomy_that_is_not_there(load: Load, tmp_path: Path) -> None:

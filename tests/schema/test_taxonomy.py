@@ -68,8 +68,8 @@ def test_a_label_that_stays_itself_on_the_next_level_is_one_node() -> None:
 @pytest.mark.parametrize(
     ("branch", "problem"),
     [
-        (("Any", [("A", [("a", [])]), ("B", [("a", [])])]), "the leaf 'a' stands twice."),
-        (("Any", [("A", [("a", [])]), ("A", [("b", [])])]), "the label 'A' stands twice."),
+        (("Any", [("A", [("a", [])]), ("B", [("a", [])])]), "the leaf 'a' appears twice."),
+        (("Any", [("A", [("a", [])]), ("A", [("b", [])])]), "the label 'A' appears twice."),
         (("Any", [("A", [("Any", [("a", [])]), ("b", [])])]), "the label 'Any' lies below itself: a cycle."),
         (("Any", [("A", [("A", []), ("b", [])])]), "the label 'A' lies below itself: a cycle."),
         (("Any", []), "the root 'Any' has nothing below it."),

@@ -74,7 +74,7 @@ NOT_INDENTED = "is not indented by two spaces per level."
         ("Any\n  \tClerk\n", f"line 2: 'Clerk' {NOT_INDENTED}"),
         ("# jobs\n  Any\n    Clerk\n", f"line 2: 'Any' {NOT_INDENTED}"),
         ("Any\n  Clerk\nOther\n  Farmer\n", "there are two roots, 'Any' and 'Other'."),
-        ("Any\n  A\n    Clerk\n  B\n    Clerk\n", "the leaf 'Clerk' stands twice."),
+        ("Any\n  A\n    Clerk\n  B\n    Clerk\n", "the leaf 'Clerk' appears twice."),
         ("Any\n  A\n    B\n      A\n      Clerk\n", "the label 'A' lies below itself: a cycle."),
         ("Any\n", "the root 'Any' has nothing below it."),
         ("", "the taxonomy is empty."),
@@ -134,7 +134,7 @@ def test_a_quoted_value_may_hold_the_delimiter(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ("Clerk;A;*\nFarmer;A;*\nClerk;B;*\n", "line 3: the leaf 'Clerk' stands twice."),
+        ("Clerk;A;*\nFarmer;A;*\nClerk;B;*\n", "line 3: the leaf 'Clerk' appears twice."),
         ("Clerk;A;*\nFarmer;B;All\n", "there are two roots, '*' and 'All'."),
         ("Clerk;A;Clerk;*\nFarmer;B;*\n", "the label 'Clerk' lies below itself: a cycle."),
         ("Clerk\n", "the root 'Clerk' has nothing below it."),

@@ -12,7 +12,6 @@ from unveil.schema.attributes import (
 )
 from unveil.schema.bounds import round_split, widened, widened_days
 from unveil.schema.grid import Grid, fraction, grid_of, off_step
-from unveil.schema.hchy import Hierarchies, read_hchy
 from unveil.schema.privacy import COUNT, PrivatePlan, decimal_text, most_specializations
 from unveil.schema.queries import DATABASES, Query, source_of
 from unveil.schema.requirements import (
@@ -58,7 +57,6 @@ __all__ = [
     "Criterion",
     "Domain",
     "Grid",
-    "Hierarchies",
     "KAnonymity",
     "KEAnonymity",
     "Kind",
@@ -94,7 +92,6 @@ __all__ = [
     "parse_number",
     "plain_number",
     "printable",
-    "read_hchy",
     "read_taxonomy",
     "round_split",
     "source_of",

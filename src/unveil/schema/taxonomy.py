@@ -72,7 +72,7 @@ class Taxonomy:
         node = Node(label, children, lo, len(self._leaves))
         if label in self._nodes:
             kind = "leaf" if not below else "label"
-            raise TaxonomyError(f"{self.origin}: the {kind} {label!r} stands twice.")
+            raise TaxonomyError(f"{self.origin}: the {kind} {label!r} appears twice.")
         self._nodes[label] = node
         return node
 

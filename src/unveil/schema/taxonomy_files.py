@@ -1,19 +1,29 @@
-"""Readers of taxonomy files: ARX csv, the papers' `.hchy`, and the project's own indented trees."""
+"""Readers of taxonomy files: ARX csv, the papers' `.hchy`, and the project's own indented trees.
+
+A `.hchy` file of the papers' authors has an entry for each attribute: a header, such as `name:discrete`, and a tree in
+braces. A bar starts a comment; one that begins with `observed:` after a header marks a tree that was drafted from data.
+Only the trees of categories are read here, not numbers, class labels (`classes`) and quasi-identifiers (`vid`).
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from unveil.errors import TaxonomyError, did_you_mean, listed
 from unveil.schema.files import read_text
-from unveil.schema.hchy import Hierarchies, read_hchy
 from unveil.schema.taxonomy import OBSERVED, Branch, Taxonomy
 
 INDENT = 2
+NOT_ATTRIBUTES = ("classes", "vid")
+"""Entries of a `.hchy` file that are not about an attribute."""
+_HEADER = re.compile(r"^\s*([^:{}]+?)\s*:\s*(discrete|continuous)?\s*(?::\s*(\w+))?\s*$")
+_TOKEN = re.compile(r"[{}]|[^{}]+")
 
 
 def read_taxonomy(path: Path, attribute: str | None = None) -> Taxonomy:
@@ -27,17 +37,45 @@ def read_taxonomy(path: Path, attribute: str | None = None) -> Taxonomy:
     if path.suffix.lower() == ".csv":
         return Taxonomy(_arx_branch(path), path.name)
     if path.suffix.lower() == ".hchy":
-        hierarchies = read_hchy(path)
-        name = _chosen(hierarchies, attribute, path.name)
-        return Taxonomy(hierarchies.trees[name], path.name, hierarchies.observed.get(name))
+        return _chosen(path, attribute)
     text = read_text(path, "taxonomy", TaxonomyError)
     return Taxonomy(_indented_branch(text, path.name), path.name, _mark(text))
 
 
-def _chosen(hierarchies: Hierarchies, attribute: str | None, origin: str) -> str:
-    trees = hierarchies.trees
+class HchyEntry(NamedTuple):
+    """An entry of a `.hchy` file."""
+
+    name: str
+    number: bool
+    """Whether it is about a number; the label of its root is then a range."""
+    mark: str | None
+    """How the tree was drafted from data, if it was."""
+    branch: Branch
+
+
+def hchy_entries(path: Path) -> Iterator[HchyEntry]:
+    """The entries of a `.hchy` file."""
+    for name, kind, comment, body in _entries(read_text(path, "taxonomy", TaxonomyError), path.name):
+        mark = comment.removeprefix(OBSERVED).strip() if comment.startswith(OBSERVED) else None
+        yield HchyEntry(name, kind == "continuous", mark, _braced_branch(body, path.name))
+
+
+def _chosen(path: Path, attribute: str | None) -> Taxonomy:
+    """The tree of an attribute out of a `.hchy` file; the only one where none is named."""
+    entries: dict[str, HchyEntry] = {}
+    for entry in hchy_entries(path):
+        if entry.name in entries:
+            raise TaxonomyError(f"{path.name}: the attribute {entry.name!r} appears twice.")
+        if entry.name not in NOT_ATTRIBUTES:
+            entries[entry.name] = entry
+    trees = [name for name, entry in entries.items() if not entry.number]
+    name = _name(trees, attribute, path.name)
+    return Taxonomy(entries[name].branch, path.name, entries[name].mark)
+
+
+def _name(trees: list[str], attribute: str | None, origin: str) -> str:
     if attribute is None and len(trees) == 1:
-        return next(iter(trees))
+        return trees[0]
     if attribute is None:
         found = f"trees for {listed(trees, 30)}; name one of these attributes." if trees else "no tree."
         raise TaxonomyError(f"{origin}: it has {found}")
@@ -45,6 +83,47 @@ def _chosen(hierarchies: Hierarchies, attribute: str | None, origin: str) -> str
         hint = did_you_mean(attribute, trees)
         raise TaxonomyError(f"{origin}: it has no tree for the attribute {attribute!r}{hint or '.'}")
     return attribute
+
+
+def _entries(text: str, origin: str) -> Iterator[tuple[str, str | None, str, str]]:
+    """Names and kinds, the comments after them, and the braces that follow them without comments."""
+    entries: list[tuple[re.Match[str], str, list[str]]] = []
+    for number, raw in enumerate(text.split("\n"), start=1):
+        content, _, comment = raw.partition("|")
+        line = content.rstrip()
+        header = _HEADER.match(line)
+        if header:
+            entries.append((header, comment.strip(), []))
+        elif line and not entries:
+            raise TaxonomyError(f"{origin}: line {number}: {line.strip()!r} comes before the first attribute.")
+        elif line:
+            entries[-1][2].append(line)
+    for header, comment, lines in entries:
+        yield header[1], header[2], comment, " ".join(lines)
+
+
+def _braced_branch(body: str, origin: str) -> Branch:
+    """The tree in braces. A node without a label, as `vid` has them, gets an empty one."""
+    top: Branch = ("", [])
+    stack = [top]
+    for token in _TOKEN.findall(body):
+        if token == "{":  # noqa: S105 - a brace, not a password
+            branch: Branch = ("", [])
+            stack[-1][1].append(branch)
+            stack.append(branch)
+        elif token == "}":  # noqa: S105
+            if len(stack) == 1:
+                raise TaxonomyError(f"{origin}: a brace closes that was never opened, in {body[:40]!r}.")
+            stack.pop()
+        elif token.strip():
+            label, below = stack[-1]
+            if label or len(stack) == 1:
+                raise TaxonomyError(f"{origin}: {token.strip()!r} is not in braces of its own.")
+            parent = stack[-2][1]
+            stack[-1] = parent[-1] = (token.strip(), below)
+    if len(stack) > 1 or len(top[1]) != 1:
+        raise TaxonomyError(f"{origin}: the braces of {body[:40]!r} do not make one tree.")
+    return top[1][0]
 
 
 def _mark(text: str) -> str | None:
@@ -62,7 +141,7 @@ def _arx_branch(path: Path) -> Branch:
         if not any(labels):
             continue
         if labels[0] in paths:
-            raise TaxonomyError(f"{path.name}: line {number}: the leaf {labels[0]!r} stands twice.")
+            raise TaxonomyError(f"{path.name}: line {number}: the leaf {labels[0]!r} appears twice.")
         paths[labels[0]] = labels
     return _joined(list(paths.values()), path.name)
 

@@ -6,8 +6,8 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 import pytest
+from reproduce.private_tree import TreeNode, _pessimistic_errors, grow_private_tree, private_error
 
-from unveil.evaluation.private_tree import TreeNode, _pessimistic_errors, grow_private_tree, private_error
 from unveil.noise import Ledger, SeededSource
 from unveil.schema import load_spec
 from unveil.tables import Table, load_table

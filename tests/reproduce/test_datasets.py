@@ -11,10 +11,11 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from reproduce.hierarchies import Hierarchies, read_hchy
 
 import unveil
 from unveil.errors import RequirementError
-from unveil.schema import Hierarchies, Taxonomy, load_spec, read_hchy, read_taxonomy
+from unveil.schema import Taxonomy, load_spec, read_taxonomy
 from unveil.verifier import verify_release
 from unveil.verifier.comparison import verify_against_raw
 

@@ -2,15 +2,10 @@
 
 Every combination of raw values is a cell: each leaf of a category, each value of the declared grid of a number, each
 class. All cells get noise, the empty ones too; one record changes one cell by one, so the whole costs the ε of the
-noise. Where there are more cells than anyone could list, `publishers/cells.py` draws those that reach a public
-threshold. It stands beside this part, not below it, so the draw is handed in.
+noise. Where there are more cells than anyone could list, only those that reach a public threshold are drawn.
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
-from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -18,29 +13,19 @@ import pyarrow as pa
 from unveil.arrays import IntArray
 from unveil.counting import Cells
 from unveil.noise import Ledger, Source
+from unveil.publishers.cells import cell_total, noisy_cells, public_threshold
 from unveil.schema import Grid, grid_of
 from unveil.tables import Table
 
 COUNT = "count"
 
 
-class Draw(Protocol):
-    """Draws noisy counts of a product of domains."""
-
-    def __call__(
-        self, cells: Cells, sizes: Sequence[int], epsilon: Fraction, source: Source
-    ) -> tuple[IntArray, IntArray, IntArray]:
-        """Takes the occupied cells and the size of each domain; gives the values, classes and counts to publish."""
-        ...
-
-
-def contingency_table(table: Table, ledger: Ledger, draw: Draw, source: Source) -> pa.Table:
+def contingency_table(table: Table, ledger: Ledger, source: Source) -> pa.Table:
     """Publishes the noisy counts of all raw combinations, for all that is left of a budget.
 
     Args:
         table: The checked table; every domain is declared.
         ledger: What the counts are charged to.
-        draw: How noise is drawn.
         source: The randomness.
 
     Returns:
@@ -48,7 +33,9 @@ def contingency_table(table: Table, ledger: Ledger, draw: Draw, source: Source) 
     """
     epsilon = ledger.left
     ledger.charge("counts of all raw combinations", epsilon)
-    places, classes, counts = draw(raw_cells(table), domain_sizes(table), epsilon, source)
+    cells, sizes = raw_cells(table), domain_sizes(table)
+    threshold = public_threshold(cell_total(sizes, len(table.classes)), epsilon)
+    places, classes, counts = noisy_cells(cells, sizes, epsilon, threshold, source)
     columns = {
         attribute.name: _values(table, column, places[:, column]) for column, attribute in enumerate(table.attributes)
     }

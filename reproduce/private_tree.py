@@ -20,8 +20,8 @@ from statistics import NormalDist
 
 import numpy as np
 
+from reproduce.contingency import domain_places, domain_sizes
 from unveil.arrays import IntArray
-from unveil.evaluation.contingency import domain_places, domain_sizes
 from unveil.noise import Ledger, Source, TwoSidedGeometric, below, exponential_choice
 from unveil.tables import Table
 
