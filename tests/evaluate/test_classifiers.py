@@ -13,8 +13,8 @@ import unveil
 from unveil import UnveilError
 from unveil.evaluation import CLASSIFIERS, Examples, error_rate
 from unveil.evaluation.c45 import weka
-from unveil.evaluation.classifiers import MOST_CATEGORIES
-from unveil.evaluation.examples import UNSEEN, coded
+from unveil.evaluation.classifiers import MOST_CATEGORIES, _one_hot, _sparse_one_hot
+from unveil.evaluation.examples import UNSEEN, coded, encoded
 
 Learn = Callable[[Examples, Examples], np.ndarray]
 
@@ -207,3 +207,23 @@ def test_error_of_c45_on_the_categories_of_adult(name: str, adult: tuple[Example
     categories = [column for column, values in adult[0].columns.items() if values.dtype == object]
     assert len(categories) == 8
     assert error_rate(name, *(part.select(categories) for part in adult)) == pytest.approx(0.1760, abs=5e-5)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_draw_keeps_so_many_records_and_their_share_of_classes(weighted: bool) -> None:
+    every = people(3_000, weighted=weighted)
+    some = every.drawn(600, seed=1)
+    assert some.weight.sum() == 600
+    assert every.drawn(int(every.weight.sum()), seed=1) is every
+    for label in np.unique(every.labels):
+        shares = [part.weight[part.labels == label].sum() / part.weight.sum() for part in (every, some)]
+        assert shares[0] == pytest.approx(shares[1], abs=0.08)
+    assert set(map(str, some.columns["age"])) <= set(map(str, every.columns["age"]))
+
+
+def test_a_table_too_large_to_lay_out_is_the_same_in_sparse_columns() -> None:
+    columns = list(encoded(people(200, seen=3), people(100, seed=1)))
+    for part, rows in (("train", 200), ("test", 100)):
+        dense, sparse = (lay(columns, part, np.arange(rows)) for lay in (_one_hot, _sparse_one_hot))
+        np.testing.assert_array_equal(dense, sparse.toarray())
+        assert dense.sum() > 0

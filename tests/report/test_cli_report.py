@@ -1,6 +1,7 @@
 """The command `report`: where the page goes, what it refuses, and what the owner's page adds."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ def test_a_page_beside_the_release(published: Project, run: Run) -> None:
     assert outcome.code == 0, outcome
     page = published.folder / "release-report.html"
     assert str(page) in outcome.out
-    assert "can be handed out" in outcome.out
+    assert "can be shared" in outcome.out
     assert page.read_text(encoding="utf-8") == unveil.report(published.release)
     assert unveil.verify(published.release) == []
 
@@ -58,6 +59,15 @@ def test_the_raw_table_is_read_and_checked_once(published: Project, monkeypatch:
     assert (len(reads), len(checks)) == (1, 1)
     unveil.explain(published.spec, protocol=Holdout(seeds=(0, 1)))
     assert (len(reads), len(checks)) == (2, 2)
+
+
+def test_a_page_says_from_how_many_records_classifiers_learned(
+    published: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = "The classifier learned from 5 records of each training part"
+    assert words not in read(unveil.report(published.release, owner=published.spec)).text
+    monkeypatch.setattr(sys.modules["unveil.workflow.evaluate"], "LEARNED", 20)
+    assert words in read(unveil.report(published.release, owner=published.spec)).text
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, owner: type, method: str) -> list[None]:

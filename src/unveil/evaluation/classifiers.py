@@ -150,10 +150,26 @@ def _distinct(columns: Sequence[Coded | Numbers], classes: IntArray, weight: Flo
 
 
 def _one_hot(columns: Sequence[Coded | Numbers], part: Literal["train", "test"], rows: IntArray) -> Any:
-    """One column per value, and numbers as they are."""
+    """One column per value, and numbers as they are; sparse where it would be too large."""
+    widths = [column.size if isinstance(column, Coded) else 1 for column in columns]
+    if sum(widths) * len(rows) > DENSE:
+        return _sparse_one_hot(columns, part, rows)
+    laid = np.zeros((len(rows), sum(widths)), dtype=np.float32)
+    start = 0
+    for column, width in zip(columns, widths, strict=True):
+        values = getattr(column, part)[rows]
+        if isinstance(column, Numbers):
+            laid[:, start] = values
+        else:
+            seen = np.flatnonzero(values != UNSEEN)
+            laid[seen, start + values[seen]] = 1
+        start += width
+    return laid
+
+
+def _sparse_one_hot(columns: Sequence[Coded | Numbers], part: Literal["train", "test"], rows: IntArray) -> Any:
     from scipy import sparse
 
-    width = sum(column.size if isinstance(column, Coded) else 1 for column in columns)
     blocks = []
     for column in columns:
         values = getattr(column, part)[rows]
@@ -163,8 +179,7 @@ def _one_hot(columns: Sequence[Coded | Numbers], part: Literal["train", "test"],
         seen = np.flatnonzero(values != UNSEEN)
         ones = np.ones(len(seen), dtype=np.float32)
         blocks.append(sparse.csc_array((ones, (seen, values[seen])), shape=(len(rows), column.size)))
-    laid = sparse.hstack(blocks, format="csc")
-    return laid.toarray(order="C") if width * len(rows) <= DENSE else laid.tocsr()
+    return sparse.hstack(blocks, format="csr")
 
 
 def _grown(rows: Any, classes: IntArray, weight: FloatArray, bits: float = 0.0) -> Any:

@@ -156,14 +156,22 @@ class Comparison:
 class Tally:
     """Collects the errors of single runs."""
 
-    def __init__(self, classifiers: Sequence[str]) -> None:
+    def __init__(self, classifiers: Sequence[str], records: int | None = None) -> None:
+        """Collects nothing yet.
+
+        Args:
+            classifiers: Names out of `CLASSIFIERS`.
+            records: Let them learn from so many records, drawn at random, where there are more.
+        """
+        self._records = records
         self._classifiers = tuple(classifier(name).name for name in dict.fromkeys(classifiers))
         self._errors: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
 
     def try_all(self, setting: Setting, train: Examples, test: Examples) -> None:
         """Tries every classifier on a pair of parts."""
+        learned = train if self._records is None else train.drawn(self._records, seed=0)
         for name in self._classifiers:
-            self._errors[setting, name].append(error_rate(name, train, test))
+            self._errors[setting, name].append(error_rate(name, learned, test))
 
     def errors(self, setting: Setting) -> dict[str, tuple[float, ...]]:
         """The errors of each classifier in a setting, run by run."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -72,6 +72,18 @@ class Examples:
             labels=self.labels[indices],
             weights=None if self.weights is None else self.weights[indices],
         )
+
+    def drawn(self, records: int, seed: int) -> Examples:
+        """So many records drawn at random, if there are more."""
+        total = self.weight.sum()
+        if total <= records:
+            return self
+        draw = np.random.default_rng(seed)
+        if self.weights is None:
+            return self.take(np.sort(draw.choice(len(self), records, replace=False)))
+        counts = draw.multinomial(records, self.weights / total)
+        held = np.flatnonzero(counts)
+        return replace(self.take(held), weights=counts[held].astype(np.float64))
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,6 +30,12 @@ DRAWN = (
 )
 TOGETHER = "Training and test rows were masked together, as in the papers: the masking has seen the test rows."
 APART = "A private release is drawn from training rows alone, here too."
+LEARNED = 100_000
+"""How many values (records times columns) a classifier learns from on the owner's page."""
+LEARNED_NOTE = (
+    "The classifier learned from {:,} records of each training part, drawn at random, so that this page takes seconds; "
+    "`unveil evaluate` lets it learn from all."
+)
 TRIALS = "learning and testing"
 """What a watcher is told of an evaluation."""
 
@@ -184,7 +190,9 @@ def _evaluations(
     splits = protocol.splits(raw.frame)
     trials = Tasks(progress, TRIALS, sum(1 + len(splits) * _settings(spec) for spec in specs))
     return [
-        _evaluate(Rows(spec, load_table(spec, raw)), classifiers, protocol, splits, together, seeds, notes, trials)
+        _evaluate(
+            Rows(spec, load_table(spec, raw)), Tally(classifiers), protocol, splits, together, seeds, notes, trials
+        )
         for spec in specs
     ]
 
@@ -202,15 +210,23 @@ def check_trials(classifiers: Sequence[str], protocol: Protocol, seeds: Sequence
 def evaluate_rows(
     rows: Rows, raw: FrameSource, protocol: Protocol, notes: tuple[str, ...], progress: Watcher
 ) -> Evaluation:
-    """The evaluation of rows that were read already, with the usual classifier and seed."""
+    """The evaluation of rows that were read already, with the usual classifier and seed.
+
+    The classifier learns from no more than `LEARNED` values of each training part, so that a wide or long table does
+    not take minutes; the releases are those of whole parts, and all test rows are tested on.
+    """
     splits = protocol.splits(raw.frame)
     trials = Tasks(progress, TRIALS, 1 + len(splits) * _settings(rows.spec))
-    return _evaluate(rows, ("tree",), protocol, splits, False, (0,), notes, trials)
+    records = LEARNED // len(rows.names)
+    parts = [len(rows.part(split).train) for split in splits]
+    if max(parts) > records:
+        notes = (*notes, LEARNED_NOTE.format(records))
+    return _evaluate(rows, Tally(("tree",), records), protocol, splits, False, (0,), notes, trials)
 
 
 def _evaluate(
     rows: Rows,
-    classifiers: Sequence[str],
+    tally: Tally,
     protocol: Protocol,
     splits: Sequence[Split],
     together: bool,
@@ -219,7 +235,6 @@ def _evaluate(
     trials: Tasks,
 ) -> Evaluation:
     spec = rows.spec
-    tally = Tally(classifiers)
     whole = rows.whole if spec.plan is None else None
     trials.finish()
     for number, split in enumerate(splits):
