@@ -92,7 +92,7 @@ def test_what_a_reader_must_judge_is_told(tmp_path: Path) -> None:
     assert "the owner's choice: {age, education, sex}." in notes
     assert "Released as they are: 'hours', 'income'." in notes
     assert "On all columns together, 4 of 10 rows (40.0%) are unique" in notes
-    assert "Domains that were read off the data, and so tell of it: 'sex', 'hours'." in notes
+    assert "Domains read from the data, which disclose something about it: 'sex', 'hours'." in notes
     assert "survey" not in notes
 
 

@@ -21,10 +21,9 @@ from unveil.verifier.claims import (
     RefinementManifest,
     Released,
     Suppression,
-    exact_text,
 )
 from unveil.verifier.data import Data
-from unveil.verifier.findings import Finding, guarantee_findings
+from unveil.verifier.findings import Finding, exact_text, guarantee_findings
 from unveil.verifier.private import least_steps, promised
 from unveil.verifier.requirements import read_statement
 from unveil.verifier.statements import Stated, Statement

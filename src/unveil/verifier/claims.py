@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
-from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Annotated, Any, Literal, Self
 
@@ -338,15 +337,6 @@ class DiffGenManifest(Claims):
 def _cell_labels(entry: Masked) -> list[str]:
     """The blocks of a cut. Without a taxonomy, either one block hides all values or each value is a block."""
     return entry.disclosed or [entry.marker] if isinstance(entry, Suppression) else labels(entry)
-
-
-def exact_text(number: Fraction | int) -> str:
-    """A number as it reads in a finding; one too long to read is rounded."""
-    top, bottom = number.numerator, number.denominator
-    if max(abs(top), bottom) < 10**24:
-        return f"{top:,}" if bottom == 1 else f"{top}/{bottom}"
-    context = Context(prec=6, Emin=-(10**9), Emax=10**9)
-    return f"about {context.divide(Decimal(top), Decimal(bottom))}"
 
 
 Manifest = RefinementManifest | DiffGenManifest

@@ -78,8 +78,8 @@ def open_files(folder: Path, manifest: Claims) -> tuple[DataFiles, list[Finding]
     needless: list[Finding] = []
     schemas = []
     for name in names:
-        check_parquet(folder, name)
         try:
+            check_parquet(folder, name)
             schema, rows = _described(folder / name)
         except (pa.ArrowException, OSError, ValueError) as error:
             raise _unreadable(name, error) from error

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from decimal import Context, Decimal
+from fractions import Fraction
 
 from unveil.characters import visible
 
@@ -84,3 +86,22 @@ def guarantee_findings(file: str, found: str, expected: str) -> Iterator[Finding
 def _around(text: str, place: int) -> str:
     start, end = max(place - BEFORE, 0), place + AFTER
     return f"{'…' if start else ''}{text[start:end]!r}{'…' if end < len(text) else ''}"
+
+
+def number_text(number: float) -> str:
+    """A number in a sentence."""
+    return str(int(number)) if number == int(number) else repr(number)
+
+
+def percent(share: float) -> str:
+    """A share in a sentence, exactly: 1e-9 is not 0%."""
+    return f"{(Decimal(str(share)) * 100).normalize():f}%"
+
+
+def exact_text(number: Fraction | int) -> str:
+    """A number as it reads in a finding; one too long to read is rounded."""
+    top, bottom = number.numerator, number.denominator
+    if max(abs(top), bottom) < 10**24:
+        return f"{top:,}" if bottom == 1 else f"{top}/{bottom}"
+    context = Context(prec=6, Emin=-(10**9), Emax=10**9)
+    return f"about {context.divide(Decimal(top), Decimal(bottom))}"

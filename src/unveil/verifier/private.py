@@ -26,13 +26,11 @@ from unveil.verifier.claims import (
     Generalization,
     Masked,
     Suppression,
-    exact_text,
 )
 from unveil.verifier.columns import Codes, Column, Groups, group
 from unveil.verifier.cuts import twice_findings
 from unveil.verifier.data import Data
-from unveil.verifier.findings import Finding, guarantee_findings, repeated
-from unveil.verifier.statements import number_text
+from unveil.verifier.findings import Finding, exact_text, guarantee_findings, number_text, repeated
 
 SEEDED = "None: it was made with a seed, for tests and experiments."
 COUNTS = "counts of all cells"

@@ -16,7 +16,7 @@ from unveil.errors import braced, listed, quoted
 from unveil.verifier.claims import MANIFEST, PARQUET, Name, RefinementManifest, Released
 from unveil.verifier.data import Data
 from unveil.verifier.files import describe_errors
-from unveil.verifier.findings import BrokenClaimError, Finding, guarantee_findings, repeated
+from unveil.verifier.findings import BrokenClaimError, Finding, guarantee_findings, number_text, percent, repeated
 from unveil.verifier.holdings import (
     TOLERANCE,
     Holdings,
@@ -29,18 +29,7 @@ from unveil.verifier.holdings import (
     share_findings,
     size_findings,
 )
-from unveil.verifier.statements import (
-    Count,
-    Names,
-    Positive,
-    Share,
-    Stated,
-    Statement,
-    Table,
-    Texts,
-    number_text,
-    percent,
-)
+from unveil.verifier.statements import Count, Names, Positive, Share, Stated, Statement, Table, Texts
 
 
 class OnQuasiIdentifier(Statement):

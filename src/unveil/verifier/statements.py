@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -129,32 +128,20 @@ class Table:
     def _sensitive(self, statement: Statement, name: str) -> Column:
         """The sensitive column. It is in no channel or quasi-identifier: those are masked, and it is not."""
         entry = self.manifest.masking.get(name)
-        if statement.category and isinstance(entry, Released) and entry.type != "category":
-            message = f"{MANIFEST}: {self.place} limits values of {name!r}, which is a {entry.type}."
-            raise BrokenClaimError([Finding("sensitive", message)])
         problem = ""
         if name == self.manifest.class_:
-            problem = "is the class"
+            problem = f"protects {name!r}, which is the class"
         elif name in statement.names:
-            problem = f"is in its own {statement.role}"
+            problem = f"protects {name!r}, which is in its own {statement.role}"
         elif entry is None:
-            problem = "is not an attribute of the release"
+            problem = f"protects {name!r}, which is not an attribute of the release"
         elif not isinstance(entry, Released):
-            problem = f"is masked by {entry.kind}, so that its shares cannot be counted"
+            problem = f"protects {name!r}, which is masked by {entry.kind}, so that its shares cannot be counted"
+        elif statement.category and entry.type != "category":
+            problem = f"limits values of {name!r}, which is a {entry.type}"
         if problem:
-            message = f"{MANIFEST}: {self.place} protects {name!r}, which {problem}."
-            raise BrokenClaimError([Finding("sensitive", message)])
+            raise BrokenClaimError([Finding("sensitive", f"{MANIFEST}: {self.place} {problem}.")])
         if count := self.data.gaps(name):
             message = f"{PARQUET}: the sensitive column {name!r} of {self.place} has no value in {rows_text(count)}."
             raise BrokenClaimError([Finding("missing", message)])
         return self.data.columns[name]
-
-
-def number_text(number: float) -> str:
-    """A number in a sentence."""
-    return str(int(number)) if number == int(number) else repr(number)
-
-
-def percent(share: float) -> str:
-    """Exact: a share of 1e-9 is not 0%."""
-    return f"{(Decimal(str(share)) * 100).normalize():f}%"

@@ -1,18 +1,36 @@
-"""The verification of a release by its files alone."""
+"""The verification of a release by its files alone: every claim in turn, and what is left to judge."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from unveil.verifier.claims import DiffGenManifest, Manifest, labels
+import numpy as np
+
+from unveil.characters import hidden_character, hidden_in_value, look_alikes
+from unveil.errors import braced, count_text, listed
+from unveil.verifier.claims import (
+    MANIFEST,
+    PARQUET,
+    DiffGenManifest,
+    Generalization,
+    Manifest,
+    Masked,
+    RefinementManifest,
+    Released,
+    Suppression,
+    labels,
+)
+from unveil.verifier.columns import is_text
 from unveil.verifier.cuts import check_cuts, check_disclosed, check_labels, check_order, check_rows
 from unveil.verifier.data import Data, open_files, read_data
 from unveil.verifier.files import check_copy, check_files, check_spelling, read_manifest
 from unveil.verifier.findings import BrokenClaimError, Finding, Verdict
 from unveil.verifier.private import check_cells, check_ledger, check_promise
-from unveil.verifier.readers import check_texts, check_values, reader_notes
 from unveil.verifier.requirements import check_guarantee, check_requirements
+
+MOST = 8
+"""How many columns of a set are named."""
 
 
 def verify_release(folder: Path) -> list[Finding]:
@@ -68,3 +86,135 @@ def row_findings(manifest: Manifest, data: Data) -> Iterator[Finding]:
         yield from check_labels({name: labels(entry) for name, entry in manifest.masked.items()}, data)
         yield from check_disclosed(manifest, data)
         yield from check_requirements(manifest, data)
+
+
+def check_texts(manifest: Manifest) -> Iterator[Finding]:
+    """The manifest: names of columns, labels of cuts, classes and what requirements name."""
+    yield from _hidden(MANIFEST, "the column", manifest.names)
+    for name, entry in manifest.masked.items():
+        raw = _raw(entry)
+        yield from _hidden(MANIFEST, f"the cut of {name!r} has", [label for label in labels(entry) if label not in raw])
+        yield from _hidden(MANIFEST, f"the cut of {name!r} has", sorted(raw), hidden_in_value)
+    if isinstance(manifest, DiffGenManifest):
+        yield from _hidden(MANIFEST, "the class label", manifest.classes)
+        return
+    for number, stated in enumerate(manifest.requirements, start=1):
+        yield from _hidden(MANIFEST, f"requirement {number} names", _texts(stated))
+
+
+def check_values(manifest: Manifest, data: Data) -> Iterator[Finding]:
+    """The values of the class and of sensitive columns: two that look the same are counted as different."""
+    if isinstance(manifest, DiffGenManifest):
+        return
+    named = _sensitive(manifest)
+    for name in [*(name for name in manifest.masking if name in named), manifest.class_]:
+        yield from _hidden(PARQUET, f"the column {name!r} holds", data.columns[name].named())
+
+
+def _raw(entry: Masked) -> frozenset[str]:
+    """The raw values that a cut lists. Tabs and line breaks are data in these."""
+    if isinstance(entry, Suppression):
+        return frozenset(entry.disclosed)
+    if isinstance(entry, Generalization):
+        return frozenset(value for block in entry.blocks for value in block.values)
+    return frozenset()
+
+
+def _hidden(
+    file: str, what: str, texts: Iterable[str], find: Callable[[str], str | None] = hidden_character
+) -> Iterator[Finding]:
+    """The first text with a hidden character."""
+    for text in texts:
+        if found := find(text):
+            yield Finding("characters", f"{file}: {what} {text!r}, with the character {found}, which is not seen.")
+            return
+
+
+def _texts(content: object) -> Iterator[str]:
+    """All texts in a requirement, whatever its shape."""
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, dict):
+        for value in content.values():
+            yield from _texts(value)
+    elif isinstance(content, list):
+        for value in content:
+            yield from _texts(value)
+
+
+def reader_notes(manifest: Manifest, data: Data) -> Iterator[str]:
+    """What is left to judge of a release whose claims hold."""
+    if isinstance(manifest, DiffGenManifest):
+        yield "The arithmetic adds up. That noise was added cannot be seen from the release; --raw can test it."
+        yield "The promise is about one record: for a person with several records, ε counts once for each."
+    else:
+        yield from _refinement_notes(manifest, data)
+    yield from _likeness_notes(manifest, data)
+
+
+def _refinement_notes(manifest: RefinementManifest, data: Data) -> Iterator[str]:
+    sets = {tuple(stated.get("quasi-identifier") or stated.get("channel") or ()) for stated in manifest.requirements}
+    chosen = " and ".join(braced(names, MOST) for names in sorted(sets))
+    yield f"What a stranger may know was the owner's choice: {chosen}. Whoever knows more may find fewer records."
+    as_is = [name for name, entry in manifest.masking.items() if isinstance(entry, Released)]
+    yield f"Released as they are: {listed([*as_is, manifest.class_])}."
+    yield _unique_note(data)
+    if manifest.weight is not None:
+        yield (
+            f"Records are counted by the column {manifest.weight!r}. That is right if it counts equal records, and "
+            "wrong for survey weights, where a row is one person."
+        )
+    observed = [name for name, entry in manifest.masking.items() if entry.domain == "observed"]
+    if observed:
+        yield f"Domains read from the data, which disclose something about it: {listed(observed)}."
+    yield from _unheld_notes(manifest, data)
+    for name in as_is:
+        column = data.columns[name]
+        if is_text(column.values.type) and any(map(hidden_in_value, column.named())):
+            yield f"The column {name!r} holds values with invisible characters."
+
+
+def _unique_note(data: Data) -> str:
+    """How many rows represent one record and differ from all other rows."""
+    alone = int(np.count_nonzero(data.weights == 1))
+    if not alone:
+        return f"On all columns together, none of {count_text(data.rows, 'row')} is unique."
+    rows = f"{alone:,} of {count_text(data.rows, 'row')} ({alone / data.rows:.1%})"
+    verb = "is" if alone == 1 else "are"
+    return f"On all columns together, {rows} {verb} unique: whoever knows all of them about a person finds that row."
+
+
+def _unheld_notes(manifest: RefinementManifest, data: Data) -> Iterator[str]:
+    """A limit on a value that no row holds limits nothing, such as one on 'HIV' where the data says 'hiv'."""
+    for number, stated in enumerate(manifest.requirements, start=1):
+        column = data.columns.get(str(stated.get("sensitive")))
+        if column is not None and (named := stated.get("values")):
+            held = set(column.texts())
+            if unheld := [value for value in named if value not in held]:
+                yield f"Requirement {number} limits {listed(unheld)} of {column.name!r}, which no row holds."
+
+
+def _likeness_notes(manifest: Manifest, data: Data) -> Iterator[str]:
+    """Names or labels that a reader may confuse: columns that look alike, spellings of one value."""
+    yield from _alike("columns", manifest.names)
+    sensitive = _sensitive(manifest)
+    for name, entry in manifest.masking.items():
+        if not isinstance(entry, Released):
+            yield from _alike(f"labels of {name!r}", labels(entry))
+        elif name in sensitive:
+            yield from _alike(f"values of {name!r}", data.columns[name].named())
+    yield from _alike(f"values of {manifest.class_!r}", data.columns[manifest.class_].named())
+
+
+def _sensitive(manifest: Manifest) -> set[str]:
+    """The columns that requirements protect."""
+    if isinstance(manifest, DiffGenManifest):
+        return set()
+    return {str(stated.get("sensitive")) for stated in manifest.requirements}
+
+
+def _alike(what: str, words: Sequence[str]) -> Iterator[str]:
+    groups = look_alikes(words)
+    if groups:
+        more = f", and {count_text(len(groups) - 1, 'more group')}" if groups[1:] else ""
+        yield f"Some {what} look alike: {listed(groups[0])}{more}."
