@@ -74,7 +74,7 @@ def check_readable(table: Outline, spec: Spec) -> None:
         for value in values:
             if isinstance(value, str) and (found := find(value)):
                 place = f"{table.origin}: {name!r} holds {value!r}"
-                raise TableError(f"{place}, with the character {found}, which is not seen.")
+                raise TableError(f"{place}, with the character {found}, which is invisible.")
 
 
 def shared_groups(table: Outline, atoms: Iterable[Atom]) -> dict[Sharing, list[Atom]]:

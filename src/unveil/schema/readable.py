@@ -28,7 +28,7 @@ def check_readable(
     found = [(place, text, hidden_character(text)) for place, text in [*names, *classes]]
     for place, text, character in [*found, *_found(attributes)]:
         if character:
-            raise SpecError(f"{origin}: {place} {text!r} has the character {character}, which is not seen.")
+            raise SpecError(f"{origin}: {place} {text!r} has the character {character}, which is invisible.")
 
 
 def _found(attributes: Iterable[Attribute]) -> Iterator[tuple[str, str, str | None]]:

@@ -126,7 +126,7 @@ def _hidden(
     """The first text with a hidden character."""
     for text in texts:
         if found := find(text):
-            yield Finding("characters", f"{file}: {what} {text!r}, with the character {found}, which is not seen.")
+            yield Finding("characters", f"{file}: {what} {text!r}, with the character {found}, which is invisible.")
             return
 
 
