@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -37,3 +39,13 @@ def test_the_verifier_imports_nothing_of_the_engine(path: Path) -> None:
 def test_only_the_comparison_with_the_raw_table_reads_the_spec() -> None:
     readers = {path.name for path in FILES if any("unveil.schema" in name for name in imported(path))}
     assert readers == {"agreement.py", "comparison.py", "noise.py", "raw.py"}
+
+
+def test_a_verification_by_the_files_alone_loads_neither_the_spec_nor_the_reader_of_raw_tables() -> None:
+    code = "import sys, unveil.verifier.verification; print(*(name for name in sys.modules if name in sys.argv))"
+    others = ["unveil.schema", "unveil.verifier.raw", "unveil.verifier.comparison", "pyarrow.csv"]
+    done = subprocess.run([sys.executable, "-c", code, *others], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+    code = code.replace("verification", "comparison")
+    done = subprocess.run([sys.executable, "-c", code, *others], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) == set(others)

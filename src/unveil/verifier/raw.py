@@ -78,17 +78,23 @@ def read_raw(spec: Spec) -> Iterator[Raw]:
         names = [*needed, *(name for name in table.schema.names if name not in {*needed, *spec.attributes})]
     for batch in table.batches(names):
         columns = {name: _encoded(name, batch[name], path) for name in names}
-        keep = np.ones(batch.num_rows, dtype=np.bool_)
-        if spec.table.missing.rows == "drop":
-            for name in needed:
-                keep &= ~_without_value(columns[name], spec.table.missing.values)
-        if spec.table.drops_invalid and weight is not None:
-            valid = [_is_weight(value, LARGEST_ALONE) for value in plain(columns[weight].values)]
-            keep &= np.array(valid, dtype=np.bool_)[columns[weight].codes]
+        keep = _kept([columns[name] for name in needed], batch.num_rows, spec)
         columns = {name: Column(name, column.values, column.codes[keep]) for name, column in columns.items()}
         kept = int(keep.sum())
         weights = np.ones(kept, dtype=np.int64) if weight is None else _weights(columns[weight], path)
         yield Raw(columns, weights, batch.num_rows, batch.num_rows - kept)
+
+
+def _kept(needed: Sequence[Column], rows: int, spec: Spec) -> NDArray[np.bool_]:
+    """Which rows the spec does not say to drop."""
+    keep = np.ones(rows, dtype=np.bool_)
+    for column in needed:
+        if spec.table.missing.rows == "drop":
+            keep &= ~_without_value(column, spec.table.missing.values)
+        if spec.table.drops_invalid and column.name == spec.table.weight:
+            valid = [_is_weight(value, LARGEST_ALONE) for value in plain(column.values)]
+            keep &= np.array(valid, dtype=np.bool_)[column.codes]
+    return keep
 
 
 def _without_value(column: Column, marks: tuple[str, ...]) -> NDArray[np.bool_]:
