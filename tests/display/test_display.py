@@ -142,10 +142,13 @@ def test_an_evaluation_and_a_comparison_show_every_line_and_every_note(project: 
     assert repr(comparison).startswith("Comparison(Evaluation(people.toml")
 
 
-def test_a_private_release_shows_nothing_that_its_folder_does_not_hold(tmp_path: Path) -> None:
+def test_a_private_release_shows_nothing_that_its_folder_does_not_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     table = pa.table({"age": [20, 30, 40, 50] * 25, "ill": ["yes", "no"] * 50})
     spec = {
-        "table": {"class": "ill"},
+        "table": {"class": "ill", "name": "people"},
         "attributes": {
             "age": {"kind": "number", "range": [0, 100], "whole": True},
             "ill": {"kind": "category", "values": ["yes", "no"]},
