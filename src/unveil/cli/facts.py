@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unveil.evaluation import GroupSummary, group_summaries
 from unveil.masking import AsIs
 from unveil.release import RefinementManifest, Release
-from unveil.tables import TableGuess
-from unveil.workflow.check import Fit
-from unveil.workflow.demo import Demo, Published
+
+if TYPE_CHECKING:
+    from unveil.tables import TableGuess
+    from unveil.workflow.check import Fit
+    from unveil.workflow.demo import Demo, Published
 
 
 def release_facts(release: Release, folder: Path) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from rich.console import Console
@@ -15,8 +16,10 @@ from unveil.evaluation import GroupSummary, InferenceRisk, group_summaries
 from unveil.masking import AsIs, Discretization, Generalization, Suppression
 from unveil.release import DiffGenManifest, RefinementManifest, Release
 from unveil.schema import Atom, Spec
-from unveil.workflow.check import Fit
-from unveil.workflow.demo import Demo
+
+if TYPE_CHECKING:
+    from unveil.workflow.check import Fit
+    from unveil.workflow.demo import Demo
 
 BAR = 40
 MOST = 8
