@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -100,3 +101,15 @@ def test_warnings_are_printed(run: Run, project: Project) -> None:
     project.spec.with_name("people.csv").write_text("\n".join([*rows, *rows[1:]]) + "\n", encoding="utf-8")
     out = run("check", project.spec).out
     assert "Warning: the identifier 'name' has " in out
+
+
+def test_a_column_that_is_not_an_identifier_is_not_called_one(tmp_path: Path) -> None:
+    """Of a csv file: asked for no column, it gives all of them."""
+    lines = ["age,ill", *(f"{20 + number // 2},{'yes' if number % 2 else 'no'}" for number in range(40))]
+    (tmp_path / "people.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    spec = {
+        "table": {"class": "ill"},
+        "attributes": {"age": {"kind": "number"}},
+        "require": [{"kind": "k-anonymity", "quasi-identifier": ["age"], "k": 2}],
+    }
+    assert unveil.check(tmp_path / "people.csv", spec).warnings == ()

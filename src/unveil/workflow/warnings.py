@@ -46,6 +46,8 @@ def table_warnings(spec: Spec, table: Table, as_is: Sequence[str], source: Any =
 def _several_rows(spec: Spec, table: Table, source: Any) -> Iterator[str]:
     """Identifiers that repeat: records are counted, and somebody in several rows counts several times."""
     names = [name for name, attribute in spec.attributes.items() if attribute.role == "identifier"]
+    if not names:
+        return  # asked for no column, a csv file is read with all of them
     opened = open_source(spec.source if source is None else source, spec)
     rows = opened.table([name for name in names if name in opened.schema.names]).filter(pa.array(table.kept))
     for name in rows.column_names:
