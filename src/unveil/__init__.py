@@ -1,4 +1,4 @@
-"""Publish person-level tables that are safe to hand out and still train good classifiers."""
+"""Publish person-level tables that are safe to share and still train good classifiers."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from unveil.interruption import is_command, leave_on_crash, leave_on_interrupt
 from unveil.version import __version__
 
-# First, because what a command imports takes a second, in which somebody may press Ctrl-C, or memory run out.
+# First, because a command takes a second to import, and the user may press Ctrl-C or memory may run out meanwhile.
 if is_command():
     leave_on_interrupt()
     leave_on_crash()
@@ -95,7 +95,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    """Imports a name when somebody uses it: to verify a release takes neither a compiler nor classifiers."""
+    """Imports a name on first use, so that verifying a release loads neither a compiler nor classifiers."""
     if name not in _HOME_OF:
         raise AttributeError(f"module 'unveil' has no attribute {name!r}")
     value = getattr(import_module(_HOME_OF[name]), name)

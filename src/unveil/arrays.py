@@ -1,4 +1,4 @@
-"""Names for the array types that pass between the parts, arrays that grow, and several codes packed into one key."""
+"""Names for array types, arrays that grow, and several codes packed into one key."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class Growing:
-    """An array that rows are added to. Its room doubles, so that adding a row takes the same time at any length."""
+    """An array that grows. Its capacity doubles, so adding a row takes constant time on average."""
 
     def __init__(self, dtype: type, *shape: int) -> None:
         self._room: Array = np.zeros((16, *shape), dtype)
         self._used = 0
 
     def __len__(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return self._used
 
     @property
     def rows(self) -> Array:
-        """The rows so far. To be asked for anew after rows were added."""
+        """The rows so far, as a view that is stale once more rows are added."""
         return self._room[: self._used]
 
     def add(self, count: int, rows: Any = 0) -> None:
-        """Adds so many rows, one value for all or one for each."""
+        """Adds `count` rows, with one value for all or one for each."""
         used = self._used + count
         if used > len(self._room):
             more = np.zeros((max(used, 2 * len(self._room)) - self._used, *self._room.shape[1:]), self._room.dtype)
@@ -43,10 +43,10 @@ class Growing:
 
 
 def packed_keys(columns: Sequence[CodeArray], sizes: Sequence[int]) -> list[IntArray]:
-    """Packs columns of codes into as few 63-bit keys as hold them, most significant column first.
+    """Packs columns of codes into as few 63-bit keys as possible, most significant column first.
 
-    Comparing the keys in order compares the columns in order, so that a sort over one or two keys replaces
-    a sort over a dozen columns.
+    Comparing the keys in order compares the columns in order, so a sort by one or two keys replaces a sort by a dozen
+    columns.
     """
     keys: list[IntArray] = []
     for word in _words(sizes):
@@ -59,13 +59,13 @@ def packed_keys(columns: Sequence[CodeArray], sizes: Sequence[int]) -> list[IntA
 
 
 def unpacked_columns(keys: Sequence[IntArray], sizes: Sequence[int]) -> list[CodeArray]:
-    """The columns that `packed_keys` made keys of, each in the smallest type that holds its codes."""
+    """The inverse of `packed_keys`: each column in the smallest type that holds its codes."""
     columns: list[CodeArray] = []
     for key, word in zip(keys, _words(sizes), strict=True):
         held: list[CodeArray] = []
         for place in reversed(word[1:]):
             size = max(sizes[place], 1)
-            # Divisions by one number are fast in NumPy, remainders are not.
+            # NumPy divides by a scalar quickly, but computes remainders slowly.
             above = key // size
             held.append(_smallest(key - above * size, size))
             key = above
@@ -78,7 +78,7 @@ def _smallest(codes: CodeArray, size: int) -> CodeArray:
 
 
 def _words(sizes: Sequence[int]) -> list[range]:
-    """The columns that share a key: as many as 63 bits hold."""
+    """The ranges of columns that share a key, as many columns as fit in 63 bits."""
     words, start, room = [], 0, 1
     for place, size in enumerate(sizes):
         if place > start and room * max(size, 1) >= 2**63:
@@ -92,7 +92,7 @@ def sorted_order(keys: Sequence[IntArray]) -> IntArray:
     """The stable order of rows by their keys, the first key most significant."""
     order = np.argsort(keys[0], kind="stable")
     if len(keys) > 1:
-        # The first key has room for so many columns that few rows are left to the others.
+        # The first key holds so many columns that few rows are tied on it.
         first = keys[0][order]
         same = first[1:] == first[:-1]
         tied = np.zeros(len(order), dtype=np.bool_)
@@ -104,7 +104,7 @@ def sorted_order(keys: Sequence[IntArray]) -> IntArray:
 
 
 def run_starts(keys: Sequence[IntArray]) -> IntArray:
-    """Where a run of equal rows begins, from their keys in sorted order."""
+    """Where each run of equal rows begins, given their keys in sorted order."""
     fresh = np.zeros(len(keys[0]), dtype=np.bool_)
     fresh[:1] = True
     for key in keys:
@@ -113,18 +113,18 @@ def run_starts(keys: Sequence[IntArray]) -> IntArray:
 
 
 class Grouped(NamedTuple):
-    """Rows brought into groups of equal keys."""
+    """Rows grouped by equal keys."""
 
     order: IntArray
     """The rows, group after group."""
     starts: IntArray
     """Where, in that order, each group begins."""
     numbers: IntArray
-    """In that order, the number of the group that each row is in."""
+    """In that order, the group number of each row."""
 
 
 def grouped(keys: Sequence[IntArray]) -> Grouped:
-    """Groups rows by their keys; groups stand in the order of the keys."""
+    """Groups rows by their keys, in the order of the keys."""
     order = sorted_order(keys)
     starts = run_starts([key[order] for key in keys])
     fresh = np.zeros(len(order), dtype=np.int64)

@@ -1,8 +1,8 @@
-"""Characters that deceive a reader: those that are not seen, that move others about, or that look like others.
+"""Characters that deceive a reader: invisible ones, ones that reorder text, and ones that look like others.
 
-A name such as `age` with a zero-width space in it is another name that reads the same, and on a terminal an escape
-sequence can repaint what was printed before. The first kind is hidden, and refused in what a release says; everything
-that is printed shows hidden characters by their number. The last kind is too common to refuse, and is warned of.
+The name `age` with a zero-width space is a different name that looks the same, and an escape sequence can overwrite
+what a terminal printed before. Such hidden characters are refused in a release, and printed as their code points
+everywhere. Look-alikes are too common to refuse; they cause a warning.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from functools import cache
 from importlib.resources import files
 
 HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Control and format characters (the bidirectional ones among them), halves of pairs, separators of lines."""
+"""Control and format characters (including bidirectional ones), lone surrogates, and line separators."""
 IGNORABLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
 )
-"""Other characters that show nothing: Unicode's Default_Ignorable_Code_Point, and the empty braille pattern."""
+"""Other invisible characters: Unicode's Default_Ignorable_Code_Point, and the empty braille pattern."""
 
 BREAKS = dict.fromkeys(map(ord, "\t\n\r"), " ")
 """White space other than a space. Values that differ in nothing else are look-alikes."""
 
 
 def is_hidden(character: str) -> bool:
-    """Whether a character is invisible, or changes how others are shown."""
+    """Whether a character is invisible or changes how others are shown."""
     return unicodedata.category(character) in HIDDEN_CATEGORIES or IGNORABLE.match(character) is not None
 
 
 def hidden_character(text: str) -> str | None:
-    """The first hidden character of a text, as a sentence names it; None where there is none."""
+    """The first hidden character of a text, as a message names it; None if there is none."""
     if text.isprintable() and not IGNORABLE.search(text):
         return None
     return next((_named(character) for character in text if is_hidden(character)), None)
@@ -43,24 +43,24 @@ def hidden_in_value(text: str) -> str | None:
 
 
 def visible(text: str) -> str:
-    r"""The text with every hidden character as its number, such as `\u202e`, so that it can be printed anywhere."""
+    r"""The text with every hidden character as its code point, such as `\u202e`, safe to print anywhere."""
     if hidden_character(text) is None:
         return text
     return "".join(_escaped(character) if is_hidden(character) else character for character in text)
 
 
 def look(text: str) -> str:
-    """The same for texts of letters that look alike (UTS 39, skeleton), whatever the spaces around and between them."""
+    """A key that is equal for texts that look alike (the skeleton of UTS 39), ignoring spaces."""
     return " ".join(unicodedata.normalize("NFKD", text).translate(_prototypes()).split())
 
 
 def spelling(text: str) -> str:
-    """The same for texts that differ in case, in spaces or in the width of letters."""
+    """A key that is equal for texts that differ only in case, spaces or the width of letters."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def look_alikes(texts: Collection[str]) -> list[tuple[str, ...]]:
-    """The groups of different texts that a reader may take for one another, each in order."""
+    """The groups of different texts that a reader may confuse, each sorted."""
     looks, spellings = _grouped(texts, look), _grouped(texts, spelling)
     unlike = [group for group in looks if len({spelling(text) for text in group}) > 1]
     return sorted({*spellings, *unlike})
@@ -85,10 +85,10 @@ def _escaped(character: str) -> str:
 
 @cache
 def _prototypes() -> dict[int, str]:
-    """Unicode's table of confusables: for each character the text that it looks like.
+    """Unicode's table of confusables: for each character, the text it looks like.
 
-    The table lists pairs in both directions. In each set of look-alikes, all are paired with the prototype, which so
-    has the most partners.
+    The table lists pairs in both directions. In each set of look-alikes, every member is paired with the prototype,
+    which therefore has the most partners.
     """
     confusables = json.loads(files("confusable_homoglyphs").joinpath("confusables.json").read_text(encoding="utf-8"))
     prototypes = {}

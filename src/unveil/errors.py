@@ -1,4 +1,4 @@
-"""Everything that can go wrong through no fault of the program.
+"""Errors that a user can fix.
 
 The tree of exceptions::
 
@@ -10,13 +10,13 @@ The tree of exceptions::
     ├── BudgetError        a privacy budget that is used up
     ├── EngineError        an engine that cannot run here, or not on this table
     └── ReleaseError       a release folder, or another output that cannot be written
-        └── UnverifiedError    a release of which a claim does not hold
+        └── UnverifiedError    a release with a claim that does not hold
 
-Beside it there is one warning, `UnchargedWarning`: a private release whose cost nobody counts.
+There is also one warning, `UnchargedWarning`: a private release whose cost is not in a ledger.
 
-Each carries one sentence that names the file, the attribute, the rule and the value. The command line prints it and
-exits with 2; nothing has been written by then. `BrokenPromiseError` is not in the tree: only a defect of the program
-raises it.
+Each message is one sentence that names the file, the attribute, the rule and the value. The command line prints it
+and exits with 2, and nothing has been written. `BrokenPromiseError` is not in the tree: only a bug in `unveil` raises
+it.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ import re
 from collections.abc import Iterable, Sequence
 
 WORD = re.compile(r"[\w.-]+")
-"""A name that cannot be mistaken for the words around it."""
+"""A name that needs no quotes in a sentence."""
 
 
 class UnveilError(Exception):
-    """Base of all errors that a user can do something about."""
+    """Base of all errors that a user can fix."""
 
 
 class SpecError(UnveilError):
-    """The spec is not one that can be followed."""
+    """The spec is invalid."""
 
 
 class TaxonomyError(UnveilError):
@@ -57,7 +57,7 @@ class EngineError(UnveilError):
 
 
 class UnchargedWarning(UserWarning):
-    """A private release whose cost is entered in no ledger, so that its owner must count it."""
+    """A private release whose cost is not in a ledger, so its owner must keep count."""
 
 
 class ReleaseError(UnveilError):
@@ -65,20 +65,20 @@ class ReleaseError(UnveilError):
 
 
 class UnverifiedError(ReleaseError):
-    """A claim of a release does not hold, so nothing is said about it."""
+    """A claim of the release does not hold, so there is no report about it."""
 
 
 class BrokenPromiseError(Exception):
-    """The program is at fault: what it was about to release would break the promise, so it releases nothing."""
+    """A bug in `unveil`: the release would have broken its guarantee, so nothing is released."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A clause that offers the nearest known word, or nothing if none is near.
+    """A clause that suggests the nearest known word; empty if none is near.
 
-    Near means that a typing slip explains it: at most one letter in three is wrong, missing, added or swapped with its
-    neighbour. Of a short word one letter may be, but not the only one.
+    Near means that a typo explains the difference: at most one letter in three is wrong, missing, added or swapped
+    with its neighbour. A short word may have one wrong letter, but not its only one.
     """
-    # Only errors need this, so the commands do not wait for it.
+    # Imported here because only errors need it.
     from rapidfuzz.distance import OSA
 
     def slips(name: str) -> int:
@@ -93,14 +93,14 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def listed(words: Iterable[str], most: int = 8) -> str:
-    """The words in quotes, with the tail of a long list counted instead of printed."""
+    """The words in quotes; the tail of a long list is counted, not printed."""
     words = list(words)
     shown = ", ".join(repr(word) for word in words[:most])
     return f"{shown} and {len(words) - most:,} more" if len(words) > most else shown
 
 
 def braced(names: Sequence[str], most: int | None = None) -> str:
-    """Attributes as a set; with `most`, the tail of a long one is counted instead of printed."""
+    """Attributes as a set; with `most`, the tail of a long one is counted, not printed."""
     shown = [quoted(name) for name in names]
     if most is not None and len(names) > most:
         shown = [*shown[: most - 1], f"{len(names) - most + 1} more"]
@@ -108,7 +108,7 @@ def braced(names: Sequence[str], most: int | None = None) -> str:
 
 
 def quoted(name: str) -> str:
-    """A name within a sentence: as it is where it is one word, else in quotes, so that none adds to the sentence."""
+    """A name in a sentence, in quotes unless it is one word, so that no name reads as part of the sentence."""
     return name if WORD.fullmatch(name) else repr(name)
 
 
@@ -118,7 +118,7 @@ def named(names: Sequence[str]) -> str:
 
 
 def shortened(words: Sequence[str], room: int = 76) -> str:
-    """The words in one line, as many as there is room for."""
+    """As many of the words as fit on one line."""
     line = " · ".join(words)
     return line if len(line) <= room else line[: room - 1].rsplit(" · ", 1)[0] + " · …"
 

@@ -1,4 +1,4 @@
-"""Tables that people hold in memory: pandas, polars and pyarrow, to Arrow and back."""
+"""Tables in memory: pandas, polars and pyarrow, to Arrow and back."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from unveil.errors import TableError
 
 
 def arrow_table(frame: Any, *, alone: bool = False) -> pa.Table:
-    """A frame as an Arrow table. The index of a pandas frame is no column and plays no part.
+    """A frame as an Arrow table. The index of a pandas frame is ignored.
 
     Args:
         frame: A pandas, polars or pyarrow table.
-        alone: Whether no value may decide how another is read: objects of pandas are then read as text, one by one.
+        alone: Whether each value is read on its own: pandas objects are then converted to text one by one.
     """
     try:
         table = _converted(frame, alone)
@@ -37,11 +37,11 @@ def like(frame: Any, table: pa.Table) -> Any:
 
 
 NUMBERS: dict[str, Callable[[Any], Any]] = {"i": int, "u": int, "f": float, "b": bool, "c": complex}
-"""What makes Python numbers of NumPy's, by their kind."""
+"""Converters from NumPy numbers to Python numbers, by kind."""
 
 
 class Mixed(pa.ExtensionType):  # type: ignore[misc]
-    """The type of a pandas column that Arrow cannot hold. It stands in for the values until somebody asks for them."""
+    """The type of a pandas column that Arrow cannot hold: a placeholder without values."""
 
     def __init__(self) -> None:
         super().__init__(pa.null(), "unveil.mixed")
@@ -64,22 +64,22 @@ def check_names(names: list[str], origin: str) -> None:
         if not isinstance(name, str):
             raise TableError(f"{origin}: the column name {name!r} is not text.")
         if name in seen:
-            raise TableError(f"{origin}: the column {name!r} stands twice.")
+            raise TableError(f"{origin}: the column {name!r} appears twice.")
         seen.add(name)
 
 
 def first_line(error: BaseException) -> str:
-    """What a library said, as a clause of a sentence."""
+    """The first line of a library's message, as part of a sentence."""
     return str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
 
 
 def is_pandas(frame: Any) -> bool:
-    """Whether a frame is one of pandas."""
+    """Whether a frame is a pandas frame."""
     return type(frame).__module__.startswith("pandas")
 
 
 def _pandas_table(frame: Any, alone: bool) -> pa.Table:
-    """A column that Arrow cannot hold need not matter: it is refused where it is used, and not here."""
+    """Accepts columns that Arrow cannot hold: they are refused only if they are used."""
     if not alone:
         try:
             return pa.Table.from_pandas(frame, preserve_index=False)
@@ -101,7 +101,7 @@ def _pandas_column(series: Any, alone: bool) -> pa.Array:
 
 
 def _object_text(value: object) -> str | None:
-    """An object as text, as `value_text` has it, whole numbers without a decimal point; None if it is no raw value."""
+    """An object as text, like `value_text`, whole numbers without a decimal point; None if it is not a raw value."""
     value = _python_number(value)
     if isinstance(value, float):
         return None if value != value else str(int(value)) if value.is_integer() else repr(float(value))
@@ -111,12 +111,12 @@ def _object_text(value: object) -> str | None:
         return None
     try:
         return str(value).encode().decode()
-    except ValueError:  # half of a pair of surrogates, or more digits than Python writes
+    except ValueError:  # a lone surrogate, or more digits than Python converts
         return None
 
 
 def _python_number(value: Any) -> Any:
-    """A number of NumPy, or a complex one that is real, as Python has it; anything else as it is."""
+    """A NumPy number, or a complex one that is real, as a Python number; anything else unchanged."""
     kind = value.dtype.kind if getattr(value, "ndim", None) == 0 else ""
     plain = NUMBERS[kind](value) if kind in NUMBERS else value
     return plain.real if isinstance(plain, complex) and plain.imag == 0 else plain
@@ -132,4 +132,6 @@ def _converted(frame: Any, alone: bool) -> pa.Table:
         return _pandas_table(frame, alone)
     if hasattr(frame, "to_arrow"):
         return frame.to_arrow()
-    raise TableError(f"table: {type(frame).__name__} is no table; give a path, or a pandas, polars or pyarrow table.")
+    raise TableError(
+        f"table: {type(frame).__name__} is not a table; give a path, or a pandas, polars or pyarrow table."
+    )

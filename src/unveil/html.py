@@ -1,8 +1,7 @@
-"""Pieces of HTML for notebooks: what objects show of themselves when they are the value of a cell.
+"""HTML for notebooks: how objects display themselves.
 
-Everything that comes from a table, a spec or a release is text and is escaped here, so that a label such as
-`<script>` is shown and never run. Text has the colours of the page, which may be light or dark; only stripes have their
-own.
+Text from a table, a spec or a release is escaped here, so that a label such as `<script>` is shown and never run. Text
+takes the colours of the page, which may be light or dark; only stripes have their own.
 """
 
 from __future__ import annotations
@@ -13,34 +12,34 @@ from html import escape
 GOOD = "#2e9e5b"
 BAD = "#d9534f"
 PLAIN = "#8a8a8a"
-"""Colours of stripes, in tones that stand out on white and on black."""
+"""Colours of stripes, visible on white and on black."""
 
 
 def text(value: object) -> str:
-    """A value as it reads, with nothing in it that HTML would follow."""
+    """A value as escaped text."""
     return escape(str(value))
 
 
 def paragraph(value: object, *, stripe: str | None = None) -> str:
-    """A sentence, with a coloured stripe beside it where it says that something is good or bad."""
+    """A sentence, with a coloured stripe on its left if it says that something is good or bad."""
     style = "" if stripe is None else f' style="border-left: 4px solid {stripe}; padding-left: 0.6em"'
     return f"<p{style}>{text(value)}</p>"
 
 
 def heading(value: object) -> str:
-    """A line that says what comes next. It is no heading of the page, which has its own order of those."""
+    """A bold line. It is not an HTML heading, because the page has its own hierarchy of headings."""
     return f"<p><strong>{text(value)}</strong></p>"
 
 
 def table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
-    """A table with a row of names above it; cells stand at the left, as text does. A wide one scrolls by itself."""
+    """A table with a header row and left-aligned cells. A wide one scrolls on its own."""
     names = "".join(f'<th style="text-align: left">{text(name)}</th>' for name in head)
     lines = "".join(f"<tr>{_cells(row)}</tr>" for row in rows)
     return _scrolling(f"<table><thead><tr>{names}</tr></thead><tbody>{lines}</tbody></table>")
 
 
 def folded(summary: object, content: str) -> str:
-    """Something longer that opens on a click; the content is HTML already."""
+    """Content that opens on a click; it is HTML already."""
     return f"<details><summary>{text(summary)}</summary>{content}</details>"
 
 
@@ -50,7 +49,7 @@ def preformatted(value: object) -> str:
 
 
 def page_part(*parts: str) -> str:
-    """The parts as one piece."""
+    """The parts in one element."""
     return f"<div>{''.join(parts)}</div>"
 
 

@@ -1,10 +1,10 @@
-"""Ctrl-C in the command, or another end from outside: drafts are removed, one sentence is said, and the process ends.
+"""What the command does on Ctrl-C and other signals: remove drafts, print one sentence, and exit.
 
-An exception would not do: libraries swallow it in destructors and callbacks, a second Ctrl-C interrupts the clean-up of
-the first, and while modules are imported nobody is there to catch it. A handler runs between two instructions of the
-main thread, and nothing runs after it. Whoever uses the package from Python gets the usual `KeyboardInterrupt`.
+An exception would not work: libraries swallow it in destructors and callbacks, a second Ctrl-C interrupts the clean-up
+of the first, and nothing catches it while modules are imported. A signal handler runs between two instructions of the
+main thread, and nothing runs after it. Python programs that use the package get the usual `KeyboardInterrupt`.
 
-This module imports nothing but the standard library, because it is the first that the command loads.
+This module imports only the standard library, because it is the first that the command loads.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from pathlib import Path
 from types import FrameType, TracebackType
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-"""Ctrl-C, what `kill` and schedulers send, and a terminal that is closed."""
+"""Ctrl-C, what `kill` and schedulers send, and a closed terminal."""
 UNFORESEEN = 3
-"""The exit code of an error that nobody foresaw."""
+"""The exit code of an unexpected error."""
 
 _drafts: set[Path] = set()
 _written: list[Path] = []
@@ -33,9 +33,9 @@ _asked: int | None = None
 
 @contextmanager
 def unfinished(draft: Path) -> Iterator[None]:
-    """A file or folder that is being written next to its place. It is removed unless it comes to its place.
+    """A file or folder that is written next to its final place. It is removed unless it gets there.
 
-    It is known from before it exists, so that there is no moment at which it could be left behind.
+    It is registered before it exists, so that it cannot be left behind at any moment.
     """
     _drafts.add(draft)
     try:
@@ -47,7 +47,7 @@ def unfinished(draft: Path) -> Iterator[None]:
 
 @contextmanager
 def provisional(path: Path) -> Iterator[None]:
-    """A file in its place that goes again unless the block is completed."""
+    """A file in its final place that is removed again unless the block completes."""
     _drafts.add(path)
     try:
         yield
@@ -59,17 +59,17 @@ def provisional(path: Path) -> Iterator[None]:
 
 
 def settle(draft: Path, place: Path, *, over: bool = False) -> None:
-    """Moves a draft to its place. An interrupt comes before or after, and what it says is true.
+    """Moves a draft to its place. An interrupt takes effect before or after, so that its message is true.
 
     Args:
         draft: The finished draft.
-        place: Where it goes. If another process has been faster, an `OSError` says so, unless it may be replaced.
-        over: Whether it replaces a file that is there.
+        place: Where it goes. If another process was faster, this raises `OSError`, unless `over` is set.
+        over: Whether to replace an existing file.
     """
     global _settling
     _settling = True
     try:
-        if over or draft.is_dir():  # a folder replaces none that holds anything
+        if over or draft.is_dir():  # a folder can only replace an empty one
             draft.replace(place)
         else:
             _link(draft, place)
@@ -81,7 +81,7 @@ def settle(draft: Path, place: Path, *, over: bool = False) -> None:
 
 
 def _link(draft: Path, place: Path) -> None:
-    """Gives a draft its name, if nobody has it: where there are no links, by taking the name first."""
+    """Gives a draft its final name if that is free; without hard links, by creating an empty file there first."""
     try:
         os.link(draft, place)
     except FileExistsError:
@@ -96,7 +96,7 @@ def _link(draft: Path, place: Path) -> None:
 
 
 def temporary(path: Path) -> Path:
-    """A file or folder that goes when the process ends, however it ends."""
+    """A file or folder that is removed when the process ends, however it ends."""
     _drafts.add(path)
     atexit.register(remove, path)
     return path
@@ -104,7 +104,7 @@ def temporary(path: Path) -> Path:
 
 @contextmanager
 def closing(close: Callable[[], None]) -> Iterator[None]:
-    """Has something closed if the process leaves within the block."""
+    """Calls `close` if the process is interrupted within the block."""
     _closing.append(close)
     try:
         yield
@@ -113,7 +113,7 @@ def closing(close: Callable[[], None]) -> Iterator[None]:
 
 
 def remove(path: Path) -> None:
-    """Removes a file or folder, if it is there."""
+    """Removes a file or folder if it exists."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     with suppress(OSError):
@@ -121,14 +121,14 @@ def remove(path: Path) -> None:
 
 
 def leave_on_interrupt() -> None:
-    """Makes these signals end this process. One that was started to ignore a signal goes on ignoring it."""
+    """Makes these signals end this process. A signal that the process was started to ignore stays ignored."""
     for number in SIGNALS:
         if signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL):
             signal.signal(number, leave)
 
 
 def leave_on_crash() -> None:
-    """Makes an error while modules are imported one sentence; once they are, the command line sees to it."""
+    """Prints an error during import as one sentence; later errors are handled by the command line."""
     sys.excepthook = _crash
 
 
@@ -136,7 +136,7 @@ def _crash(kind: type[BaseException], error: BaseException, trace: TracebackType
     if "--debug" in sys.argv:
         sys.__excepthook__(kind, error, trace)
     said = " ".join(f"{kind.__name__}: {error}".split())
-    say(f"it does not start: {said[:300]}; run it with 'unveil --debug' to see where.")
+    say(f"cannot start: {said[:300]}; run it with 'unveil --debug' to see where.")
     os._exit(UNFORESEEN)
 
 
@@ -158,20 +158,20 @@ def leave(number: int, frame: FrameType | None) -> None:
 
 
 def written_text() -> str:
-    """What a sentence about the end of this process adds: what was complete by then, or nothing."""
-    # What came to its place within a folder that is unfinished itself is gone with it.
+    """The end of the last message: what had been written completely, if anything."""
+    # A file that was finished within an unfinished folder is removed with the folder.
     left = [str(path) for path in _written if path.exists()]
     return f"; written before that: {', '.join(left)}" if left else ""
 
 
 def say(sentence: str) -> None:
-    """Writes past `sys.stderr`, which may be in the middle of a write itself, or not be there yet."""
+    """Writes to file descriptor 2: `sys.stderr` may be in the middle of a write, or not exist yet."""
     with suppress(OSError):
         os.write(2, f"unveil: {sentence}\n".encode(errors="backslashreplace"))
 
 
 def is_command() -> bool:
-    """Whether this process is the command `unveil`, or `python -m unveil`, and not somebody's program."""
+    """Whether this process is the command `unveil`, or `python -m unveil`, not another program."""
     if sys.argv[:1] == ["-m"]:
         return "unveil" in sys.orig_argv
     return bool(sys.argv) and Path(sys.argv[0]).stem == "unveil"

@@ -1,6 +1,6 @@
-"""How large a release and its parts may be, so that whoever reads one from a stranger comes to an end.
+"""How large a release and its parts may be, so that reading a release from a stranger always ends.
 
-Writers keep to these limits too: what is published can be verified.
+Writers keep to these limits too, so that every published release can be verified.
 """
 
 from __future__ import annotations
@@ -8,16 +8,16 @@ from __future__ import annotations
 MANIFEST_BYTES = 1 << 24
 """The size of `manifest.json`."""
 COLUMNS = 2_000
-"""How many columns a release has; as many names stand in a requirement at most."""
+"""How many columns a release may have, and how many names a requirement."""
 NAME = 1_000
-"""How many characters the name of a column, a label or a value in the manifest has."""
+"""How many characters a column name, a label or a value in the manifest may have."""
 ROWS = 10**12
-"""How many rows are read or released."""
+"""How many rows may be read or released."""
 COUNT = 2**53
-"""How many records a single row stands for: whole numbers that every reader holds exactly."""
+"""How many records one row may represent: integers that every reader can represent exactly."""
 RECORDS = 2**62
-"""How many records there are. Sums are 64-bit whole numbers, and would start again below zero."""
+"""How many records there may be; sums are 64-bit integers and must not overflow."""
 GROUP_ROWS = 1 << 20
-"""How many rows of a parquet file lie in one group."""
+"""How many rows a row group of a parquet file may have."""
 GROUP_BYTES = 1 << 28
-"""How many bytes a group of rows has once it is unpacked."""
+"""How many bytes a row group may have when it is unpacked."""

@@ -1,30 +1,30 @@
-"""What long work tells of itself while it runs. Whoever watches decides what to make of it; nobody has to."""
+"""Progress of long work. A watcher decides what to do with it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 Watcher = Callable[[str, int, int | None], None]
-"""Told what is being done, how much of it is done, and of how much; None where nobody can know."""
+"""Called with what is being done, how much is done, and the total, which is None if unknown."""
 
 
 def unwatched(what: str, done: int, total: int | None) -> None:
-    """Nobody watches."""
+    """The watcher that does nothing."""
 
 
 def phases_only(watcher: Watcher) -> Watcher:
-    """Passes on what is being done and nothing that was counted, for runs whose counts must not show."""
+    """Passes on what is being done but no counts, for runs whose counts are private."""
     return lambda what, done, total: watcher(what, 0, None)
 
 
 class Tasks:
-    """Work that falls into a known number of tasks, told one by one."""
+    """Work with a known number of tasks; reports each one that finishes."""
 
     def __init__(self, watcher: Watcher, what: str, total: int) -> None:
-        """Nothing is done yet.
+        """Reports that no task is done yet.
 
         Args:
-            watcher: Who is told.
+            watcher: Where progress is reported.
             what: What the work is.
             total: How many tasks there are.
         """

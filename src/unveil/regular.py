@@ -1,6 +1,6 @@
-"""Regular files: opened without following a link, and without waiting for a pipe that nobody writes to.
+"""Regular files, opened without following links and without waiting for a pipe that has no writer.
 
-A release comes from a stranger. Everybody who opens a file of it opens it here, so that all have one rule.
+A release may come from a stranger. All code that opens its files does it here, so that one rule applies.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ def opened(folder: Path, name: str) -> Iterator[BufferedReader]:
 
     Args:
         folder: The folder, which may be reached through links.
-        name: The file as a path within the folder, parted by `/`; no part of it may be a link.
+        name: The path of the file within the folder, with `/` between its parts; none of them may be a link.
 
     Raises:
-        OSError: It is not there, is a link, is not a regular file, or cannot be read. `strerror` says which.
+        OSError: It does not exist, is a link, is not a regular file, or cannot be read; `strerror` says which.
     """
     with os.fdopen(_descriptor(folder, name), "rb") as file:
         yield file
@@ -66,7 +66,7 @@ def _opened_at(place: int, name: str, flags: int) -> int:
     try:
         return os.open(name, flags, dir_fd=place)
     except OSError as error:
-        # A link to a folder is ENOTDIR where a folder is asked for.
+        # Opening a link as a folder fails with ENOTDIR.
         if stat.S_ISLNK(_mode(place, name)):
             raise OSError(errno.ELOOP, "it is a link") from error
         raise

@@ -80,7 +80,7 @@ def test_an_error_while_modules_are_imported_is_one_sentence(
     assert found == Outcome(
         3,
         "",
-        "unveil: it does not start: RuntimeError: two and two are five; run it with 'unveil --debug' to see where.\n",
+        "unveil: cannot start: RuntimeError: two and two are five; run it with 'unveil --debug' to see where.\n",
     )
 
 

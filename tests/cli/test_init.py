@@ -95,7 +95,7 @@ def test_a_table_without_names_is_told(project: Project, run: Run) -> None:
     project.table.write_text("39,0,clerk,0,yes\n50,1,baker,0,no\n")
     outcome = run("init", project.table, "--to", draft)
     assert outcome.code == 2
-    assert "people.csv: the column '0' stands twice; the first line looks like values" in outcome.err
+    assert "people.csv: the column '0' appears twice; the first line looks like values" in outcome.err
     assert "put a line of names before it." in outcome.err
     assert not draft.exists()
     project.table.write_text("39,clerk,7.5,yes\n50,baker,8,no\n38,clerk,7,yes\n")
@@ -109,7 +109,7 @@ def test_a_table_without_names_is_told(project: Project, run: Run) -> None:
 def test_names_are_not_doubted_without_reason(project: Project, run: Run) -> None:
     assert "looks like values" not in run("init", project.table).out
     project.table.write_text("a,b,a\n1,2,3\n")
-    assert run("init", project.table).err == "unveil: people.csv: the column 'a' stands twice.\n"
+    assert run("init", project.table).err == "unveil: people.csv: the column 'a' appears twice.\n"
     years = project.folder / "years.parquet"
     pyarrow.parquet.write_table(pa.table({"1990": [1, 2, 3], "1991": [2, 2, 1], "class": ["a", "b", "a"]}), years)
     assert "looks like values" not in run("init", years).out

@@ -270,8 +270,8 @@ def test_convert_takes_one_tree_of_several(tmp_path: Path, run: Run) -> None:
     [
         ("Any\n  a{\n", "y.hchy", "the label 'a{' cannot be written"),
         ('Any\n  " a"\n', "y.csv", "the label ' a' cannot be written"),
-        ("# observed: drafted\nAny\n  a\n", "y.csv", "no place for the mark"),
-        ("Any\n  a\n", "y.txt", "ends in .tree, .csv, .hchy"),
+        ("# observed: drafted\nAny\n  a\n", "y.csv", "cannot hold the mark"),
+        ("Any\n  a\n", "y.txt", "end in one of .tree, .csv, .hchy"),
         ("Any\n  a\n", "x.tree", "exists already"),
     ],
 )

@@ -122,7 +122,7 @@ def test_a_way_that_does_not_fit(values: list[str], by: str, problem: str) -> No
 
 def test_a_value_that_looks_suppressed_is_refused() -> None:
     message = sentence(TaxonomyError, lambda: draft(column("a", "⊥"), "x"))
-    assert message == "table: column 'x': the label '⊥' is kept for suppressed values."
+    assert message == "table: column 'x': the label '⊥' is reserved for suppressed values."
 
 
 def test_unknown_names() -> None:

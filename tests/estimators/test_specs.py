@@ -66,7 +66,7 @@ def test_a_finished_spec_is_taken_as_it_is(project, rows):
         ),
         (
             TopDownRefinement(spec={**MAPPING, "require": "k = 5"}),
-            r"\[require\] stands in single brackets|must be a list",
+            r"\[require\] is in single brackets|must be a list",
         ),
         (TopDownRefinement(spec=7), "a spec is a path, a mapping or a Spec, not a int"),
         (DiffGen(spec=MAPPING), "method is 'refinement', which is not that of DiffGen"),

@@ -193,7 +193,7 @@ def test_a_csv_file_comes_with_the_parquet_file_that_verify_reads(project: Proje
     unveil.publish(project.spec).write(project.release, ("csv",))
     assert {path.name for path in project.release.iterdir()} == {"data.csv", "data.parquet", "manifest.json"}
     assert unveil.verify(project.release) == []
-    with pytest.raises(ReleaseError, match="'xlsx' is not a format of a release; those are parquet, csv"):
+    with pytest.raises(ReleaseError, match="'xlsx' is not a format of a release; the formats are parquet, csv"):
         unveil.publish(project.spec).write(project.folder / "other", ("xlsx",))
     assert not (project.folder / "other").exists()
 

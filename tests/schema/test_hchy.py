@@ -57,7 +57,7 @@ def test_a_tree_may_run_over_lines(tmp_path: Path) -> None:
         ("sex:discrete\n{Any {Female} {Male}\n", "the braces of '{Any {Female} {Male}' do not make one tree."),
         (
             "sex:discrete\n{Any {Female}}}\n",
-            "a brace closes that was never opened, in '{Any {Female}}}'.",
+            "a closing brace has no opening one, in '{Any {Female}}}'.",
         ),
         (
             "sex:discrete\n{Any {Female}} {Other {Male}}\n",
@@ -86,7 +86,7 @@ def test_a_bad_file_is_refused(tmp_path: Path, content: str, problem: str) -> No
         ("sexe", "sex:discrete\n{Any {F} {M}}\n", "it has no tree for the attribute 'sexe'; did you mean 'sex'?"),
         ("age", "age:continuous\n{15-95 {x}}\n", "it has no tree for the attribute 'age'."),
         ("sex", "sex:discrete\n{Any {F} {F}}\n", "the leaf 'F' appears twice."),
-        ("sex", "sex:discrete\n{Any {Person {Any {F} {M}}}}\n", "the label 'Any' lies below itself: a cycle."),
+        ("sex", "sex:discrete\n{Any {Person {Any {F} {M}}}}\n", "the label 'Any' is below itself: a cycle."),
         ("sex", "sex:discrete\n{Any {} {M}}\n", "a label is empty."),
         ("sex", "", "it has no tree for the attribute 'sex'."),
     ],

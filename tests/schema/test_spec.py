@@ -226,7 +226,7 @@ JOB = "[attributes.job]"
             f"{JOB} has both values and a taxonomy; the leaves of a taxonomy are its values.",
         ),
         ('"Basel"]', '"Basel", "Bern"]', f"{CITY} values hold 'Bern' twice."),
-        ('"Basel"]', '"⊥"]', f"{CITY} values hold '⊥', which is kept for suppressed values."),
+        ('"Basel"]', '"⊥"]', f"{CITY} values hold '⊥', which is reserved for suppressed values."),
         (
             'role = "identifier"',
             'role = "identifier"\nkind = "category"',

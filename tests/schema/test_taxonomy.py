@@ -70,12 +70,12 @@ def test_a_label_that_stays_itself_on_the_next_level_is_one_node() -> None:
     [
         (("Any", [("A", [("a", [])]), ("B", [("a", [])])]), "the leaf 'a' appears twice."),
         (("Any", [("A", [("a", [])]), ("A", [("b", [])])]), "the label 'A' appears twice."),
-        (("Any", [("A", [("Any", [("a", [])]), ("b", [])])]), "the label 'Any' lies below itself: a cycle."),
-        (("Any", [("A", [("A", []), ("b", [])])]), "the label 'A' lies below itself: a cycle."),
+        (("Any", [("A", [("Any", [("a", [])]), ("b", [])])]), "the label 'Any' is below itself: a cycle."),
+        (("Any", [("A", [("A", []), ("b", [])])]), "the label 'A' is below itself: a cycle."),
         (("Any", []), "the root 'Any' has nothing below it."),
         (("Any", [("Any", [])]), "the root 'Any' has nothing below it."),
         (("Any", [("", []), ("a", [])]), "a label is empty."),
-        (("Any", [(SUPPRESSED, []), ("a", [])]), "the label '⊥' is kept for suppressed values."),
+        (("Any", [(SUPPRESSED, []), ("a", [])]), "the label '⊥' is reserved for suppressed values."),
     ],
     ids=["leaf twice", "inner twice", "cycle", "own child", "no leaf", "no leaf but itself", "empty label", "⊥"],
 )

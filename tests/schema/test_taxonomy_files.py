@@ -75,7 +75,7 @@ NOT_INDENTED = "is not indented by two spaces per level."
         ("# jobs\n  Any\n    Clerk\n", f"line 2: 'Any' {NOT_INDENTED}"),
         ("Any\n  Clerk\nOther\n  Farmer\n", "there are two roots, 'Any' and 'Other'."),
         ("Any\n  A\n    Clerk\n  B\n    Clerk\n", "the leaf 'Clerk' appears twice."),
-        ("Any\n  A\n    B\n      A\n      Clerk\n", "the label 'A' lies below itself: a cycle."),
+        ("Any\n  A\n    B\n      A\n      Clerk\n", "the label 'A' is below itself: a cycle."),
         ("Any\n", "the root 'Any' has nothing below it."),
         ("", "the taxonomy is empty."),
         ("\n  \n# nothing yet\n", "the taxonomy is empty."),
@@ -136,11 +136,11 @@ def test_a_quoted_value_may_hold_the_delimiter(tmp_path: Path) -> None:
     [
         ("Clerk;A;*\nFarmer;A;*\nClerk;B;*\n", "line 3: the leaf 'Clerk' appears twice."),
         ("Clerk;A;*\nFarmer;B;All\n", "there are two roots, '*' and 'All'."),
-        ("Clerk;A;Clerk;*\nFarmer;B;*\n", "the label 'Clerk' lies below itself: a cycle."),
+        ("Clerk;A;Clerk;*\nFarmer;B;*\n", "the label 'Clerk' is below itself: a cycle."),
         ("Clerk\n", "the root 'Clerk' has nothing below it."),
         ("", "the taxonomy is empty."),
         ("\n\n", "the taxonomy is empty."),
-        ("Clerk;*\n⊥;*\n", "the label '⊥' is kept for suppressed values."),
+        ("Clerk;*\n⊥;*\n", "the label '⊥' is reserved for suppressed values."),
     ],
     ids=["leaf twice", "two roots", "cycle", "no levels", "empty", "blank lines only", "⊥"],
 )

@@ -87,7 +87,7 @@ def test_the_mark_of_a_draft_is_kept(ending: str, tree: Branch, mark: str) -> No
 def test_csv_cannot_carry_the_mark_of_a_draft() -> None:
     taxonomy = Taxonomy(("Any", [("a", [])]), "job.tree", observed="drafted")
     message = sentence(TaxonomyError, lambda: taxonomy_text(taxonomy, Path("job.csv"), "job"))
-    assert message.startswith("job.tree: ARX csv has no place for the mark")
+    assert message.startswith("job.tree: ARX csv cannot hold the mark")
 
 
 @pytest.mark.parametrize("name", ["", "vid", "classes", "a:b", "a{", "a|b", " a", "a\nb", "\ufeffa"])
@@ -114,7 +114,7 @@ def test_a_name_that_hchy_takes_is_found_again(name: str) -> None:
 def test_another_ending_is_refused() -> None:
     taxonomy = Taxonomy(("Any", [("a", [])]))
     message = sentence(TaxonomyError, lambda: taxonomy_text(taxonomy, Path("job.xlsx"), "job"))
-    assert message == "job.xlsx: a taxonomy is written to a file that ends in .tree, .csv, .hchy."
+    assert message == "job.xlsx: a taxonomy file must end in one of .tree, .csv, .hchy."
 
 
 # ---- What round trips showed ----
@@ -149,7 +149,7 @@ def test_a_quoted_semicolon_does_not_make_a_csv_with_commas_one_with_semicolons(
 def test_a_tree_too_deep_to_walk_is_refused(tmp_path: Path) -> None:
     file = write(tmp_path, "job.tree", "".join("  " * level + f"{level}\n" for level in range(5000)))
     message = sentence(TaxonomyError, lambda: read_taxonomy(file))
-    assert message == "job.tree: the label '100' lies more than 100 levels deep."
+    assert message == "job.tree: the label '100' is more than 100 levels deep."
 
 
 def test_a_hchy_file_with_several_trees_asks_for_a_name(tmp_path: Path) -> None:

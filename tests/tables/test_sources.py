@@ -115,9 +115,9 @@ def test_observed_ranges_are_widened_to_round_numbers(project: Project) -> None:
 
 
 def test_what_is_no_table(project: Project) -> None:
-    with pytest.raises(TableError, match="dict is no table"):
+    with pytest.raises(TableError, match="dict is not a table"):
         unveil.publish({"a": [1]}, project.spec)
-    with pytest.raises(TableError, match="stands twice"):
+    with pytest.raises(TableError, match="appears twice"):
         unveil.publish(pd.DataFrame([[1, 2]], columns=["a", "a"]), project.spec)
     with pytest.raises(TableError, match=r"\.csv or \.parquet"):
         unveil.publish(project.spec, project.spec)

@@ -1,4 +1,4 @@
-"""Blocks of values, the trees that refine them, and the masking that a search ends with."""
+"""Blocks of values, the trees that refine them, and the masking at the end of a search."""
 
 from unveil.masking.blocks import Block, Offer, Refinement, Rest
 from unveil.masking.freeze import as_is, domain_of, freeze

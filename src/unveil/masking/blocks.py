@@ -1,4 +1,4 @@
-"""Blocks and refinements: what a masked value is, and how it gets less masked."""
+"""Blocks and refinements: what a masked value is, and how it is refined."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ class Block:
 
     @property
     def first(self) -> int:
-        """Where the block stands in the order of the domain."""
+        """The position of the block in domain order."""
         return int(self.codes[0]) if len(self.codes) else -1
 
 
 class Rest(Block):
-    """What stays suppressed after a disclosure. Its codes are looked up when they are asked for.
+    """What stays suppressed after a disclosure. Its codes are computed on demand.
 
-    A search makes one with every disclosure, and hardly ever asks: a copy each time would take as long as all values.
+    A search creates one with every disclosure and rarely reads it: a copy each time would take time for all values.
     """
 
     def __init__(self, label: str, disclosed: IntArray, moment: int) -> None:
-        """What is not disclosed at a moment.
+        """What is not disclosed at one moment.
 
         Args:
             label: The label of what is suppressed.
-            disclosed: For every code when it is disclosed, later than any moment if not yet. It may be filled in
-                for later moments, but not changed for those that have passed.
-            moment: How many values are disclosed.
+            disclosed: The moment at which each code is disclosed, later than any moment if not yet. Entries for later
+                moments may be filled in, but past ones must not change.
+            moment: How many values are disclosed so far.
         """
         object.__setattr__(self, "label", label)
         object.__setattr__(self, "bounds", None)
@@ -73,7 +73,7 @@ class Offer:
     """
 
     column: int
-    """The place of the attribute in the table."""
+    """The position of the attribute in the table."""
     attribute: Attribute
     block: Block
     parts: tuple[Block, ...]
@@ -82,7 +82,7 @@ class Offer:
 
     @property
     def candidates(self) -> int:
-        """How many ways there are to refine the block."""
+        """The number of ways to refine the block."""
         return len(self.parts) if self.discloses else 1
 
     @cached_property

@@ -1,4 +1,4 @@
-"""From the cuts that a search ends with to the masking that a release carries."""
+"""From the cuts at the end of a search to the masking of a release."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def freeze(attribute: Attribute, cut: Sequence[Block]) -> Generalization | Suppr
 
 
 def as_is(attribute: Attribute) -> AsIs:
-    """The manifest entry of an attribute that no requirement holds."""
+    """The manifest entry of an attribute in no requirement."""
     return AsIs(domain=domain_of(attribute), type=attribute.kind)
 
 
@@ -51,7 +51,7 @@ def _interval(block: Block, unit: Unit) -> Interval:
 
 
 def _plain(value: float, unit: Unit) -> Bound:
-    """A date as such, and a whole number as an int, so that the manifest reads `17` and not `17.0`."""
+    """A date for days, and an int for a whole number, so that the manifest says `17` and not `17.0`."""
     if unit == "date":
         return day_of(value)
     return plain_number(value)

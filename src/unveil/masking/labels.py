@@ -1,4 +1,4 @@
-"""The class keeps its type: what a manifest calls it, and later rows in the same type."""
+"""The type of the class: its name in a manifest, and the conversion of later rows to it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def class_type(type_: pa.DataType) -> ClassType:
 
 
 def typed_labels(column: pa.ChunkedArray, type_: ClassType) -> pa.ChunkedArray:
-    """Class labels of later rows with the type that they have in the release; text where one of them is none such."""
+    """Class labels of later rows in the type of the release; as text if one of them does not fit."""
     plain = decoded(column)
     if type_ not in TYPES or not is_text(plain.type):
         return plain

@@ -1,6 +1,6 @@
-"""The frozen result of a search: what each attribute's values are released as, for these rows and for later ones.
+"""The frozen result of a search: how the values of each attribute are released, for these rows and for later ones.
 
-The classes below are at once the entries of a manifest (`docs/release.md`) and the code that masks by them.
+The classes below are both the entries of a manifest (`docs/release.md`) and the code that masks.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ Bound = int | float | datetime.date
 """An end of an interval, as the manifest writes it."""
 Domain = Literal["declared", "observed"]
 Labels = list[str | None]
-"""The label of each value; None where the masking knows no block for it."""
+"""The label of each value; None if the masking has no block for it."""
 
 
 class Entry(BaseModel):
-    """A part of a manifest: fixed keys, fixed types, never changed once made."""
+    """A part of a manifest: fixed keys, fixed types, immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
 class Generalized(Entry):
-    """A block of a taxonomy cut: its label and the leaves it stands for."""
+    """A block of a taxonomy cut: its label and its leaves."""
 
     label: str
     values: tuple[str, ...]
@@ -52,7 +52,7 @@ class Interval(Entry):
 
     @property
     def lo(self) -> float:
-        """Where it starts, as a number; that of a date counts days."""
+        """Where it starts, as a number; a date as days since 1970-01-01."""
         return _number(self.from_)
 
     @property
@@ -121,14 +121,14 @@ class Discretization(Entry):
     def middle(self, block: Interval) -> float:
         """The middle of the values that an interval can hold.
 
-        Whole numbers of `[17, 46)` run from 17 to 45, so their middle is 31; other numbers come as close to 46 as they
-        like, so theirs is 31.5. The middle of dates is a day; of two days, the earlier one.
+        Whole numbers in `[17, 46)` run from 17 to 45, so their middle is 31; other numbers come arbitrarily close to
+        46, so their middle is 31.5. The middle of dates is a day, the earlier one of two.
         """
         middle = (block.lo + block.hi - (1 if self.whole else 0)) / 2
         return middle // 1 if self.unit == "date" else middle
 
     def labels(self, values: Sequence[Any]) -> Labels:
-        """The interval that holds each number or date; None outside the range and for what is none."""
+        """The interval that holds each number or date; None outside the range and for other values."""
         starts = np.array([block.lo for block in self.blocks])
         numbers = np.array([number_of(value, self.unit) for value in values], dtype=np.float64)
         places = np.searchsorted(starts, numbers, side="right") - 1
@@ -137,7 +137,7 @@ class Discretization(Entry):
 
 
 class AsIs(Entry):
-    """An attribute that no requirement holds, released as it is."""
+    """An attribute in no requirement, released as it is."""
 
     kind: Literal["released"] = "released"
     domain: Domain
@@ -153,7 +153,7 @@ ColumnMasking = Annotated[Generalization | Suppression | Discretization | AsIs, 
 
 
 class Masking:
-    """How every column of a release is masked. It applies to rows that arrive later as well."""
+    """How every column of a release is masked. It can be applied to rows that arrive later."""
 
     def __init__(
         self,
@@ -162,13 +162,13 @@ class Masking:
         class_type: ClassType = "text",
         weight: str | None = None,
     ) -> None:
-        """Keeps what is given.
+        """Stores the arguments.
 
         Args:
             columns: How each column is masked.
             class_: The column of the class. Later rows that have it keep it.
             class_type: What that column holds.
-            weight: The column that says how many records a row stands for, kept in the same way.
+            weight: The column with the number of records that a row represents, kept in the same way.
         """
         self.columns = columns
         self._class = class_
@@ -185,7 +185,7 @@ class Masking:
         return f"Masking({', '.join(f'{name}: {column.kind}' for name, column in self.columns.items())})"
 
     def _repr_html_(self) -> str:
-        """A table of the columns and what each is masked to, for notebooks."""
+        """A table of the columns and their labels, for notebooks."""
         head = ("attribute", "masked by", "blocks", "released as")
         return html.table(head, (_described(name, entry) for name, entry in self.columns.items()))
 
@@ -199,11 +199,11 @@ class Masking:
     ) -> Any:
         """Masks rows that arrive later, in their own order.
 
-        A value that is not disclosed is suppressed, seen before or not. A value without a block (a category that the
+        A value that is not disclosed is suppressed, even if it is new. A value without a block (a category that the
         taxonomy does not have, a number outside the range, a missing value) is refused, or suppressed if asked for.
-        Class and weight are kept, after the masked columns, where the rows have them. All other columns are left out.
+        Class and weight, if the rows have them, follow the masked columns. All other columns are dropped.
 
-        The guarantee of a release is about its own rows: nothing is promised about how many new rows share a group.
+        The guarantee of a release covers its own rows; it does not say how many new rows share a group.
 
         Args:
             rows: A pandas, polars or pyarrow table with the columns of the release.
@@ -223,14 +223,14 @@ class Masking:
         return like(rows, View(intervals or "bounds", suppressed).of(labels, self.columns))
 
     def rows(self, rows: pa.Table, *, unseen: Unseen = "refuse") -> pa.Table:
-        """Masks rows into those that the data files of a release hold, with class and weight where they have them."""
+        """Masks rows as the data files of a release hold them, with class and weight if they have them."""
         masked = self.labels(rows, unseen=unseen)
         if self._class in rows.column_names:
             masked = masked.append_column(self._class, typed_labels(rows[self._class], self._class_type))
         return masked.append_column(self._weight, rows[self._weight]) if self._weight in rows.column_names else masked
 
     def labels(self, rows: pa.Table, *, unseen: Unseen = "refuse") -> pa.Table:
-        """Masks the columns into the labels that the data files of a release hold, and leaves out all others."""
+        """Masks the columns as the data files of a release hold them, and drops all others."""
         return pa.table({name: self._masked(name, rows, unseen) for name in self.columns})
 
     def _masked(self, name: str, table: pa.Table, unseen: Unseen) -> pa.ChunkedArray | pa.DictionaryArray:
@@ -269,7 +269,7 @@ def _described(name: str, entry: Generalization | Suppression | Discretization |
 
 
 def _typed(name: str, column: pa.ChunkedArray, type_: Kind) -> pa.ChunkedArray:
-    """A column released as it is. A csv file gives numbers and dates as text; here they become such again."""
+    """A column released as it is. Numbers and dates that a csv file holds as text become numbers and dates again."""
     if type_ == "date":
         return date_column(name, column)
     plain = decoded(column)

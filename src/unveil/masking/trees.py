@@ -1,7 +1,7 @@
-"""The three masking operations as trees that grow downwards: generalize, suppress, discretize.
+"""The three masking operations as trees: generalize, suppress, discretize.
 
-A tree starts from one block and says into which parts a block can be refined. A taxonomy and an interval are
-refined into all their parts at once; of suppressed values one is disclosed at a time, and the rest stays `⊥`.
+A tree starts from one block and says into which parts a block can be refined. Taxonomy labels and intervals are refined
+into all their parts at once; suppressed values are disclosed one at a time, and the rest stays `⊥`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from unveil.masking.blocks import Block
 from unveil.schema import SUPPRESSED, Attribute, Node, Taxonomy, interval_label
 
 Splitter = Callable[[Block], float | None]
-"""The value at which to split an interval, or None where it cannot be split."""
+"""The value at which to split an interval, or None if it cannot be split."""
 
 
 class Tree(Protocol):
@@ -32,7 +32,7 @@ class Tree(Protocol):
         ...
 
     def parts(self, block: Block) -> tuple[Block, ...]:
-        """The parts that a refinement of the block tells apart; none if it cannot be refined."""
+        """The parts into which the block can be refined; none if it cannot."""
         ...
 
 
@@ -80,7 +80,7 @@ class Suppress:
 
 
 class Flat:
-    """A category without a taxonomy where all values are told apart at once: `⊥ → {each value}`."""
+    """A category without a taxonomy whose values are all disclosed at once: `⊥ → {each value}`."""
 
     discloses = False
 

@@ -1,4 +1,4 @@
-"""Raw values on their way from Arrow into Python, and dates out of time stamps and text."""
+"""Raw values from Arrow to Python, and dates from time stamps and text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from unveil.schema import number_of
 def dictionary_of(column: pa.ChunkedArray) -> pa.DictionaryArray:
     """The column as codes into its distinct values, in one piece."""
     if pa.types.is_null(column.type):
-        column = pa.chunked_array([pa.nulls(len(column))])  # Arrow cannot unify the dictionaries of several pieces
+        column = pa.chunked_array([pa.nulls(len(column))])  # Arrow cannot unify the dictionaries of several chunks
     try:
         encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     except (pa.ArrowException, AttributeError) as error:
@@ -28,7 +28,7 @@ def dictionary_of(column: pa.ChunkedArray) -> pa.DictionaryArray:
 
 
 def python_values(values: pa.Array) -> list[Any]:
-    """The values as Python has them. Times that are exact to the nanosecond are text: Python has none such.
+    """The values as Python objects. Times with nanoseconds become text, because Python has no such type.
 
     Raises:
         TableError: Python cannot hold a value: bytes that are not UTF-8 text, or a date beyond the year 9999.
@@ -47,7 +47,7 @@ def python_values(values: pa.Array) -> list[Any]:
 
 
 def single_values(values: pa.Array) -> list[Any]:
-    """The same, each value by itself, whatever the others are; None for one that Python cannot hold."""
+    """The same, but each value on its own; None for a value that Python cannot hold."""
     exact = pa.types.is_temporal(values.type) and getattr(values.type, "unit", None) == "ns"
     if len(values) == 1 or not exact:
         try:
@@ -59,7 +59,7 @@ def single_values(values: pa.Array) -> list[Any]:
 
 
 def days(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Time stamps as the days that they show, in their own zone; any other column as it is."""
+    """Time stamps as the days they show, in their own time zone; any other column unchanged."""
     plain = decoded(column)
     if not pa.types.is_timestamp(plain.type):
         return column
@@ -82,12 +82,12 @@ def date_column(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The values themselves, where a column holds numbers of a dictionary."""
+    """The values of a dictionary-encoded column; any other column unchanged."""
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
 def is_text(type_: pa.DataType) -> bool:
-    """Whether a column of this type holds text; pandas and polars have long ones."""
+    """Whether a column of this type holds text, including the large type of pandas and polars."""
     return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
 
 

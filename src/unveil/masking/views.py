@@ -1,4 +1,4 @@
-"""Views of masked columns: labels as the files hold them, or intervals with bounds that can be computed with."""
+"""Views of masked columns: labels as the files hold them, or intervals with bounds to compute with."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class View:
     Attributes:
         intervals: `text` is the label; `bounds` a pair of `from` and `to`; `midpoint` one value; `interval` an interval
             of pandas, which no other frame has.
-        suppressed: The text that stands for a suppressed value; None for null. Where intervals are no text, a
-            suppressed value is null in any case.
+        suppressed: The text for a suppressed value; None for null. If intervals are not shown as text, a suppressed
+            value is always null.
     """
 
     intervals: Intervals = "text"
@@ -44,7 +44,7 @@ class View:
         return pa.table(columns)
 
     def of_pandas(self, labels: pa.Table, entries: Mapping[str, ColumnMasking]) -> pd.DataFrame:
-        """The same as a pandas frame, where an interval can be one."""
+        """The same as a pandas frame, which has a type for intervals."""
         if self.intervals != "interval":
             return _frame(self.of(labels, entries))
         texts = View("text", self.suppressed).of(labels, entries)
@@ -80,7 +80,7 @@ class View:
 
 
 def bound_type(entry: Discretization) -> pa.DataType:
-    """What the bounds of a cut are."""
+    """The type of the bounds of a cut."""
     if entry.unit == "date":
         return pa.date32()
     return pa.int64() if entry.whole else pa.float64()
@@ -88,7 +88,7 @@ def bound_type(entry: Discretization) -> pa.DataType:
 
 def _bounds(blocks: list[Interval | None], entry: Discretization) -> pa.Array:
     type_ = pa.struct([("from", bound_type(entry)), ("to", bound_type(entry))])
-    # Arrow takes no whole number for a float that is beyond those that floats count one by one.
+    # Arrow does not convert an int to a float if the float would not be exact.
     whole = entry.whole
     ends = [None if block is None else (block.from_, block.to) if whole else (block.lo, block.hi) for block in blocks]
     return pa.array([None if pair is None else dict(zip(("from", "to"), pair, strict=True)) for pair in ends], type_)
@@ -102,7 +102,7 @@ def _midpoints(blocks: list[Interval | None], entry: Discretization) -> pa.Array
 
 
 def _text_column(shown: list[str | None], encoded: pa.DictionaryArray) -> pa.ChunkedArray:
-    """A dictionary of the texts that are left, with null where there is none."""
+    """A dictionary of the remaining texts, with null for the others."""
     texts = [text for text in shown if text is not None]
     places = pa.array([None if text is None else texts.index(text) for text in shown], pa.int32())
     return pa.chunked_array(

@@ -22,8 +22,8 @@ def exponential_choice(scores: IntArray, rate: Fraction, sizes: IntArray, source
 
     Args:
         scores: One integer per option.
-        rate: How much a point of score counts.
-        sizes: How many outcomes an option stands for; Equation 6 of DiffGen has the length of an interval here.
+        rate: The weight of one point of score.
+        sizes: How many outcomes each option covers; in Equation 6 of DiffGen, the length of an interval.
         source: The randomness.
     """
     uniform = Uniform(source)
@@ -35,9 +35,9 @@ def permute_and_flip(scores: IntArray, rate: Fraction, source: Source) -> int:
     """Visits the options in random order and takes each with probability exp(rate · (score − best)).
 
     As private as the exponential mechanism at the same rate and never worse (McKenna and Sheldon, NeurIPS 2020). It
-    is the same as to report the largest of rate · score + X_i with X_i exponential of mean 1 (Ding et al., 2021), from
-    which the tighter rate for scores that only rise follows too: with the other X fixed, one record moves the bar that
-    X_i must pass by at most rate·Δ, and exp(−rate·Δ) is what that costs.
+    is equivalent to reporting the largest of rate · score + X_i with X_i exponential of mean 1 (Ding et al., 2021). The
+    tighter rate for scores that only rise follows from that too: with the other X fixed, one record moves the bar that
+    X_i must pass by at most rate·Δ, which costs a factor of exp(−rate·Δ).
     """
     best = int(scores.max())
     left = list(range(len(scores)))
@@ -48,7 +48,7 @@ def permute_and_flip(scores: IntArray, rate: Fraction, source: Source) -> int:
 
 
 def _by_floats(scores: IntArray, rate: Fraction, sizes: IntArray, uniform: Uniform) -> int | None:
-    """The option that the first 64 bits point at, or None where rounding could make a difference.
+    """The option that the first 64 bits select, or None if rounding could make a difference.
 
     Each weight is off by a relative 2^−40 at most: the exponent is at most 745 where the weight is not 0, and rounding
     it and taking exp costs less than 2^12 units in the last place. Sums add a unit for each term. What is further from
@@ -68,7 +68,7 @@ def _by_floats(scores: IntArray, rate: Fraction, sizes: IntArray, uniform: Unifo
 
 
 def _exactly(scores: IntArray, rate: Fraction, sizes: IntArray, uniform: Uniform) -> int:
-    """The same choice with bounds that are made finer until they decide."""
+    """The same choice with bounds that are refined until they decide."""
     best = int(scores.max())
     while True:
         size = uniform.size + 32

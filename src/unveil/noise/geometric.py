@@ -20,9 +20,9 @@ from unveil.noise.source import Source, words
 from unveil.noise.uniform import CHUNK, Bounds, Uniform, exp_bounds
 
 LEAST = Fraction(1, 10**7)
-"""Below this, a draw would wander off the table thousands of times, and say nothing."""
+"""Below this, a draw would leave the table thousands of times and be useless."""
 LONGEST = 1 << 16
-"""How many entries a table has at most."""
+"""The most entries a table has."""
 WORKING = 320
 """Bits of the fixed-point numbers that tables are computed with."""
 
@@ -40,7 +40,7 @@ class Geometric:
         self._excess: Geometric | None = None
 
     def tail(self, k: int) -> Bounds:
-        """P(G ≥ k) as closely as one likes."""
+        """P(G ≥ k) to any precision."""
 
         def bounds(size: int) -> tuple[Fraction, Fraction]:
             least, most = exp_bounds(k * self.epsilon, size)
@@ -61,13 +61,13 @@ class Geometric:
         return values
 
     def _looked_up(self, count: int) -> tuple[IntArray, IntArray]:
-        """Draws up to the end of the table, and which of them fell off it."""
+        """Draws within the table, and which of them passed its end."""
         longest = len(self._table)
         drawn = words(self._source, count)
         place = np.searchsorted(self._table, drawn, side="right")
         values = (longest - place).astype(np.int64)
         for at in np.flatnonzero((place > 0) & (self._table[np.maximum(place - 1, 0)] == drawn)):
-            # The word begins like P(G ≥ k), so more bits must tell whether it lies below.
+            # The word equals the first bits of P(G ≥ k), so more bits must decide whether it is below.
             values[at] += Uniform(self._source, int(drawn[at])).below(self.tail(int(values[at]) + 1))
         return values, np.flatnonzero(values == longest)
 

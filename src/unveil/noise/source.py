@@ -15,20 +15,20 @@ class Source(Protocol):
     """Independent fair bits."""
 
     private: bool
-    """Whether nobody can predict them. A release made from others is not private and says so."""
+    """Whether the bits are unpredictable. A release made from predictable ones is not private and says so."""
 
     def bytes(self, count: int) -> bytes:
-        """So many random bytes."""
+        """Random bytes."""
         ...
 
 
 class SystemSource:
-    """The operating system's generator: the only source for a release that is handed out."""
+    """The operating system's generator: the only source for a release that is shared."""
 
     private = True
 
     def bytes(self, count: int) -> bytes:
-        """So many random bytes."""
+        """Random bytes."""
         return os.urandom(count)
 
 
@@ -41,12 +41,12 @@ class SeededSource:
         self._bits = random.Random(seed)  # noqa: S311 - marked as not private wherever it is used
 
     def bytes(self, count: int) -> bytes:
-        """So many bytes that follow from the seed."""
+        """`size` bytes derived from the seed."""
         return self._bits.randbytes(count)
 
 
 def bits(source: Source, count: int) -> int:
-    """A uniform integer of so many bits."""
+    """A uniform integer of this many bits."""
     whole = int.from_bytes(source.bytes((count + 7) // 8), "big")
     return whole >> (-count % 8)
 
@@ -57,7 +57,7 @@ def words(source: Source, count: int) -> Words:
 
 
 def below(source: Source, bound: int) -> int:
-    """A uniform integer in [0, bound). Draws that would favour some values are thrown away."""
+    """A uniform integer in [0, bound). Draws that would favour some values are rejected."""
     size = (bound - 1).bit_length()
     while (drawn := bits(source, size) if size else 0) >= bound:
         continue

@@ -1,8 +1,8 @@
-"""A uniform real number that is drawn bit by bit, as far as a comparison needs it.
+"""A uniform real number, drawn bit by bit as far as a comparison needs.
 
-Every decision of the kernel is a comparison of such a number with real numbers that are known as closely as one likes.
+Every decision of the kernel compares such a number with real numbers that can be computed to any precision.
 A comparison is decided only when the bits drawn so far and the bounds known so far leave no doubt; otherwise both are
-made finer. So every outcome has exactly the probability that the real numbers say, whatever arithmetic finds it.
+refined. So every outcome has exactly the probability that the real numbers give, whatever arithmetic computes it.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from unveil.noise.source import Source, bits
 CHUNK = 64
 
 Bounds = Callable[[int], tuple[Fraction, Fraction]]
-"""A real number: given how many bits matter, a lower and an upper bound about that close."""
+"""A real number: given a number of bits, a lower and an upper bound of about that precision."""
 
 
 class Uniform:
-    """A uniform number in [0, 1), known up to its first bits."""
+    """A uniform number in [0, 1), of which the first bits are known."""
 
     def __init__(self, source: Source, prefix: int | None = None) -> None:
         """Starts with 64 bits, given or drawn."""
@@ -62,7 +62,7 @@ def exp_bounds(gamma: Fraction, size: int) -> tuple[Fraction, Fraction]:
     small = down.divide(Decimal(gamma.numerator), Decimal(gamma.denominator))
     large = up.divide(Decimal(gamma.numerator), Decimal(gamma.denominator))
     context = Context(prec=digits, Emin=-(10**9), Emax=10**9)
-    # copy_negate, because a minus sign would round to the precision of the calling thread.
+    # copy_negate, because unary minus would round to the precision of the calling thread.
     least = context.next_minus(context.exp(large.copy_negate()))
     most = context.next_plus(context.exp(small.copy_negate()))
     return Fraction(least), min(Fraction(most), Fraction(1))

@@ -1,10 +1,10 @@
-"""Noisy counts of every cell of a product of cuts, the empty ones too.
+"""Noisy counts of every cell of a product of cuts, including empty ones.
 
 A cell is one block of each attribute and one class. Its noisy count is its count plus two-sided geometric noise. One
 record changes the count of one cell by one, so all counts together cost the ε of the noise.
 
-Where there are few cells, each gets its noise in turn. Where there are more than anyone could list, only noisy counts
-that reach a threshold are published. That is post-processing, and most cells are empty and fall short, so they need not
+If there are few cells, each gets its own noise. If there are too many to list, only noisy counts that reach a threshold
+are published. That is post-processing, and most cells are empty and fall short, so they need not
 be visited: of the cells in order, each empty one passes independently with the same probability q, so the gaps between
 those that pass are geometric with parameter q. Passing cells that turn out to be occupied are skipped: those have had
 their own noise. What an empty cell exceeds the threshold by is geometric, since the noise has no memory.
@@ -24,32 +24,32 @@ from unveil.counting import Cells
 from unveil.noise import Bounds, Source, TwoSidedGeometric, Uniform
 
 LISTED = 100_000
-"""Up to so many cells are all published."""
+"""Up to this many cells, all are published."""
 SPURIOUS = 1_000
-"""Where they are not, the threshold is such that fewer empty cells than this pass on average: P(Z ≥ t) ≤ exp(−εt)."""
+"""Above that, the threshold lets fewer empty cells than this pass on average: P(Z ≥ t) ≤ exp(−εt)."""
 MANY = 1_000_000
-"""More than this are never let through, whatever threshold the owner asks for."""
+"""No more than this may pass, whatever threshold the owner asks for."""
 
 
 def cell_total(sizes: Sequence[int], classes: int) -> int:
-    """How many cells there are."""
+    """The number of cells."""
     return math.prod(sizes) * classes
 
 
 def public_threshold(total: int, epsilon: Fraction) -> int | None:
-    """The threshold that follows from public numbers alone; None where every cell is listed."""
+    """The threshold, computed from public numbers alone; None if every cell is listed."""
     if total <= LISTED:
         return None
     return _enough(total, SPURIOUS, epsilon)
 
 
 def feasible_threshold(wished: int, total: int, epsilon: Fraction) -> int:
-    """The owner's threshold, raised where more empty cells would pass on average than anyone could list."""
+    """The owner's threshold, raised if too many empty cells would pass on average."""
     return max(wished, _enough(total, MANY, epsilon))
 
 
 def _enough(total: int, passing: int, epsilon: Fraction) -> int:
-    """A threshold that fewer than so many empty cells reach on average."""
+    """A threshold that fewer than `most` empty cells reach on average."""
     return max(1, math.ceil((math.log(total) - math.log(passing)) / float(epsilon)))
 
 

@@ -31,7 +31,7 @@ class PrivateStructure:
 
     In the paper, ε' = ε / (2(|A_n| + 2h)): one draw for the first split of every number, then for every specialization
     one draw to select it and one for the splits of its children. The children of an interval are disjoint, so one
-    charge covers both. With the full budget, splits that no specialization can use any more are not drawn, a monotone
+    charge covers both. With the full budget, splits that no specialization can use are not drawn, a monotone
     utility gets the tighter exponent, and what is not spent here goes to the counts.
     """
 
@@ -108,7 +108,7 @@ def publish_diffgen(
         engine: What counts the table.
         source: The randomness; a release from a seeded one says that it is not private.
         version: The version to write into the manifest.
-        progress: Told of public numbers alone: of the specializations that the spec asks for.
+        progress: Where progress is reported, in public numbers only: the specializations that the spec asks for.
     """
     ledger = Ledger(plan.epsilon)
     search = _search(table, plan, engine, ledger, source)

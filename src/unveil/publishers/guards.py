@@ -1,4 +1,4 @@
-"""From the owner's requirements to the guards of a search, after a check that they can hold at all."""
+"""From the owner's requirements to the guards of a search, after checking that they can hold at all."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from unveil.schema import Atom, Domain, Requirement, Spec, without_redundant
 from unveil.tables import Outline
 
 Sharing = tuple[tuple[int, ...], int | None]
-"""Attributes and sensitive attribute that an index is over."""
+"""The attributes and the sensitive attribute of an index."""
 
 
 def resolved_requirements(table: Outline, spec: Spec) -> tuple[Requirement, ...]:
-    """The requirements with what they leave to the data filled in: all values, and their order."""
+    """The requirements with what depends on the data filled in: all values, and their order."""
     return tuple(_resolved(requirement, table, spec) for requirement in spec.requirements)
 
 
@@ -59,7 +59,7 @@ def redundant_atoms(requirements: Sequence[Requirement]) -> tuple[Atom, ...]:
 
 
 def check_readable(table: Outline, spec: Spec) -> None:
-    """Refuses values with characters that a reader does not see, where a release shows or counts them.
+    """Refuses values with invisible characters where a release shows or counts them.
 
     Tabs and line breaks are data in a masked category, but not in what is counted, named or predicted.
 
@@ -98,7 +98,7 @@ def make_guards(
     """One guard for each set of attributes and sensitive attribute, over all requirements on it.
 
     Raises:
-        RequirementError: A requirement does not hold even where everything is masked, so no release can satisfy it.
+        RequirementError: A requirement does not hold even if everything is masked, so no release can satisfy it.
     """
     check_readable(table, spec)
     needed = without_redundant([atom for requirement in requirements for atom in requirement.atoms()])

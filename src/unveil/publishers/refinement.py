@@ -36,7 +36,7 @@ CRITERIA = {"score": gain_per_loss, "infogain": gain_alone}
 
 
 def start_search(table: Outline, spec: Spec, engine: Engine, progress: Watcher = unwatched) -> Search:
-    """The fully masked table, ready to be refined."""
+    """The search on the fully masked table."""
     guards = make_guards(table, spec, resolved_requirements(table, spec), engine, progress)
     histograms = engine.histograms()
     trees = [
@@ -63,9 +63,9 @@ def publish_refinement(
         spec: What the release must satisfy.
         engine: What counts the table.
         version: The version to write into the manifest.
-        steps: Stop after so many refinements.
-        stop: Asked after every refinement; the table reached by then is released.
-        progress: Told of the work as it is done. Nobody can know how many refinements there will be.
+        steps: Stop after this many refinements.
+        stop: Called after every refinement; True releases the table reached so far.
+        progress: Where progress is reported. The number of refinements is not known in advance.
     """
     search = start_search(table, spec, engine, progress)
     progress("refining", 0, steps)
@@ -95,7 +95,7 @@ def publish_refinement(
 
 
 def describe(step: Step) -> dict[str, Any]:
-    """A step as the owner's trace tells it."""
+    """A step as an entry of the owner's trace."""
     refinement = step.refinement
     return {
         "attribute": refinement.attribute.name,
@@ -121,7 +121,7 @@ def _tree(table: Outline, column: int, histogram: IntArray, bounds: Bounds) -> T
 
 
 def _rounded(split: Splitter, attribute: Attribute, values: NumberArray, interval: Block) -> float | None:
-    """The same split at a round number: what is below it, and what is not, are the same values."""
+    """The same split at a round number, with the same values on each side."""
     right = split(interval)
     if right is None:
         return None
@@ -141,7 +141,7 @@ def _masking(table: Outline, search: Search) -> Masking:
 
 
 def _kind(type_: pa.DataType) -> Kind:
-    """What the values of a column are that the spec does not describe."""
+    """The kind of values in a column that the spec does not describe."""
     if pa.types.is_date(type_):
         return "date"
     return "number" if pa.types.is_integer(type_) or pa.types.is_floating(type_) else "category"

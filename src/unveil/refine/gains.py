@@ -10,16 +10,16 @@ from unveil.arrays import FloatArray, IntArray, NumberArray
 from unveil.masking import Block
 
 NOTHING = 1e-12
-"""A gain below this is rounding, and counts as none."""
+"""A gain below this is rounding error and counts as none."""
 TIED = 1e-9
-"""Scores that differ by less than this part of the best one are tied."""
+"""Scores within this fraction of the best one are tied."""
 
 
 def info_gain(children: IntArray) -> FloatArray:
-    """TDR, Equations 2 and 5: how much the entropy of the class falls when a block gives way to its children.
+    """TDR, Equations 2 and 5: how much the entropy of the class falls when a block is replaced by its children.
 
-    It is computed as the mutual information of child and class, which equals I(R_v) − Σ |R_c| / |R_v| · I(R_c) and does
-    not lose digits to the difference of two large entropies.
+    It is computed as the mutual information of child and class, which equals I(R_v) − Σ |R_c| / |R_v| · I(R_c) and
+    avoids the cancellation in the difference of two large entropies.
 
     Args:
         children: Class counts, shape `[refinements, children, classes]`.
@@ -53,7 +53,7 @@ class Gain(Protocol):
 
 
 class InfoGain:
-    """TDR and PDA: information gain; beneficial is what holds more than one class."""
+    """TDR and PDA: information gain; a block is worth refining if it holds more than one class."""
 
     def of(self, children: IntArray) -> FloatArray:
         """InfoGain(v)."""
@@ -65,9 +65,9 @@ class InfoGain:
 
 
 def best_split(values: NumberArray, histogram: IntArray, interval: Block) -> float | None:
-    """The value that splits an interval with the highest information gain, the lowest of those tied.
+    """The split of an interval with the highest information gain; among ties, the lowest value.
 
-    Anonymity plays no part in it. Every value of the interval is held by some record, so both sides have records.
+    Anonymity plays no role here. Some record holds each value of the interval, so both sides have records.
     """
     codes = interval.codes
     if len(codes) < 2:
@@ -79,5 +79,5 @@ def best_split(values: NumberArray, histogram: IntArray, interval: Block) -> flo
 
 
 def disclosures(parts: IntArray, hidden: IntArray) -> IntArray:
-    """Each part on its own and the rest of what is hidden: what disclosing it makes of the block."""
+    """For each part, the pair of that part and the rest of the hidden block: the result of disclosing it."""
     return np.stack([parts, hidden - parts], axis=1)

@@ -1,4 +1,4 @@
-"""A guard keeps the requirements on one set of attributes: their levels now, and after each candidate."""
+"""A guard tracks the requirements on one set of attributes: their levels now, and after each candidate."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class Guard:
         self.columns = frozenset(columns)
         self.now: FloatArray = np.array([level.of(index.totals())[0] for level in levels])
         self._lowest = Growing(np.float64, len(levels))
-        """For each candidate the lowest piece counted so far, by requirement."""
+        """For each candidate, the lowest piece counted so far, by requirement."""
 
     def __len__(self) -> int:
-        """How many requirements it keeps."""
+        """The number of requirements."""
         return len(self._levels)
 
     def after(self, candidates: IntArray) -> FloatArray:
-        """The levels after candidates, as far as their pieces are counted: one row for each."""
+        """The levels after each candidate, from the pieces counted so far: one row per candidate."""
         return np.minimum(self.now, self._lowest.rows[candidates])
 
     def valid(self, after: FloatArray) -> BoolArray:
@@ -38,7 +38,7 @@ class Guard:
         return every
 
     def loss(self, after: FloatArray) -> FloatArray:
-        """How much is taken away, summed over the requirements."""
+        """The loss of levels, summed over the requirements."""
         lost = np.zeros(len(after))
         for now, column in zip(self.now, after.T, strict=True):
             lost += now - np.minimum(now, column)
@@ -54,7 +54,7 @@ class Guard:
     def perform(
         self, winner: int, refinement: Refinement, offers: Sequence[Offer], column: int, alive: BoolArray
     ) -> IntArray:
-        """Takes over a refinement; only the groups that hold the refined block are touched.
+        """Performs a refinement; only the groups that hold the refined block are touched.
 
         Returns:
             The candidates whose pieces were counted.
@@ -70,7 +70,7 @@ class Guard:
         return _distinct(np.concatenate(counted), len(alive))
 
     def recount(self, offer: Offer, candidates: IntArray) -> None:
-        """Brings candidates of an offer up to date, where the index has not counted all their pieces."""
+        """Updates candidates of an offer whose pieces the index has not all counted."""
         for pieces in self._index.recount(offer, candidates):
             self._lower(pieces)
 
@@ -83,7 +83,7 @@ class Guard:
 
 
 def _distinct(owner: IntArray, candidates: int) -> IntArray:
-    """The candidates that own pieces: often few, of many pieces."""
+    """The distinct candidates of these pieces, often few."""
     if len(owner) < candidates:
         return np.unique(owner)
     owns = np.zeros(candidates, dtype=np.bool_)
@@ -92,7 +92,7 @@ def _distinct(owner: IntArray, candidates: int) -> IntArray:
 
 
 class Watch:
-    """All guards whose requirements hold an attribute."""
+    """All guards with requirements on an attribute."""
 
     def __init__(self, guards: Sequence[Guard]) -> None:
         self._guards = guards
@@ -116,14 +116,14 @@ class Watch:
         return every
 
     def loss(self, after: FloatArray) -> FloatArray:
-        """What is taken away, as the mean over the requirements."""
+        """The loss of levels, as the mean over the requirements."""
         lost = np.zeros(len(after))
         for guard, levels in self._apart(after):
             lost += guard.loss(levels)
         return lost / max(self.requirements, 1)
 
     def recount(self, offer: Offer, candidates: IntArray) -> None:
-        """Brings candidates of an offer up to date with all guards."""
+        """Updates candidates of an offer in all guards."""
         for guard in self._guards:
             guard.recount(offer, candidates)
 

@@ -1,10 +1,10 @@
 """The values of an attribute that are still suppressed, and which of them to disclose next.
 
-With every disclosure the gain of disclosing any other value changes, and so may its loss. Two facts make that cheap:
+Every disclosure changes the gain of disclosing any other value, and maybe its loss. Two facts make that cheap:
 
 1. Values with the same class counts have the same gain, whatever else is hidden. It is computed once for all of them.
-2. The lowest piece of a candidate never rises again, so what was counted earlier bounds its level from above, and with
-   it its score. Only the best are brought up to date, until the best of all is.
+2. The lowest piece of a candidate never rises again, so earlier counts bound its level, and thus its score, from above.
+   Only the best candidates are updated, until the best of all is current.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Criterion = Callable[[FloatArray, FloatArray], FloatArray]
 
 
 class Hidden:
-    """The candidates of an offer that discloses values one at a time. Here a value is its number in the offer."""
+    """The candidates of an offer that discloses values one at a time. A value is its number in the offer."""
 
     def __init__(
         self, offer: Offer, histogram: IntArray, gain: Gain, criterion: Criterion, watch: Watch, alive: Growing
@@ -36,9 +36,9 @@ class Hidden:
             offer: The values.
             histogram: Their `[value, class]` counts.
             gain: What disclosing one is worth.
-            criterion: What makes a candidate better than another.
+            criterion: The score of a candidate.
             watch: The guards of the attribute.
-            alive: Which candidates of the search are still of interest; those that are not any more are marked.
+            alive: Which candidates of the search are still of interest; this class clears the others.
         """
         self._offer = offer
         self._worth = gain
@@ -52,12 +52,12 @@ class Hidden:
         self._kinds, kind_of = np.unique(histogram[offer.codes], axis=0, return_inverse=True)
         self._kind_of: IntArray = kind_of.ravel()
         self._left = np.bincount(self._kind_of)
-        """How many values of each kind are hidden: a kind are those with the same class counts."""
+        """How many values of each kind are hidden; values with the same class counts are of one kind."""
         self._gain = np.zeros(len(self._kinds))
         self._shelves = Shelves(len(offer.parts), watch.requirements)
         self._step = 0
         self._counted = np.full(len(offer.parts), -1)
-        """The step after which each value was last brought up to date."""
+        """The step after which each value was last updated."""
         self._score: FloatArray | None = None
         self._weigh()
 
@@ -66,17 +66,17 @@ class Hidden:
         return self._gain[self._kind_of[candidates - self._offer.first]]
 
     def best(self) -> float | None:
-        """The highest score, as far as the pieces are counted; it may be lower in truth."""
+        """The highest score from the pieces counted so far; the true one may be lower."""
         scores = self._scores()
         highest = float(scores.max(initial=-np.inf))
         return highest if highest > -np.inf else None
 
     def leader(self) -> int:
-        """A candidate of the highest score."""
+        """A candidate with the highest score."""
         return self._offer.first + int(self._shelves.first[np.argmax(self._scores())])
 
     def first(self, least: float) -> Ranked | None:
-        """The first in order of those that score at least so much."""
+        """The first candidate in order with at least this score."""
         tied = self._shelves.first[self._scores() >= least]
         if not len(tied):
             return None
@@ -84,9 +84,9 @@ class Hidden:
         return Ranked(self._offer.column, int(self._offer.codes[value]), self._offer.first + value)
 
     def settle(self, candidate: int) -> bool:
-        """Counts the pieces of a candidate anew; says whether its score was right.
+        """Recounts the pieces of a candidate; says whether its score was current.
 
-        If not, those of the other values on its shelf are probably out of date in the same way, and are counted too.
+        If not, the other values on its shelf are probably stale in the same way, and are recounted too.
         """
         value = candidate - self._offer.first
         shelf = int(self._shelves.shelf_of[value])
@@ -97,19 +97,19 @@ class Hidden:
         return False
 
     def settle_all(self, values: IntArray | None = None) -> None:
-        """Brings values up to date, all that are open if none are given."""
+        """Updates values; all open ones if none are given."""
         if values is None:
             values = np.flatnonzero(self._shelves.shelf_of != NOWHERE)
         self._count(values)
         self._shelve(self._moved(values))
 
     def renew(self, candidates: IntArray) -> None:
-        """Takes over that pieces of candidates were counted."""
+        """Records that pieces of candidates were counted."""
         values = candidates - self._offer.first
         self._shelve(self._moved(values[self._alive.rows[candidates]]))
 
     def pass_step(self) -> None:
-        """Takes note that a step was performed: what is known of pieces may be out of date, and scores are."""
+        """Records that a step was performed: counts of pieces may be stale, and scores are."""
         self._step += 1
         self._score = None
 
@@ -159,7 +159,7 @@ class Hidden:
             self._counted[values] = self._step
 
     def _moved(self, values: IntArray) -> IntArray:
-        """Those of the values that do not belong on their shelves any more."""
+        """The values that no longer belong on their shelves."""
         after = self._watch.after(self._offer.first + values)
         shelf = self._shelves.shelf_of[values]
         known = np.full(after.shape, np.nan)
@@ -178,7 +178,7 @@ class Hidden:
         self._score = None
 
     def _close(self, values: IntArray) -> None:
-        """Those that are disclosed, or cannot be any more."""
+        """The values that are disclosed, or no longer can be."""
         self._alive.rows[self._offer.first + values] = False
         np.subtract.at(self._left, self._kind_of[values], 1)
         self._shelves.take(values)

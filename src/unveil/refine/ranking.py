@@ -1,7 +1,7 @@
 """Candidates by score: a heap of scores, and for each score the candidates in the order that breaks ties.
 
-Ties are common, and thousands may be tied, intervals of two records for instance. So the heap is one of scores and not
-of candidates: to find the first of all that are tied takes a look at the first of each of a few scores.
+Ties are common, and thousands of candidates may be tied, such as intervals of two records. So the heap holds scores,
+not candidates: the first of all tied candidates is among the first candidates of a few scores.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ class Ranked(NamedTuple):
 
 
 class Ranking:
-    """Candidates whose scores may change. What is out of date is thrown away when it comes up."""
+    """Candidates whose scores may change. Stale entries are discarded when they reach the top."""
 
     def __init__(self) -> None:
         self._tied: dict[float, list[Ranked]] = {}
         self._falling: list[float] = []
-        """The scores that there are, negated, as a heap."""
+        """The distinct scores, negated, as a heap."""
         self._score: dict[int, float] = {}
 
     def put(self, ranked: Ranked, score: float) -> None:
-        """Enters a candidate, or moves it to another score."""
+        """Adds a candidate, or moves it to another score."""
         if self._score.get(ranked.candidate) == score:
             return
         self._score[ranked.candidate] = score
@@ -38,7 +38,7 @@ class Ranking:
         heapq.heappush(self._tied[score], ranked)
 
     def drop(self, candidate: int) -> None:
-        """Takes a candidate out."""
+        """Removes a candidate."""
         self._score.pop(candidate, None)
 
     def best(self) -> float | None:
@@ -52,15 +52,15 @@ class Ranking:
         return None
 
     def leader(self) -> int:
-        """A candidate of the highest score."""
+        """A candidate with the highest score."""
         return self._tied[-self._falling[0]][0].candidate
 
     def settle(self, candidate: int) -> bool:
-        """Whether the score of a candidate is right. It is, because a search puts again what a step changes."""
+        """Whether the score of a candidate is current. It always is, because the search updates what a step changes."""
         return True
 
     def first(self, least: float) -> Ranked | None:
-        """The first in order of those that score at least so much."""
+        """The first candidate in order with at least this score."""
         seen, firsts = [], []
         while (score := self.best()) is not None and score >= least:
             seen.append(heapq.heappop(self._falling))
@@ -70,7 +70,7 @@ class Ranking:
         return min(firsts, default=None)
 
     def _held(self, score: float) -> bool:
-        """Whether a candidate has this score, after those in front that have it no longer are gone."""
+        """Whether a candidate has this score, after stale entries at the front are removed."""
         tied = self._tied[score]
         while tied and self._score.get(tied[0].candidate) != score:
             heapq.heappop(tied)

@@ -1,4 +1,4 @@
-"""The loop that all methods share: start from one block per attribute, refine the chosen candidate, go on.
+"""The loop that all methods share: start from one block per attribute, refine the chosen candidate, repeat.
 
 TDR's Algorithm 1 line by line: the first two lines are `Search.__init__`, line 3 is the `while` of `steps`, line 4 is
 `_choose`, line 5 `_perform`, line 6 `_offer`, `Guard.perform` and `_rank`.
@@ -45,10 +45,10 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Remaining:
-    """A block of a cut and the parts below it, whether a step could tell them apart or not."""
+    """A block of a cut and the parts below it, whether or not a step could separate them."""
 
     column: int
-    """The place of the attribute in the table."""
+    """The position of the attribute in the table."""
     block: Block
     records: int
     beneficial: bool
@@ -72,12 +72,12 @@ class Search:
         """Masks everything.
 
         Args:
-            trees: The masked attributes: the place of each in the table, and how it is refined.
+            trees: The masked attributes: the position of each in the table, and how it is refined.
             histograms: The `[value, class]` counts of every attribute of the table.
             guards: One for each requirement.
-            criterion: What makes a candidate better than another. It must not rise with the loss.
-            gain: What a refinement is worth; information gain if nothing else is given.
-            select: How the next refinement is picked; the best score, and of those tied the first, if not given.
+            criterion: The score of a candidate. It must not increase with the loss.
+            gain: What a refinement is worth; information gain by default.
+            select: How the next refinement is picked; by default the best score, and the first of those tied.
         """
         self._trees = dict(trees)
         self._histograms = histograms
@@ -109,12 +109,12 @@ class Search:
             yield self._perform(winner)
 
     def candidates(self) -> Iterator[Step]:
-        """What could be done next, in the order of attributes and domains, with gains, losses and scores."""
+        """The possible next steps, in the order of attributes and domains, with gains, losses and scores."""
         for candidate in self._open():
             yield Step(self._refinement(candidate), *self._weighed(candidate))
 
     def remaining(self) -> Iterator[Remaining]:
-        """The blocks in the cuts, in the order of attributes and domains, with all that is left below them."""
+        """The blocks in the cuts, in the order of attributes and domains, with everything below them."""
         for column, cut in self._cuts.items():
             tree = self._trees[column]
             for block in sorted(cut, key=lambda block: block.first):
@@ -123,7 +123,7 @@ class Search:
                 yield Remaining(column, block, int(counts.sum()), beneficial, tree.parts(block), tree.discloses)
 
     def _offer(self, column: int, block: Block) -> Offer | None:
-        """Enters the candidates of a block that has just come into the cut."""
+        """Enters the candidates of a block that was just added to a cut."""
         tree = self._trees[column]
         parts = tree.parts(block)
         if not parts:
@@ -147,7 +147,7 @@ class Search:
         return offer
 
     def _choose(self) -> int | None:
-        """The candidate of the highest score, and of those tied with it the first by attribute, then by domain."""
+        """The candidate with the highest score; among ties, the first by attribute, then by domain."""
         if self._select is not None:
             open_ = self._open()
             return open_[self._select(self._scores(open_))] if open_ else None
@@ -209,21 +209,21 @@ class Search:
         return Step(refinement, *weighed)
 
     def _tell_guards(self, winner: int, refinement: Refinement, offers: Sequence[Offer]) -> None:
-        """Lets the guards count, and ranks anew what that changes."""
+        """Lets the guards count, and re-ranks what that changes."""
         column = self._offers[winner].column
         touched = [np.zeros(0, dtype=np.int64)]
         for guard in self._guards:
             before = guard.now
             touched.append(guard.perform(winner, refinement, offers, column, self._alive.rows))
             if np.any(guard.now != before):
-                # Where a level falls, less is left to lose for every candidate that would lower it.
+                # When a level falls, every candidate that would lower it has less to lose.
                 touched.append(np.flatnonzero(self._loss.rows > 0))
         for hidden in self._hidden.values():
             hidden.pass_step()
         self._rank(np.concatenate(touched))
 
     def _rank(self, candidates: IntArray) -> None:
-        """Drops candidates that are not valid any more, and gives the others their places by loss and score."""
+        """Drops candidates that are no longer valid, and ranks the others by loss and score."""
         candidates = np.unique(candidates[self._alive.rows[candidates]])
         columns = self._column.rows[candidates]
         apart: dict[Watch, list[IntArray]] = {}

@@ -1,4 +1,4 @@
-"""Values of the same kind and the same levels, on one shelf: they score the same, and the first of them comes first."""
+"""Values of the same kind and the same levels share a shelf: they have the same score, so the first one wins."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NOWHERE = -1
 
 
 class Shelves:
-    """Numbered values on shelves. A shelf that is empty is used again."""
+    """Numbered values on shelves. Empty shelves are reused."""
 
     def __init__(self, values: int, requirements: int) -> None:
         self.shelf_of: IntArray = np.full(values, NOWHERE)
@@ -49,7 +49,7 @@ class Shelves:
         return np.flatnonzero(self.shelf_of == shelf)
 
     def put(self, values: IntArray, kinds: IntArray, after: FloatArray) -> None:
-        """Puts values, in ascending order, on the shelves where they belong now."""
+        """Puts values, in ascending order, on the shelves where they belong."""
         keys = np.column_stack([kinds, after])
         if np.all(keys == keys[0]):
             self._put(values, int(kinds[0]), after[0])
@@ -60,7 +60,7 @@ class Shelves:
             self._put(values[same], int(kinds[same[0]]), after[same[0]])
 
     def take(self, values: IntArray) -> None:
-        """Takes values from their shelves, if they are on any."""
+        """Removes values from their shelves, if they are on any."""
         shelves, left = np.unique(self.shelf_of[values], return_counts=True)
         self.shelf_of[values] = NOWHERE
         for shelf, count in zip(shelves.tolist(), left.tolist(), strict=True):
@@ -84,7 +84,7 @@ class Shelves:
         self._tidy(shelf)
 
     def _relabel(self, values: IntArray, kind: int, after: FloatArray) -> bool:
-        """Where all values of a shelf move together, the shelf moves instead; says whether they do."""
+        """Changes a shelf in place if all its values move together; says whether it did."""
         shelf = int(self.shelf_of[values[0]])
         if shelf == NOWHERE or self._members.rows[shelf] != len(values) or np.any(self.shelf_of[values] != shelf):
             return False
@@ -110,7 +110,7 @@ class Shelves:
         return shelf
 
     def _tidy(self, shelf: int) -> None:
-        """Finds the first value of a shelf; one without values is free for others."""
+        """Finds the first value of a shelf, or frees a shelf without values."""
         if not self._members.rows[shelf]:
             del self._shelf[self._key(shelf)]
             self._heaps[shelf] = []

@@ -16,7 +16,7 @@ FINE = 1 << 30
 
 
 class Utility(Protocol):
-    """A gain that the exponential mechanism can work with: every value is a whole number."""
+    """A gain for the exponential mechanism: every value is an integer."""
 
     sensitivity: int
     """By how much one record can change it."""
@@ -28,7 +28,7 @@ class Utility(Protocol):
         ...
 
     def beneficial(self, records: IntArray) -> bool:
-        """Always: what is a candidate must not hang on the data."""
+        """Always True: what is a candidate must not depend on the data."""
         ...
 
     def rate(self, epsilon: Fraction, *, tight: bool) -> Fraction:
@@ -41,18 +41,18 @@ class _Whole:
     monotone: bool
 
     def beneficial(self, records: IntArray) -> bool:
-        """Always: what is a candidate must not hang on the data."""
+        """Always True: what is a candidate must not depend on the data."""
         return True
 
     def rate(self, epsilon: Fraction, *, tight: bool) -> Fraction:
-        """ε / Δ for a monotone utility where the tight exponent is asked for, else ε / (2Δ)."""
+        """ε / Δ for a monotone utility if the tight exponent is requested, else ε / (2Δ)."""
         return epsilon / self.sensitivity / (1 if tight and self.monotone else 2)
 
 
 class MaxUtility(_Whole):
     """Equation 4: the sum over the children of their largest class.
 
-    A record adds at most one to one child's largest class and never takes any away: sensitivity 1, monotone.
+    A record adds at most one to one child's largest class and never removes anything: sensitivity 1, monotone.
     """
 
     sensitivity = 1

@@ -1,6 +1,6 @@
-"""Drafts: outputs while they are written, next to their place and under a hidden name.
+"""Drafts: outputs while they are written, next to their final place under a hidden name.
 
-A draft is locked as long as its process lives. So the next run of the same target can tell a draft that is being
+A draft is locked while its process runs. So the next run with the same target can distinguish a draft that is being
 written from one that a killed process left behind, and remove the latter.
 """
 
@@ -18,13 +18,13 @@ from unveil.interruption import remove, unfinished
 
 try:
     import fcntl
-except ImportError:  # where files cannot be locked, nobody can tell which drafts are old
+except ImportError:  # without file locks, old drafts cannot be recognized
     fcntl = None  # type: ignore[assignment]
 
 
 @contextmanager
 def drafted(path: Path, *, folder: bool = False) -> Iterator[tuple[Path, int]]:
-    """A new and empty draft of an output, and the mode to give it in the end. It goes unless it comes to its place."""
+    """A new, empty draft of an output, and its final mode. It is removed unless it is moved to its place."""
     _remove_stale(path)
     while True:
         draft = _beside(path)
@@ -34,13 +34,13 @@ def drafted(path: Path, *, folder: bool = False) -> Iterator[tuple[Path, int]]:
                 if held and draft.exists():
                     yield draft, _withheld(draft, 0o700 if folder else 0o600)
                     return
-        # Another run took it for stale, in the moment before it was locked.
+        # Another run removed it as stale in the moment before it was locked.
 
 
 def _withheld(draft: Path, mode: int) -> int:
-    """Keeps an empty draft from everybody else while it is written; gives the mode that its owner's umask gave it.
+    """Makes a draft unreadable for others while it is written; returns the mode that the umask had given it.
 
-    The umask itself can only be read by changing it, and then for every thread of the process.
+    The umask can only be read by changing it, which affects every thread of the process.
     """
     given = stat.S_IMODE(draft.stat().st_mode)
     draft.chmod(mode)
@@ -48,12 +48,12 @@ def _withheld(draft: Path, mode: int) -> int:
 
 
 def _beside(path: Path) -> Path:
-    """A hidden name next to the place of an output, with its ending."""
+    """A hidden name next to the place of an output, with the same extension."""
     return path.absolute().with_name(f".{path.stem}-{secrets.token_hex(4)}.draft{path.suffix}")
 
 
 def _remove_stale(path: Path) -> None:
-    """Removes what killed runs of the same target left behind."""
+    """Removes what killed runs with the same target left behind."""
     if fcntl is None:
         return
     name = re.compile(rf"\.{re.escape(path.stem)}-[0-9a-f]{{8}}\.draft{re.escape(path.suffix)}")
@@ -67,7 +67,7 @@ def _remove_stale(path: Path) -> None:
 
 @contextmanager
 def _locked(draft: Path) -> Iterator[bool]:
-    """Whether a draft is this process's alone; no other can have it meanwhile."""
+    """Locks a draft; False if another process holds it."""
     if fcntl is None:
         yield True
         return

@@ -1,4 +1,4 @@
-"""Writing outputs whole or not at all, and reading release folders."""
+"""Writes outputs whole or not at all, and reads release folders."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MANIFEST = "manifest.json"
 
 
 def check_absent(path: Path, what: str) -> None:
-    """Refuses to write over something that is there."""
+    """Refuses to overwrite anything."""
     try:
         str(path).encode()
         found = path.exists() or path.is_symlink()
@@ -47,13 +47,15 @@ def write_release(
     progress: Watcher = unwatched,
     formulas: Formulas = "guarded",
 ) -> Manifest:
-    """Writes a release folder, whole or not at all. The rows are always there as parquet, which `verify` reads.
+    """Writes a release folder, whole or not at all. The rows are always written as parquet, which `verify` reads.
 
     Returns:
         The manifest with the hashes of the data files.
     """
     if strange := [format_ for format_ in formats if format_ not in FORMATS]:
-        raise ReleaseError(f"{folder}: {strange[0]!r} is not a format of a release; those are {', '.join(FORMATS)}.")
+        raise ReleaseError(
+            f"{folder}: {strange[0]!r} is not a format of a release; the formats are {', '.join(FORMATS)}."
+        )
     check_limits(manifest, folder)
     complete = manifest
 
@@ -78,9 +80,9 @@ def write_release(
 
 
 def write_folder(folder: Path, write: Callable[[Path], None], what: str) -> None:
-    """Writes a folder next to its place and moves it there when it is complete.
+    """Writes a folder next to its final place and moves it there when it is complete.
 
-    A crash, a full disk or Ctrl-C before the move leaves nothing, and an older folder is never touched.
+    A crash, a full disk or Ctrl-C before the move leaves nothing behind, and an existing folder is never touched.
     """
     check_absent(folder, "output folder")
     with _told(folder, what), drafted(folder, folder=True) as (draft, mode):
@@ -90,7 +92,7 @@ def write_folder(folder: Path, write: Callable[[Path], None], what: str) -> None
 
 
 def write_whole(path: Path, write: Callable[[Path], None], what: str) -> None:
-    """Writes a single file next to its place and moves it there when it is complete."""
+    """Writes a single file next to its final place and moves it there when it is complete."""
     check_absent(path, what)
     with _told(path, what), drafted(path) as (draft, mode):
         write(draft)
@@ -110,9 +112,9 @@ def write_text(path: Path, text: str, what: str) -> None:
 
 
 def replace_text(path: Path, text: str, what: str) -> None:
-    """Writes a text file in place of an older one, whose mode it keeps, so that one of the two is there at any time.
+    """Replaces a text file and keeps its mode; at any time, either the old or the new file exists.
 
-    When it returns, the text is on the disk under its name, whatever happens to the machine after that.
+    When it returns, the text is on disk and survives a crash of the machine.
     """
     with _told(path, what), drafted(path) as (draft, _):
         draft.write_text(text, encoding="utf-8")
@@ -125,24 +127,24 @@ def replace_text(path: Path, text: str, what: str) -> None:
 
 @contextmanager
 def _told(path: Path, what: str) -> Iterator[None]:
-    """What keeps an output from being written, in one sentence."""
+    """Turns an error that prevents an output into one sentence."""
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.EEXIST, errno.ENOTEMPTY):  # since it was last looked for
+        if error.errno in (errno.EEXIST, errno.ENOTEMPTY):  # it appeared after the first check
             raise ReleaseError(f"{path}: the {what} exists already; nothing was written.") from error
         raise ReleaseError(f"{path}: the {what} cannot be written: {error.strerror or error}.") from error
 
 
 def _own_like(draft: Path, older: os.stat_result) -> None:
-    """The mode of the older file, and its owner where this process may give files away."""
+    """Copies the mode of the older file, and its owner if this process may change it."""
     with suppress(PermissionError):
         os.chown(draft, older.st_uid, older.st_gid)
     draft.chmod(stat.S_IMODE(older.st_mode))
 
 
 def _sync(path: Path) -> None:
-    """Waits until a file, or the names in a folder, are on the disk."""
+    """Waits until a file, or the names in a folder, are on disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -151,7 +153,7 @@ def _sync(path: Path) -> None:
 
 
 def _sync_after(path: Path) -> None:
-    """The same for the name of an output that is in its place already, so that it is too late to fail."""
+    """The same for the name of an output that is already in its place, when it is too late to fail."""
     with suppress(OSError):
         _sync(path.absolute().parent)
 
@@ -170,7 +172,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def _settle(draft: Path, folder: Path) -> None:
-    """Makes a finished draft the release."""
+    """Moves a finished draft to its place."""
     for path in [*_files(draft), draft]:
         _sync(path)
     settle(draft, folder)
@@ -178,7 +180,7 @@ def _settle(draft: Path, folder: Path) -> None:
 
 
 def _files(folder: Path) -> list[Path]:
-    """The files of a folder, those of its folders too."""
+    """The files in a folder, recursively."""
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 

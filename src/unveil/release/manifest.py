@@ -16,7 +16,7 @@ from unveil.release.rows import Formulas
 
 
 class Rows(Entry):
-    """Rows of the input, and what became of them."""
+    """Rows of the input, and what happened to them."""
 
     read: int
     dropped: int
@@ -28,15 +28,15 @@ class File(Entry):
 
     sha256: str
     formulas: Formulas | None = None
-    """For a csv file: what became of text that a spreadsheet takes for a formula."""
+    """For a csv file: what was done with text that a spreadsheet reads as a formula."""
 
 
 FileName = Annotated[str, Field(pattern=r"\Adata\.(csv|parquet|parquet/part-[0-9]{5}\.parquet)\z")]
-"""A data file of the folder: one for each format, or a part of the rows. No other path is ever opened."""
+"""The name of a data file: one per format, or a part of the rows. No other path is ever opened."""
 
 
 class About(Entry):
-    """What the owner tells readers about the release. Nothing of it is taken from the table."""
+    """What the owner says about the release. None of it is taken from the table."""
 
     title: str | None = None
     owner: str | None = None
@@ -82,8 +82,8 @@ class Claims(Entry):
         del content["files"]
         content |= {"about": self.about.model_dump(exclude_none=True)}
         content |= {"files": {name: file.model_dump(exclude_none=True) for name, file in self.files.items()}}
-        told = {key: item for key, item in content.items() if item or key != "about"}
-        return json.dumps(told, ensure_ascii=False, indent=2) + "\n"
+        shown = {key: item for key, item in content.items() if item or key != "about"}
+        return json.dumps(shown, ensure_ascii=False, indent=2) + "\n"
 
 
 class RefinementManifest(Claims):
@@ -96,7 +96,7 @@ class RefinementManifest(Claims):
 
 
 class DiffGenManifest(Claims):
-    """A release of noisy counts. Nothing in it derives from the data but through the draws that the ledger lists."""
+    """A release of noisy counts. It depends on the data only through the draws that the ledger lists."""
 
     method: Literal["diffgen"] = "diffgen"
     private: bool
@@ -124,11 +124,11 @@ def read_manifest_text(text: str, origin: str) -> Manifest:
     except ValidationError as error:
         problem = error.errors()[0]
         place = ".".join(str(part) for part in problem["loc"]) or "the file"
-        raise ReleaseError(f"{origin}: the manifest is not one of a release: {place}: {problem['msg']}.") from None
+        raise ReleaseError(f"{origin}: this is not the manifest of a release: {place}: {problem['msg']}.") from None
 
 
 def check_limits(manifest: Manifest, folder: Path) -> None:
-    """A release that is too large to be verified is not written.
+    """Refuses a release that is too large to be verified.
 
     Raises:
         ReleaseError: It has too many columns, too long a name or label, or too large a manifest.

@@ -32,13 +32,13 @@ SAMPLE = 5
 
 
 class Release:
-    """A table that is safe to hand out.
+    """A table that is safe to share.
 
     Attributes:
-        rows: The masked rows, laid out only as far as they are looked at.
+        rows: The masked rows, materialized only as far as they are read.
         manifest: What the release claims.
         trace: The steps that led to it. Private to the owner; empty for a release read from a folder.
-        redundant: Requirements that others implied, so that the search did not need them.
+        redundant: Requirements that others imply, so that the search did not need them.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Release:
 
     @cached_property
     def counted(self) -> tuple[pa.Table, IntArray]:
-        """The distinct rows, and how many rows each stands for: all that counting needs."""
+        """The distinct rows and the number of each: all that counting needs."""
         return self.rows.counted()
 
     @property
@@ -94,7 +94,7 @@ class Release:
         return View(intervals, suppressed).of(self.table, self.manifest.columns)
 
     def to_rows(self) -> pa.Table:
-        """One row per record: a release of counts with each cell repeated as often as its count says."""
+        """One row per record: for a release of counts, each cell repeated by its count."""
         if isinstance(self.manifest, RefinementManifest):
             return self.table
         counts = self.table[COUNT].to_numpy()
@@ -111,10 +111,10 @@ class Release:
 
         Args:
             folder: Where it goes; must not exist.
-            formats: With `csv` among them there is a copy as csv; the rows are always there as `parquet`.
-            progress: Told of the work as it is done.
-            formulas: In the csv file, text that a spreadsheet takes for a formula is `guarded` by an apostrophe before
-                it, or `kept`.
+            formats: The rows are always written as `parquet`; `csv` adds a copy.
+            progress: Where progress is reported.
+            formulas: In the csv file, text that a spreadsheet reads as a formula is `guarded` by a leading apostrophe,
+                or `kept`.
         """
         self.manifest = write_release(Path(folder), self.rows, self.manifest, formats, progress, formulas)
 
@@ -128,7 +128,7 @@ class Release:
         return f"Release({rows_text(rows)}, {columns} columns: {self.manifest.guarantee})"
 
     def _repr_html_(self) -> str:
-        """The promise, the masking and the first rows, for notebooks: what the folder holds, and never the trace."""
+        """The guarantee, the masking and the first rows, for notebooks; never the trace."""
         rows = next(iter(self.rows.batches())).slice(0, SAMPLE).to_pylist()
         names = self.rows.schema.names
         return html.page_part(
@@ -140,7 +140,7 @@ class Release:
 
 
 def open_release(folder: str | Path) -> Release:
-    """Opens a release folder. Rows are read when they are asked for; its claims are not checked: `verify` does."""
+    """Opens a release folder. Rows are read on demand. Its claims are not checked; `verify` does that."""
     folder = Path(folder)
     manifest = read_manifest(folder)
     names = sorted(name for name in manifest.files if name.endswith(".parquet"))

@@ -1,4 +1,4 @@
-"""The rows of a release: distinct rows and how often each stands there, laid out only as far as somebody looks."""
+"""The rows of a release: distinct rows and the count of each, materialized only as far as they are read."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from unveil.masking import is_text
 from unveil.progress import Watcher, unwatched
 
 BATCH = GROUP_ROWS
-"""How many rows are laid out at a time."""
+"""How many rows are materialized at a time."""
 Formulas = Literal["guarded", "kept"]
-"""What a csv file does to text that a spreadsheet takes for a formula: sets an apostrophe before it, or leaves it."""
+"""What a csv file does to text that a spreadsheet reads as a formula: puts an apostrophe before it, or keeps it."""
 FORMULA = r"^'*[=+\-@\t\r\n＝＋－＠]"
 NUMBER = r"^'*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
@@ -30,7 +30,7 @@ class ReleasedRows(Protocol):
 
     @property
     def num_rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         ...
 
     @property
@@ -47,20 +47,20 @@ class ReleasedRows(Protocol):
         ...
 
     def counted(self) -> tuple[pa.Table, IntArray]:
-        """The distinct rows, in any order, and how many rows each stands for."""
+        """The distinct rows, in any order, and the number of each."""
         ...
 
     def write(self, path: Path, progress: Watcher = unwatched, formulas: Formulas = "guarded") -> None:
-        """Writes all rows as csv or parquet, by the ending of the file, and tells how many are written."""
+        """Writes all rows as csv or parquet, by the file extension, and reports progress."""
         ...
 
 
 class DistinctTable(Protocol):
-    """Rows that become an Arrow table as far as they are sliced; an Arrow table is one itself."""
+    """Rows that become an Arrow table when they are sliced, such as an Arrow table itself."""
 
     @property
     def num_rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         ...
 
     @property
@@ -69,26 +69,26 @@ class DistinctTable(Protocol):
         ...
 
     def slice(self, offset: int = 0, length: int | None = None) -> pa.Table:
-        """So many rows from a place on, or all from there."""
+        """`length` rows from an offset on, or all from there."""
         ...
 
 
 class CountedRows:
-    """Distinct rows in order, each repeated as often as its count says."""
+    """Distinct rows in order, each repeated by its count."""
 
     def __init__(self, distinct: DistinctTable, counts: IntArray | None = None) -> None:
-        """Keeps what is given.
+        """Stores the arguments.
 
         Args:
             distinct: The rows: an Arrow table, or what can be sliced into one.
-            counts: How often each stands in the release; once if not given.
+            counts: How often each appears in the release; once if not given.
         """
         self._distinct = distinct
         self._counts = counts
 
     @property
     def num_rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return int(self._distinct.num_rows if self._counts is None else self._counts.sum())
 
     @property
@@ -117,17 +117,19 @@ class CountedRows:
             yield _repeated(self._distinct.slice(int(first), int(last + 1 - first)), inside)
 
     def counted(self) -> tuple[pa.Table, IntArray]:
-        """The distinct rows, and how many rows each stands for."""
+        """The distinct rows and the number of each."""
         distinct = self._distinct.slice()
         return distinct, np.ones(distinct.num_rows, dtype=np.int64) if self._counts is None else self._counts
 
     def write(self, path: Path, progress: Watcher = unwatched, formulas: Formulas = "guarded") -> None:
-        """Writes all rows as csv or parquet, by the ending of the file, and tells how many are written."""
-        write_rows(path, self.schema, told(self.batches(), progress, f"writing {path.name}", self.num_rows), formulas)
+        """Writes all rows as csv or parquet, by the file extension, and reports progress."""
+        write_rows(
+            path, self.schema, watched(self.batches(), progress, f"writing {path.name}", self.num_rows), formulas
+        )
 
 
-def told(batches: Iterable[pa.Table], progress: Watcher, what: str, total: int | None) -> Iterator[pa.Table]:
-    """The same batches, while a watcher is told how many rows have been through."""
+def watched(batches: Iterable[pa.Table], progress: Watcher, what: str, total: int | None) -> Iterator[pa.Table]:
+    """The same batches, reporting to a watcher how many rows have passed."""
     done = 0
     for batch in batches:
         yield batch
@@ -142,7 +144,7 @@ def _repeated(rows: pa.Table, counts: IntArray) -> pa.Table:
 
 
 def write_rows(path: Path, schema: pa.Schema, batches: Iterable[pa.Table], formulas: Formulas = "guarded") -> None:
-    """Writes rows as they come, as csv or parquet, by the ending of the file."""
+    """Writes batches of rows as csv or parquet, by the file extension."""
     if path.suffix == ".csv":
         _write_csv(path, schema, batches, formulas)
         return
@@ -152,9 +154,9 @@ def write_rows(path: Path, schema: pa.Schema, batches: Iterable[pa.Table], formu
 
 
 def parquet_writer(path: Path | pa.NativeFile, schema: pa.Schema) -> pa.parquet.ParquetWriter:
-    """Writes rows in the one form that a release has them in (`docs/release.md`).
+    """Writes rows in the only form that a release may use (`docs/release.md`).
 
-    There are no statistics, which a reader would have to trust, and only text has dictionaries, which a verifier sees.
+    It writes no statistics, which a reader would have to trust, and dictionaries for text only, which a verifier reads.
     """
     texts = [field.name for field in schema if is_text(_plain(field.type))]
     return pa.parquet.ParquetWriter(
@@ -163,7 +165,7 @@ def parquet_writer(path: Path | pa.NativeFile, schema: pa.Schema) -> pa.parquet.
 
 
 def write_group(writer: pa.parquet.ParquetWriter, rows: pa.Table) -> None:
-    """Writes rows as groups that are small enough to be unpacked by anybody."""
+    """Writes rows in row groups that are small enough for any reader to unpack."""
     if rows.num_rows:
         fitting = rows.num_rows * (GROUP_BYTES // 4) // max(rows.nbytes, 1)
         writer.write_table(rows, row_group_size=max(1, min(fitting, GROUP_ROWS)))
@@ -188,9 +190,9 @@ def _stored_types(schema: pa.Schema) -> list[pa.DataType]:
 
 
 def guarded(texts: pa.Array) -> pa.Array:
-    """Texts with an apostrophe before each that a spreadsheet would take for a formula. Numbers are left alone.
+    """Texts with an apostrophe before each one that a spreadsheet would read as a formula. Numbers are unchanged.
 
-    It can be undone: a text that begins with apostrophes and then like a formula gets one more.
+    This is reversible: a text of apostrophes followed by a formula gets one more apostrophe.
     """
     risky = pc.and_not(pc.match_substring_regex(texts, FORMULA), pc.match_substring_regex(texts, NUMBER))
     return pc.if_else(risky, pc.binary_join_element_wise("'", texts, ""), texts)

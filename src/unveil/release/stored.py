@@ -1,4 +1,4 @@
-"""The rows of a release that lies in a folder: nothing is read until somebody asks, and then only as much as asked."""
+"""The rows of a release in a folder: read on demand, and only as much as is needed."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from unveil.errors import ReleaseError
 from unveil.progress import Watcher, unwatched
 from unveil.regular import opened
 from unveil.release import rows
-from unveil.release.rows import Formulas, told, write_rows
+from unveil.release.rows import Formulas, watched, write_rows
 
 ROWS = "rows"
 
 
 class StoredRows:
-    """The rows of parquet files, one after the other."""
+    """The rows of several parquet files in sequence."""
 
     def __init__(self, folder: Path, names: Sequence[str]) -> None:
-        """Looks at what the files say of themselves.
+        """Reads the metadata of the files.
 
         Args:
             folder: The release folder.
-            names: The files in order, within the folder.
+            names: The files in order, relative to the folder.
         """
         self.folder = folder
         self._names = tuple(names)
@@ -41,7 +41,7 @@ class StoredRows:
 
     @property
     def num_rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return sum(self._sizes)
 
     def table(self) -> pa.Table:
@@ -49,18 +49,18 @@ class StoredRows:
         return pa.concat_tables(self.batches())
 
     def batches(self) -> Iterator[pa.Table]:
-        """Some rows at a time; if there are none, none once."""
+        """Some rows at a time; one empty batch if there are none."""
         if self.num_rows == 0:
             yield self.schema.empty_table()
         yield from self._read(dictionaries=False)
 
     def counted(self) -> tuple[pa.Table, IntArray]:
-        """The distinct rows in any order, and how many rows each stands for. All rows are read, few are held."""
+        """The distinct rows in any order and the number of each. All rows are read, few are held in memory."""
         held = [_counts(self.schema.empty_table())]
         waiting = 0
         for batch in self._read(dictionaries=True):
             counts = _counts(batch)
-            # Few rows are left, and those of different batches can only be compared by their values.
+            # Few rows are left; rows of different batches can only be compared by value.
             held.append(counts.cast(held[0].schema))
             waiting += counts.num_rows
             if waiting > max(held[0].num_rows, rows.BATCH):
@@ -69,8 +69,10 @@ class StoredRows:
         return found.drop_columns([ROWS]).rename_columns(self.schema.names), found[ROWS].to_numpy()
 
     def write(self, path: Path, progress: Watcher = unwatched, formulas: Formulas = "guarded") -> None:
-        """Writes all rows as csv or parquet, by the ending of the file, and tells how many are written."""
-        write_rows(path, self.schema, told(self.batches(), progress, f"writing {path.name}", self.num_rows), formulas)
+        """Writes all rows as csv or parquet, by the file extension, and reports progress."""
+        write_rows(
+            path, self.schema, watched(self.batches(), progress, f"writing {path.name}", self.num_rows), formulas
+        )
 
     def _read(self, *, dictionaries: bool) -> Iterator[pa.Table]:
         texts = [field.name for field in self.schema if dictionaries and pa.types.is_string(field.type)]
@@ -84,7 +86,7 @@ class StoredRows:
         """A file; some columns of text come with its dictionaries."""
         path = self.folder / name
         try:
-            with opened(self.folder, name):  # a regular file, or it is refused here
+            with opened(self.folder, name):  # refuses what is not a regular file
                 pass
             with pa.parquet.ParquetFile(path, read_dictionary=list(texts)) as file:
                 yield file
@@ -94,7 +96,7 @@ class StoredRows:
 
 
 def _counts(batch: pa.Table) -> pa.Table:
-    """The distinct rows of a batch. Columns are called by their places, so that none is called like the counts."""
+    """The distinct rows of a batch. Columns are named by position, so that none clashes with the counts."""
     keys = batch.rename_columns([str(place) for place in range(batch.num_columns)])
     return _summed(keys.append_column(ROWS, pa.array(np.ones(batch.num_rows, dtype=np.int64))))
 
@@ -104,7 +106,7 @@ def _merged(parts: Sequence[pa.Table]) -> pa.Table:
 
 
 def _summed(counts: pa.Table) -> pa.Table:
-    """Equal rows as one."""
+    """Merges equal rows."""
     names = [name for name in counts.column_names if name != ROWS]
     sums = counts.group_by(names).aggregate([(ROWS, "sum")])
     return sums.rename_columns([*names, ROWS])

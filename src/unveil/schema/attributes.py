@@ -12,13 +12,13 @@ Role = Literal["attribute", "identifier"]
 Kind = Literal["number", "date", "category"]
 MaskingKind = Literal["generalization", "suppression", "discretization"]
 Unit = Literal["number", "date"]
-"""What an ordered value counts in: numbers count themselves, dates count days since 1970-01-01."""
+"""The unit of an ordered value: numbers are themselves, dates are days since 1970-01-01."""
 Range = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """A column of the table as the owner describes it. A domain that is not declared here is observed."""
+    """A column of the table as the owner describes it. A domain that is not declared is observed."""
 
     name: str
     role: Role = "attribute"
@@ -37,12 +37,12 @@ class Attribute:
 
     @property
     def ordered(self) -> bool:
-        """Whether the values are numbers, or dates, which count days: what is masked by intervals."""
+        """Whether the values are numbers or dates, which are masked by intervals."""
         return self.kind != "category"
 
     @property
     def unit(self) -> Unit:
-        """What its numbers count."""
+        """The unit of its numbers."""
         return "date" if self.kind == "date" else "number"
 
     @property
@@ -63,7 +63,7 @@ class Attribute:
 
 
 def plain_number(value: float) -> int | float:
-    """A whole number as an int, by its shortest decimal: 1e23 is ten to the 23rd, which no float is exactly."""
+    """A whole number as an int, from its shortest decimal: 1e23 is exactly ten to the 23rd, though no float is."""
     return int(Decimal(str(value))) if value == int(value) else float(value)
 
 
@@ -80,7 +80,7 @@ def value_text(value: object) -> str:
 
 
 def parse_number(value: object) -> float | None:
-    """The number that a raw value stands for, or None if it is none. Text is plain ASCII and does not group digits."""
+    """A raw value as a number; None if it is not one. Text must be plain ASCII without digit grouping."""
     if isinstance(value, bool) or (isinstance(value, str) and (not value.isascii() or "_" in value)):
         return None
     try:

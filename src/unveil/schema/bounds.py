@@ -1,7 +1,7 @@
 """Round bounds: where an observed range begins and ends, and where a split is published.
 
-A float counts as the shortest decimal that reads back as it, so 0.3 is three tenths. All arithmetic is on whole numbers
-or fractions: no rounding decides on which side of a bound a value lies.
+A float counts as the shortest decimal that reads back as the same float, so 0.3 is three tenths. All arithmetic is on
+integers or fractions, so rounding never decides on which side of a bound a value is.
 """
 
 from __future__ import annotations
@@ -16,22 +16,21 @@ from unveil.schema.grid import fraction
 from unveil.schema.units import EPOCH, FIRST_DAY, LAST_DAY, day_of
 
 FINER = 2
-"""So many digits more than two neighbouring floats are enough to write every float between them."""
+"""This many more digits than those of two neighbouring floats suffice to write any number between them."""
 PERIODS = (12, 3, 1)
-"""The months of a year, of a quarter and of a month: whose first days are round, the roundest first."""
+"""Years, quarters and months, in months: their first days are round dates, the roundest first."""
 
 
 def widened(lo: float, hi: float, *, whole: bool) -> tuple[float, float]:
     """Round numbers below and above what was observed, so that no release prints the exact extremes.
 
-    Whole numbers are rounded to tens at least. Zero stays: it is where amounts begin, not a value that points at
-    somebody.
+    Whole numbers are rounded to tens at least. Zero stays: amounts start there, so it identifies nobody.
     """
     lowest, highest = fraction(lo), fraction(hi)
     exponent = _magnitude(highest - lowest or abs(highest) or Fraction(1))
     grid = Fraction(10) ** (max(exponent, 1) if whole else exponent)
     below, above = math.ceil(lowest / grid) - 1, math.floor(highest / grid) + 1
-    # Next to the resolution of floats a round number can read back as the value itself.
+    # Near the resolution of floats, a round number can read back as the value itself.
     while float(below * grid) >= lo:
         below -= 1
     while float(above * grid) <= hi:
@@ -42,7 +41,7 @@ def widened(lo: float, hi: float, *, whole: bool) -> tuple[float, float]:
 def widened_days(lo: float, hi: float) -> tuple[float, float]:
     """Whole months around what was observed, or whole years where it spans more than two.
 
-    The lowest day of the range lies below the lowest that was observed, so that no release prints the exact extremes.
+    The range starts before the earliest observed day, so that no release prints the exact extremes.
     """
     first, last = day_of(max(lo - 1, FIRST_DAY)), day_of(hi)
     if hi - lo > 2 * 366:
@@ -54,10 +53,10 @@ def widened_days(lo: float, hi: float) -> tuple[float, float]:
 
 
 def round_split(left: float, right: float, attribute: Attribute) -> float:
-    """The roundest bound strictly between two neighbouring values; the right one where there is none.
+    """The roundest bound strictly between two neighbouring values; the right one if there is none.
 
-    A number is rounder the higher the power of ten is that divides it; of equally round ones the nearest to the middle
-    is taken, and of two such the lower. A declared step is kept to: the bound is a value that the attribute can have.
+    A number is rounder if a higher power of ten divides it. Among equally round numbers the one nearest to the middle
+    wins, and the lower of two. A declared step is respected: the bound is a value that the attribute can have.
 
     Args:
         left: A value of the data.
@@ -79,7 +78,7 @@ def round_split(left: float, right: float, attribute: Attribute) -> float:
 
 
 def _steps(attribute: Attribute) -> tuple[float, float] | None:
-    """Where the values of a number begin and how far apart they are; None where nothing is declared."""
+    """The first value of a number and the step between values; None if nothing is declared."""
     if attribute.whole:
         return 0, 1
     if attribute.step is None:
@@ -90,7 +89,7 @@ def _steps(attribute: Attribute) -> tuple[float, float] | None:
 def _nearest(twice_middle: int, power: int, start: int, step: int) -> int | None:
     """The multiple of a power of ten, among the numbers `start + n · step`, that lies nearest to a middle.
 
-    These multiples are the solutions of two congruences, and so evenly spaced; where there are none it is None.
+    These multiples solve two congruences, so they are evenly spaced; None if there are none.
     """
     common = math.gcd(power, step)
     if start % common:

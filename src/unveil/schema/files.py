@@ -1,4 +1,4 @@
-"""Reading the owner's files: regular ones alone, since a pipe or a device may never end."""
+"""Reads the owner's files. They must be regular files, since a pipe or a device may never end."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 from unveil.errors import SpecError, UnveilError
 
 PARTS = 100
-"""How many parts a key of a spec may have: reading one takes time that grows with their square."""
+"""How many parts a key of a spec may have: parsing takes quadratic time."""
 DOTTED = re.compile(rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{PARTS}}}""")
 
 
 def check_regular(path: Path, what: str, error: type[UnveilError]) -> None:
-    """Refuses what is not a regular file: nobody knows whether a pipe or a device ends."""
+    """Refuses what is not a regular file: a pipe or a device may never end."""
     try:
         str(path).encode()
         mode = path.stat().st_mode

@@ -11,9 +11,9 @@ from unveil.arrays import BoolArray, FloatArray, IntArray, NumberArray
 from unveil.schema.attributes import Attribute
 
 NEARLY = 1e-6
-"""A number that is off its step by no more than this part of it is off by rounding."""
+"""A number within this fraction of a step from the grid is off by rounding only."""
 COUNTED = 2**31
-"""Beyond so many steps floats are too coarse for that, and fractions decide."""
+"""Beyond this many steps floats are too coarse for that, and fractions decide."""
 
 
 def fraction(number: float) -> Fraction:
@@ -44,11 +44,11 @@ class Grid:
         return np.rint((np.asarray(values, dtype=np.float64) - float(self.start)) / float(self.step)).astype(np.int64)
 
     def lowered(self, numbers: FloatArray) -> FloatArray:
-        """Numbers of the range as the values that they lie on or next above; others, and NaN, stay as they are."""
+        """Rounds numbers of the range to the grid value at or just above them; others, and NaN, are unchanged."""
         start, step = float(self.start), float(self.step)
         inside = (numbers >= start) & (numbers < float(self.start + self.size * self.step))
         steps = (numbers[inside] - start) / step
-        # Far from zero the step itself is within the rounding of a float.
+        # Far from zero, a step is smaller than the rounding error of a float.
         rounding = NEARLY + (np.abs(numbers[inside]) + abs(start)) / step * 2.0**-51
         nearest = np.rint(steps)
         places = np.where(np.abs(steps - nearest) <= rounding, nearest, np.floor(steps)).astype(np.int64)

@@ -1,4 +1,4 @@
-"""What the sections of a spec file have in common: how keys are spelled, and the types of their values."""
+"""What all sections of a spec file share: the spelling of keys and the types of values."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _line(value: str) -> str:
 
 
 def _day(value: object) -> str:
-    """A day of TOML, or the text of one, as that text. A time stamp is also a date to Python, and is refused."""
+    """A TOML date, or the text of one, as text. A time stamp, which Python also calls a date, is refused."""
     try:
         day = datetime.date.fromisoformat(value) if isinstance(value, str) else value
     except ValueError:
@@ -42,7 +42,7 @@ def _day(value: object) -> str:
 
 
 def _frozen(value: Any) -> Any:
-    """A list as a tuple, so that what holds it can be a key of a dict."""
+    """A list as a tuple, so that the section that holds it is hashable."""
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -50,13 +50,13 @@ LONGEST = 200
 """How many characters a title or the name of an owner may have."""
 Number = float
 Bound = Annotated[Any, BeforeValidator(_bound)]
-"""An end of a range. What it must be depends on the kind of the attribute, which is checked with the others."""
+"""An end of a range. Its type depends on the kind of the attribute, so it is checked with the attribute."""
 Names = Annotated[tuple[str, ...], BeforeValidator(_frozen), Field(min_length=1)]
 Share = Annotated[Number, Field(gt=0, le=1)]
 Size = Annotated[int, Field(ge=1, le=10**15)]
 """A number of records, which an array can hold."""
 Line = Annotated[str, AfterValidator(_line)]
-"""Text for a reader, in one line, without characters that nobody sees."""
+"""One line of text for a reader, without invisible characters."""
 Day = Annotated[str, BeforeValidator(_day)]
 Tree = Annotated[str | Taxonomy, PlainValidator(_tree)]
 """The path of a taxonomy file; in a mapping also the taxonomy itself."""

@@ -1,4 +1,4 @@
-"""What differential privacy asks of a spec: one budget, and nothing read off the data."""
+"""What differential privacy requires of a spec: one budget, and nothing taken from the data."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from unveil.schema.taxonomy import OBSERVED
 COUNT = "count"
 """The column of a private release that holds the noisy counts."""
 FINEST = 2**50
-"""How many steps a bound may be away from zero, so that every value of a grid is a float of its own."""
+"""How many steps a bound may be away from zero, so that the values of a grid are distinct floats."""
 LEAST = 1e-6
-"""Below this ε a release says nothing but noise."""
+"""Below this ε a release is nothing but noise."""
 OF_REFINEMENT = {"criterion", "bounds"}
 """The keys of `[publish]` that have no meaning under differential privacy."""
 Utility = Literal["max", "infogain"]
@@ -39,13 +39,13 @@ class PrivatePlan:
     choice: Choice = "permute-and-flip"
     budget: Budget = "full"
     threshold: int | None = None
-    """Publish only cells whose noisy count reaches this; chosen from public numbers where it is not given."""
+    """Publish only cells whose noisy count reaches this; if not given, it is chosen from public numbers."""
 
     def sentence(self, *, weighted: bool) -> str:
         """The guarantee as a reader of the release gets it.
 
         Args:
-            weighted: Whether rows stand for several records; then a record is a unit of weight.
+            weighted: Whether rows represent several records; then a record is a unit of weight.
         """
         unit = "one record (a row of weight n is n records)" if weighted else "one record"
         epsilon = decimal_text(self.epsilon)
@@ -56,7 +56,7 @@ class PrivatePlan:
 
 
 def decimal_text(number: Fraction) -> str:
-    """A fraction as a person writes it: in decimal where that is exact."""
+    """A fraction as a person writes it: in decimal if that is exact."""
     decimal = float(number)
     return number_text(decimal) if fraction(decimal) == number else str(number)
 
@@ -100,12 +100,12 @@ def check_public(
     others: str,
     origin: str,
 ) -> None:
-    """Refuses what would let the data shape the release other than through the private draws."""
+    """Refuses anything that would let the data affect the release except through the private draws."""
     attributes = list(attributes)
     if COUNT in [*(attribute.name for attribute in attributes), class_]:
         raise SpecError(f"{origin}: a column is called {COUNT!r}, which is what a private release calls its counts.")
     if not attributes:
-        raise SpecError(f"{origin}: no attribute is described beside the class, so there is nothing to release.")
+        raise SpecError(f"{origin}: no attribute is described except the class, so there is nothing to release.")
     if others == "release":
         raise SpecError(f"{origin}: [table] others = 'release' would publish raw values, which no budget covers.")
     if labels is None:
@@ -121,7 +121,7 @@ def check_public(
 
 
 def _check_sizes(attributes: list[Attribute], texts: Iterable[str], origin: str) -> None:
-    """What is too large for a release is refused here, before the ledger is charged for it."""
+    """Refuses what is too large for a release, before the ledger is charged for it."""
     if len(attributes) > COLUMNS:
         raise SpecError(f"{origin}: {len(attributes):,} attributes cannot be released, only {COLUMNS:,}.")
     declared = [
@@ -135,7 +135,7 @@ def _check_sizes(attributes: list[Attribute], texts: Iterable[str], origin: str)
 
 
 def check_dropped(table: TableSection, origin: str) -> None:
-    """Invalid rows are dropped so that no error tells of a single row; then those with missing values are, too."""
+    """Invalid rows are dropped so that no error reveals a single row; rows with missing values must be dropped too."""
     if table.invalid == "drop" and table.missing.rows == "refuse":
         raise SpecError(
             f"{origin}: [table] invalid = 'drop' lets no row be refused, so missing.rows must be 'drop' too."
@@ -159,7 +159,7 @@ def _most_specializations(attribute: Attribute, origin: str) -> int:
         if grid is None:
             raise SpecError(f"{place} range is not a whole number of steps of {attribute.step}.")
         if max(abs(fraction(bound)) for bound in attribute.range) / grid.step > FINEST:
-            raise SpecError(f"{place} has steps so small for its range that numbers cannot be told apart.")
+            raise SpecError(f"{place} has steps so small for its range that its numbers are not distinct floats.")
         return grid.size - 1
     if attribute.taxonomy is not None:
         if attribute.taxonomy.observed is not None:

@@ -1,4 +1,4 @@
-"""A query to a database in the place of a file."""
+"""A query to a database, used in place of a file."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ DATABASES = frozenset({".duckdb", ".ddb"})
 
 @dataclass(frozen=True)
 class Query:
-    """Rows that a database file gives for a query."""
+    """The rows that a query selects from a database file."""
 
     path: Path
     text: str
     by_row: bool = False
-    """Whether it may only choose columns and rows, each row by itself, as differential privacy needs."""
+    """Whether it may only select columns and rows, looking at one row at a time, as differential privacy requires."""
 
 
 def source_of(path: Path, query: str | None, *, by_row: bool = False) -> Path | Query:
@@ -30,13 +30,11 @@ def check_query(source: str | None, query: str | None, origin: str) -> None:
     """A query needs a database, and a database needs a query.
 
     Raises:
-        SpecError: One stands without the other.
+        SpecError: One is given without the other.
     """
     if query is not None and source is None:
-        raise SpecError(f"{origin}: [table] has a query but no source, the database file that it is put to.")
+        raise SpecError(f"{origin}: [table] has a query but no source, the database file to run it on.")
     if query is None and source is not None and Path(source).suffix in DATABASES:
-        raise SpecError(
-            f"{origin}: [table] source is the database {source!r}, so a query must say which rows are meant."
-        )
+        raise SpecError(f"{origin}: [table] source is the database {source!r}, so a query must select the rows.")
     if query is not None and not query.strip():
         raise SpecError(f"{origin}: [table] query is empty.")

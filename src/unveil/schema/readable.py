@@ -1,4 +1,4 @@
-"""No name or label that a release may show holds characters that a reader cannot see."""
+"""Names and labels in a release must not contain characters that a reader cannot see."""
 
 from __future__ import annotations
 

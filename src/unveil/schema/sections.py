@@ -1,4 +1,4 @@
-"""The sections of a spec file, as pydantic reads them: names, types, and nothing about what they mean together."""
+"""The sections of a spec file as pydantic models: names and types only. `spec.py` checks the rest."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from unveil.schema.requirements import KINDS as REQUIREMENTS
 from unveil.schema.requirements import Requirement
 
 MOST_SPECIALIZATIONS = 1000
-"""More would leave each of them next to no budget, and take hours."""
+"""More would leave almost no budget for each, and take hours."""
 
 
 class MissingSection(Section):
@@ -62,7 +62,7 @@ RequireSection = Annotated[Requirement | DifferentialPrivacySection, Field(discr
 
 
 class PublishSection(Section):
-    """`[publish]`: by which method, and how it chooses."""
+    """`[publish]`: the method and its options."""
 
     method: Literal["refinement", "diffgen"] = "refinement"
     criterion: Literal["score", "infogain"] = "score"

@@ -1,4 +1,4 @@
-"""What is wrong with a spec file, told in one sentence: where, which value, and what it should be."""
+"""Errors in a spec file, each as one sentence: where, which value, and what it should be."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ RULES = {
 
 
 def read_sections(content: Mapping[str, Any], origin: str) -> SpecSections:
-    """Checks the content of a spec file; the first thing wrong is told in one sentence."""
+    """Checks the content of a spec file, and reports the first error in one sentence."""
     try:
         return SpecSections.model_validate(content, by_alias=True, by_name=False)
     except ValidationError as error:
-        # An unknown key is often the cause of a key found missing, so it is told first.
+        # An unknown key is often a misspelt one that is missing, so it is reported first.
         problems = sorted(error.errors(), key=lambda problem: problem["type"] != "extra_forbidden")
         raise SpecError(f"{origin}: {_sentence(problems[0])}") from None
 
@@ -73,7 +73,7 @@ def _sentence(problem: Mapping[str, Any]) -> str:
         case "too_short":
             return f"{_place(loc)} is [], but it must not be empty."
         case "list_type" if list(loc) == ["require"]:
-            return "[require] stands in single brackets, but there can be several: write [[require]]."
+            return "[require] is in single brackets, but there can be several: write [[require]]."
         case "model_type" if loc[-1] == "missing":
             shape = '{ values = ["?"], rows = "drop" }'
             return f"{_place(loc)} is {toml_text(problem['input'])}, but it must be written {shape}."
@@ -91,14 +91,14 @@ def _context(problem: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _value(loc: Place, value: Any) -> str:
-    """The place and what stands there; an item of a list is told from the list."""
+    """The place and its value; for an item of a list, the list and the item."""
     if loc and isinstance(loc[-1], int):
         return f"{_place(loc[:-1])} holds {toml_text(value)}"
     return f"{_place(loc)} is {toml_text(value)}"
 
 
 def _place(loc: Place) -> str:
-    """How a person finds the place: `[attributes.age] range`, `[[require]] number 2`."""
+    """The place as a person would look for it: `[attributes.age] range`, `[[require]] number 2`."""
     match list(loc):
         case []:
             return "the file"
@@ -119,7 +119,7 @@ def _key(name: str) -> str:
 
 
 def toml_text(value: Any, most: int = 100) -> str:
-    """A value as it is in the file; of a long one the beginning."""
+    """A value as written in the file; only the beginning of a long one."""
     try:
         text = _written(value)
     except RecursionError:

@@ -37,7 +37,7 @@ MEANINGLESS = {
 
 @dataclass(frozen=True)
 class Missing:
-    """Which texts mean that a value is missing, beside nulls, and what happens to such rows."""
+    """Which texts mean a missing value, in addition to nulls, and what happens to such rows."""
 
     values: tuple[str, ...] = ("",)
     rows: Literal["drop", "refuse"] = "refuse"
@@ -51,14 +51,14 @@ class TableSpec:
     source: str | None = None
     query: str | None = None
     name: str | None = None
-    """What the owner's ledger calls the table where it comes without a path."""
+    """The name of the table in the owner's ledger if it has no path."""
     class_values: tuple[str, ...] | None = None
     missing: Missing = Missing()
     invalid: Literal["drop", "refuse"] = "refuse"
-    """For differential privacy: what happens to a row that holds a value outside its domain, or that is no row."""
+    """For differential privacy: what happens to a row with a value outside its domain, or that cannot be read."""
     others: Literal["refuse", "drop", "release"] = "refuse"
     budget: Fraction | None = None
-    """What all differentially private releases of this table may cost together."""
+    """The total ε of all differentially private releases of this table."""
     weight: str | None = None
     title: str | None = None
     """What the table is called, who answers for the release, and its date: for readers of the release."""
@@ -67,13 +67,13 @@ class TableSpec:
 
     @property
     def drops_invalid(self) -> bool:
-        """Whether rows are read one by one, and those that are not valid left out."""
+        """Whether rows are read one by one and invalid ones dropped."""
         return self.invalid == "drop"
 
 
 @dataclass(frozen=True)
 class Spec:
-    """A checked spec: taxonomies are read, names are known, and nothing contradicts itself."""
+    """A checked spec: taxonomies are read, names are known, and there are no contradictions."""
 
     table: TableSpec
     attributes: dict[str, Attribute]
@@ -82,14 +82,14 @@ class Spec:
     bounds: Bounds = "round"
     """Where a split between two values is published: at a round number between them, or at the upper one."""
     plan: PrivatePlan | None = None
-    """For differential privacy: how it is spent. Without, the release is made by refinement."""
+    """For differential privacy: how the budget is spent. None means refinement."""
     origin: str = "spec"
     folder: Path = field(default_factory=Path)
     is_file: bool = False
 
     @property
     def source_path(self) -> Path:
-        """The table's file or folder, or the database that a query is put to."""
+        """The table's file or folder, or the database to query."""
         if self.table.source is None:
             raise SpecError(f"{self.origin}: [table] names no source, and no table was given.")
         return self.folder / self.table.source
@@ -106,7 +106,7 @@ class Spec:
 
     @property
     def masked(self) -> frozenset[str]:
-        """The attributes that are masked: those that some requirement holds, ∪QID, or all for differential privacy."""
+        """The attributes that are masked: those in some requirement, ∪QID, or all for differential privacy."""
         if self.plan is not None:
             return frozenset(attribute.name for attribute in self.released)
         return frozenset(name for requirement in self.requirements for name in requirement.attributes)
@@ -129,7 +129,7 @@ class Spec:
         return f"Spec({self.origin}: {known}: {' '.join(self.promises)})"
 
     def _repr_html_(self) -> str:
-        """What is asked for and what the columns are, for notebooks."""
+        """The requirements and the columns, for notebooks."""
         rows = ((item.name, *_use(item, self.masked)) for item in self.attributes.values())
         return html.page_part(
             html.paragraph(f"{self.origin}, to predict {self.table.class_}"),
@@ -157,9 +157,9 @@ def load_spec(
     """Reads a spec from a TOML file, or checks one given as a mapping of the same shape.
 
     Args:
-        source: A path, a mapping, or a `Spec`, which is given back as it is.
-        change: What to make of the content before it is checked. A value that a caller sets there is checked like one
-            of the file, and the spec still knows which file it is.
+        source: A path, a mapping, or a `Spec`, which is returned unchanged.
+        change: Changes the content before it is checked, so that values set by a caller are checked like those of the
+            file, and messages still name the file.
     """
     if isinstance(source, Spec):
         return source
@@ -167,14 +167,14 @@ def load_spec(
         return _resolve(read_sections(change(source), "spec"), "spec", None)
     if not isinstance(source, str | Path):
         raise SpecError(
-            f"a spec is a path, a mapping or a Spec, not a {type(source).__name__}; give it beside the table."
+            f"a spec is a path, a mapping or a Spec, not a {type(source).__name__}; give it after the table."
         )
     path = Path(source)
     return _resolve(read_sections(change(read_toml(path)), path.name), path.name, path.parent)
 
 
 def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
-    """Reads taxonomies and checks what sections mean together."""
+    """Reads taxonomies and checks the rules between sections."""
     folder = parent or Path()
     table = sections.table
     check_query(table.source, table.query, origin)
@@ -323,7 +323,7 @@ def _distinct(values: tuple[str, ...] | None, place: str) -> tuple[str, ...] | N
     if values is None:
         return None
     if SUPPRESSED in values:
-        raise SpecError(f"{place} values hold {SUPPRESSED!r}, which is kept for suppressed values.")
+        raise SpecError(f"{place} values hold {SUPPRESSED!r}, which is reserved for suppressed values.")
     twice = [value for index, value in enumerate(values) if value in values[:index]]
     if twice:
         raise SpecError(f"{place} values hold {twice[0]!r} twice.")

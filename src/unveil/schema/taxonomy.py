@@ -14,18 +14,18 @@ SUPPRESSED = "⊥"
 """The label of a suppressed value."""
 
 OBSERVED = "observed:"
-"""How the comment begins that marks a taxonomy as drafted from the data."""
+"""How a comment begins that marks a taxonomy as drafted from the data."""
 
 DEEPEST = 100
-"""More levels than any taxonomy that a person reads; trees are walked level by level of the call stack."""
+"""How many levels a taxonomy may have. More than people use; trees are walked recursively."""
 
 Branch = tuple[str, list["Branch"]]
-"""A tree as it is read from a file: a label and the branches below it."""
+"""A tree as read from a file: a label and the branches below it."""
 
 
 @dataclass(frozen=True)
 class Node:
-    """A value of the taxonomy. It stands for the leaves `[lo, hi)` in tree order."""
+    """A node of the taxonomy. It covers the leaves `[lo, hi)` in tree order."""
 
     label: str
     children: tuple[Node, ...]
@@ -62,7 +62,7 @@ class Taxonomy:
     def _grow(self, branch: Branch, path: tuple[str, ...]) -> Node:
         label, below = branch
         while len(below) == 1 and below[0][0] == label:
-            # ARX repeats a value that stays itself on the next level: the same block under the same name.
+            # ARX repeats a value that does not change on the next level: it is the same block.
             label, below = below[0]
         self._check_label(label, path)
         lo = len(self._leaves)
@@ -78,13 +78,13 @@ class Taxonomy:
 
     def _check_label(self, label: str, path: tuple[str, ...]) -> None:
         if label in path:
-            raise TaxonomyError(f"{self.origin}: the label {label!r} lies below itself: a cycle.")
+            raise TaxonomyError(f"{self.origin}: the label {label!r} is below itself: a cycle.")
         if not label:
             raise TaxonomyError(f"{self.origin}: a label is empty.")
         if len(path) >= DEEPEST:
-            raise TaxonomyError(f"{self.origin}: the label {label!r} lies more than {DEEPEST} levels deep.")
+            raise TaxonomyError(f"{self.origin}: the label {label!r} is more than {DEEPEST} levels deep.")
         if label == SUPPRESSED:
-            raise TaxonomyError(f"{self.origin}: the label {SUPPRESSED!r} is kept for suppressed values.")
+            raise TaxonomyError(f"{self.origin}: the label {SUPPRESSED!r} is reserved for suppressed values.")
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -93,7 +93,7 @@ class Taxonomy:
 
     @property
     def inner_labels(self) -> frozenset[str]:
-        """The labels that are no raw values."""
+        """The labels that are not raw values."""
         return frozenset(node.label for node in self.root.walk() if node.children)
 
     def node(self, label: str) -> Node:
@@ -101,7 +101,7 @@ class Taxonomy:
         return self._nodes[label]
 
     def leaves_of(self, label: str) -> tuple[str, ...]:
-        """The raw values that a label stands for."""
+        """The raw values below a label."""
         node = self._nodes[label]
         return self.leaves[node.lo : node.hi]
 
@@ -109,7 +109,7 @@ class Taxonomy:
         return label in self._nodes
 
     def declared(self) -> Taxonomy:
-        """The same tree without the mark of a draft: a person says that its leaves are public."""
+        """The same tree without the `observed:` mark: the owner says that its leaves are public."""
         same = copy(self)
         same.observed = None
         return same
@@ -120,7 +120,7 @@ class Taxonomy:
         return _depth(self.root)
 
     def __str__(self) -> str:
-        """The tree in the project's own format, with the mark of a drafted one."""
+        """The tree in the project's own format, with the `observed:` mark if it has one."""
         mark = [] if self.observed is None else [f"# {OBSERVED} {self.observed}"]
         return "\n".join([*mark, *_lines(self.root, 0)])
 
@@ -143,6 +143,6 @@ def _depth(node: Node) -> int:
 
 
 def line_label(label: str) -> str:
-    """A label as a line of a tree has it: as it is, or as JSON text where a line would change its meaning."""
+    """A label as a line of a tree file: unchanged, or as JSON text if it would be read differently."""
     plain = label == label.strip() and not label.startswith(("#", '"', "\ufeff")) and not set(label) & set("\r\n")
     return label if plain else json.dumps(label, ensure_ascii=False)

@@ -27,12 +27,12 @@ _TOKEN = re.compile(r"[{}]|[^{}]+")
 
 
 def read_taxonomy(path: Path, attribute: str | None = None) -> Taxonomy:
-    """Reads the taxonomy of one attribute; the ending of the file tells its format.
+    """Reads the taxonomy of one attribute; the file extension gives its format.
 
     Args:
         path: `.csv` for ARX, `.hchy` for the papers' format, anything else for an indented tree.
-        attribute: Which tree to take from a `.hchy` file, which holds one per attribute. It may be left open
-            where there is one only.
+        attribute: Which tree to take from a `.hchy` file, which holds one per attribute. It may be omitted
+            if there is only one.
     """
     if path.suffix.lower() == ".csv":
         return Taxonomy(_arx_branch(path), path.name)
@@ -113,7 +113,7 @@ def _braced_branch(body: str, origin: str) -> Branch:
             stack.append(branch)
         elif token == "}":  # noqa: S105
             if len(stack) == 1:
-                raise TaxonomyError(f"{origin}: a brace closes that was never opened, in {body[:40]!r}.")
+                raise TaxonomyError(f"{origin}: a closing brace has no opening one, in {body[:40]!r}.")
             stack.pop()
         elif token.strip():
             label, below = stack[-1]
@@ -127,7 +127,7 @@ def _braced_branch(body: str, origin: str) -> Branch:
 
 
 def _mark(text: str) -> str | None:
-    """What the first line says of a tree that was drafted from data."""
+    """The mark in the first line of a tree that was drafted from data."""
     comment = text.partition("\n")[0].removeprefix("#").strip()
     return comment.removeprefix(OBSERVED).strip() if text.startswith("#") and comment.startswith(OBSERVED) else None
 
@@ -155,7 +155,7 @@ def _rows(text: str, origin: str) -> Iterator[list[str]]:
 
 
 def _without_repeats(path: list[str]) -> list[str]:
-    """A value that stays itself on the next level is the same block: ARX repeats it, a tree need not."""
+    """A value that does not change on the next level is the same block; ARX repeats it, a tree does not."""
     return [label for place, label in enumerate(path) if place == 0 or label != path[place - 1]]
 
 
@@ -205,7 +205,7 @@ def _indented_branch(text: str, origin: str) -> Branch:
 
 
 def _unquoted(content: str, place: str) -> str:
-    """The label of a line; one that begins with a quote is JSON text."""
+    """The label on a line; one that begins with a quote is JSON text."""
     if not content.startswith('"'):
         return content
     try:

@@ -1,4 +1,4 @@
-"""Taxonomies as text: the formats that are read, written again without loss, and drawings to look at."""
+"""Taxonomies as text: writers for the formats that can be read, without loss, and drawings for people."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from unveil.errors import TaxonomyError, count_text
 from unveil.schema.taxonomy import OBSERVED, Node, Taxonomy
 
 LINES = 60
-"""A drawing that is cut is not longer than this, if one level alone is not."""
+"""How many lines a shortened drawing has at most, unless one level alone has more."""
 CHILDREN = 12
-"""How many branches below a label a drawing shows that is cut."""
+"""How many branches of a label a shortened drawing shows."""
 _CONTROL = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029]")
 
 
 def tree_text(taxonomy: Taxonomy, attribute: str) -> str:
-    """The project's own format, in which every label can be written."""
+    """The project's own format, which can hold every label."""
     return f"{taxonomy}\n"
 
 
@@ -27,7 +27,7 @@ def arx_text(taxonomy: Taxonomy, attribute: str) -> str:
     """ARX csv: one line per leaf, from the leaf to the root. A short path repeats its leaf, as ARX does."""
     if taxonomy.observed is not None:
         raise TaxonomyError(
-            f"{taxonomy.origin}: ARX csv has no place for the mark that the values were read off the data; write "
+            f"{taxonomy.origin}: ARX csv cannot hold the mark that the values come from the data; write "
             "a .tree or .hchy file, or declare the values public (--declare)."
         )
     for label in taxonomy.labels:
@@ -54,24 +54,24 @@ def hchy_text(taxonomy: Taxonomy, attribute: str) -> str:
 
 
 WRITERS: dict[str, Callable[[Taxonomy, str], str]] = {".tree": tree_text, ".csv": arx_text, ".hchy": hchy_text}
-"""How a taxonomy is written, by the ending of the file."""
+"""The writers, by file extension."""
 
 
 def taxonomy_text(taxonomy: Taxonomy, path: Path, attribute: str) -> str:
-    """The text of a taxonomy file in the format of its ending."""
+    """The text of a taxonomy file in the format that its extension names."""
     writer = WRITERS.get(path.suffix.lower())
     if writer is None:
-        raise TaxonomyError(f"{path}: a taxonomy is written to a file that ends in {', '.join(WRITERS)}.")
+        raise TaxonomyError(f"{path}: a taxonomy file must end in one of {', '.join(WRITERS)}.")
     return writer(taxonomy, attribute)
 
 
 def drawn(taxonomy: Taxonomy, *, whole: bool = True) -> Iterator[tuple[str, str, str]]:
-    """The tree as a person looks at it, line by line: the branches, the label, and the number of values below it.
+    """The tree drawn line by line: the branches, the label, and the number of values below it.
 
     Args:
         taxonomy: What to draw.
-        whole: Whether every label is drawn. Otherwise of many branches only the first are, and of many levels only
-            those that fit; what is left out is counted.
+        whole: Whether to draw every label. Otherwise only the first of many branches and the levels that fit are
+            drawn, and the rest is counted.
     """
     if whole:
         return _drawn(taxonomy.root, "", "", taxonomy.depth, len(taxonomy.leaves))
@@ -98,14 +98,14 @@ def _drawn(node: Node, first: str, rest: str, levels: int, most: int) -> Iterato
 
 
 def _length(node: Node, levels: int) -> int:
-    """How many lines a drawing takes that shows so many levels and the first branches."""
+    """How many lines a drawing of this many levels and the first branches takes."""
     if levels == 1:
         return 1
     return 1 + sum(_length(child, levels - 1) for child in node.children[: CHILDREN + 1])
 
 
 def printable(label: str) -> str:
-    """A label without characters that would move the cursor of a terminal or end a line."""
+    """A label with control characters escaped, which could move the cursor or end the line."""
     return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", label)
 
 

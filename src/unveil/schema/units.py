@@ -1,6 +1,6 @@
-"""What an ordered value counts in: numbers count themselves, dates count days since 1970-01-01.
+"""The unit of an ordered value: numbers are themselves, dates are days since 1970-01-01.
 
-All of the search works on numbers. Here, and nowhere else, raw values become numbers and numbers become labels.
+The search works on numbers only. Raw values become numbers here, and numbers become labels, and nowhere else.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TIME = re.compile(r"[T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?( ?(Z|[+-]\d{2}(:?\d{2})?)
 
 
 def number_of(value: object, unit: Unit) -> float | None:
-    """The number that a raw value stands for, or None if it stands for none."""
+    """A raw value as a number; None if it is not one."""
     return parse_number(value) if unit == "number" else parse_day(value)
 
 
@@ -36,7 +36,7 @@ def interval_label(lo: float, hi: float, unit: Unit = "number") -> str:
 def parse_day(value: object) -> float | None:
     """The day of a date, of a time stamp, or of text such as `2019-01-31` or `2019-01-31T23:59:00Z`.
 
-    A time stamp counts as the day that it shows, in the zone that it is written in.
+    A time stamp counts as the day it shows, in its own time zone.
     """
     if isinstance(value, datetime.date):
         return float(value.toordinal() - EPOCH)

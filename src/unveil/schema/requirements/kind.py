@@ -1,11 +1,11 @@
-"""What a kind of requirement is: one class, which is its section in a spec and says all there is to know about it.
+"""A kind of requirement is one class: it is the section in a spec and defines everything about the kind.
 
-A requirement falls into atoms, each with one level of its own: a set of sensitive values is one template per value, and
+A requirement consists of atoms, each with its own level: a set of sensitive values is one template per value, and
 (α, k)-anonymity is k-anonymity and a template per value.
 
-Levels say how private a group is; higher is more private. A level must be anti-monotone: of the pieces that a group
-falls into, at least one is no more private than the group. Then the level of a table is the lowest of its groups,
-refinement can only lower it, and three things follow that the search is built on:
+A level says how private a group is; higher is more private. A level must be anti-monotone: when a group is split, at
+least one piece is at most as private as the group. Then the level of a table is the lowest level of its groups,
+refinement can only lower it, and the search can rely on three facts:
 
 1. A candidate that is invalid once is invalid for good.
 2. After a candidate, the level is the lower of the level now and of the lowest piece that the candidate makes.
@@ -26,7 +26,7 @@ from unveil.schema.attributes import number_text
 from unveil.schema.keys import Names, Section
 
 DECIMALS = 6
-"""How many decimals a share may have, so that shares of any table can be told from it."""
+"""How many decimals a share may have, so that the shares of any table differ from it by more than rounding."""
 ROUNDING = 1e-9
 """How far an entropy or a distance, sums of floats, may pass its bound."""
 WHO = "Somebody who knows"
@@ -51,7 +51,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Worst:
-    """The group by which a refinement would break an atom most, as a sentence names it."""
+    """The group in which a refinement would break an atom most, as a sentence names it."""
 
     who: str
     records: int
@@ -86,11 +86,11 @@ class Atom(Protocol):
 
     @property
     def scale(self) -> float:
-        """What a distance from the bound is compared with, so that atoms of all kinds can be ranked."""
+        """The unit for distances from the bound, so that atoms of all kinds can be ranked."""
         ...
 
     def implies(self, other: Atom) -> bool:
-        """Whether every table that satisfies this one satisfies the other."""
+        """Whether every table that satisfies this atom satisfies the other."""
         ...
 
     def level(self, values: tuple[str, ...], total: IntArray) -> Level:
@@ -123,12 +123,12 @@ class Domain:
 
 @dataclass(frozen=True)
 class Bound:
-    """A number that a requirement asks for, and how an owner may ask for less."""
+    """A number that a requirement asks for, and how an owner may relax it."""
 
     way: Literal["least", "most"]
-    """Whether groups must have at least or at most so much."""
+    """Whether groups must have at least or at most this much."""
     steps: Callable[[Any], dict[float, str]]
-    """The values to try instead of one, each with why it is not the usual step."""
+    """The values to try instead, each with the reason if it is not the usual step."""
     symbol: str | None = None
     percent: bool = False
 
@@ -172,7 +172,7 @@ class Kind(Section):
 
     @abstractmethod
     def atoms(self) -> tuple[Atom, ...]:
-        """The atoms that it falls into."""
+        """The atoms that it consists of."""
 
     @abstractmethod
     def sentence(self) -> str:
@@ -183,7 +183,7 @@ class Kind(Section):
         """The guarantee in plain words, with what a stranger can and cannot do."""
 
     def resolved(self, domain: Domain) -> Self:
-        """With what it leaves to the values of its sensitive attribute filled in."""
+        """The requirement with what depends on the values of its sensitive attribute filled in."""
         if "values" in type(self).model_fields and getattr(self, "values", None) is None:
             return self.model_copy(update={"values": domain.values})
         return self
@@ -194,7 +194,7 @@ class Kind(Section):
         return {**entry, "values": entry["values"] or []} if "values" in entry else entry
 
     def steps(self) -> dict[str, dict[float, str]]:
-        """For each number that it asks for the values to try instead, each with why it is not the usual step."""
+        """For each number it asks for, the values to try instead, each with the reason if it is not the usual step."""
         return {key: bound.steps(getattr(self, key)) for key, bound in self.bounds.items()}
 
     def check(self, place: str) -> None:
@@ -232,7 +232,7 @@ class OneLevel(OnQuasiIdentifier):
 
     @property
     def scale(self) -> float:
-        """Counts are compared with their bound; shares and distances end at 1 as they are."""
+        """Counts are relative to their bound; shares and distances already range up to 1."""
         return self.bound if self.way == "least" else max(self.bound, 1.0)
 
     def atoms(self) -> tuple[Atom, ...]:
@@ -240,7 +240,7 @@ class OneLevel(OnQuasiIdentifier):
         return (self,)  # type: ignore[return-value]
 
     def implies(self, other: Atom) -> bool:
-        """Whether the other is the same but for fewer attributes and bounds that are not stricter.
+        """Whether the other has a subset of the attributes, bounds that are not stricter, and is otherwise the same.
 
         A group on a subset of the attributes is a union of groups on all of them. For every level, a union is at least
         as private as its least private part.
@@ -255,7 +255,7 @@ class OneLevel(OnQuasiIdentifier):
         )
 
     def in_unit(self, level: float) -> float:
-        """A level in the unit of the bound; what must be small is negated to make a level."""
+        """A level in the unit of the bound; the level of an upper bound is negated."""
         return level if self.way == "least" else -level
 
 
@@ -265,7 +265,7 @@ def covers(one: Atom | OneLevel, other: Atom) -> bool:
 
 
 def percent(share: float) -> str:
-    """A share in percent; exact, so that no sentence promises less than what is checked."""
+    """A share in percent, exact, so that sentences say what is checked."""
     return f"{Decimal(str(share)).scaleb(2).normalize():f}%"
 
 
@@ -275,7 +275,7 @@ def figure(value: float) -> str:
 
 
 def each(values: Sequence[str] | None) -> str:
-    """Values as a reader reads them; a promise about several is one about each of them."""
+    """Values in a sentence; a promise about several values is about each of them."""
     words = [repr(value) for value in values or ()]
     if len(words) == 1:
         return f"the value {words[0]}"

@@ -1,4 +1,4 @@
-"""Privacy templates and (α, k)-anonymity: which share of a group holds a sensitive value."""
+"""Privacy templates and (α, k)-anonymity: what share of a group holds a sensitive value."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from unveil.schema.requirements.sizes import LEAST_SIZE, KAnonymity
 STEP = 0.05
 """Five points of a confidence, of α, or of a distance."""
 SHOWN = 5
-"""So many values are named on a page."""
+"""How many values are named on a page."""
 
 
 def more(share: float) -> dict[float, str]:
@@ -149,7 +149,7 @@ class Confidence(Kind):
                 f"Take all records that fit what somebody knows of a person's {named(self.channel)}. At most {share} "
                 f"of them hold {values} as {self.sensitive}{apart}."
             ),
-            cannot=f"find records that fit of which more than {share} hold {values}{apart}.",
+            cannot=f"find matching records where more than {share} hold {values}{apart}.",
             can=(
                 "rule a value out: a group in which nobody holds it says so.",
                 "learn values that are not named here, and that a person holds some one of several named values.",
