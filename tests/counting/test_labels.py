@@ -35,7 +35,7 @@ def widened_in_floats(lo: float, hi: float, *, whole: bool) -> tuple[float, floa
 
 
 def test_an_interval_that_leaves_a_value_out_fails_the_release(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("unveil.tables.outline.widened", widened_in_floats)
+    monkeypatch.setattr("unveil.tables.domains.widened", widened_in_floats)
     with pytest.raises(BrokenPromiseError, match=r"a value of 'dose' lies outside its interval \[0, 0.3\)"):
         unveil.publish(DOSES, SPEC)
 

@@ -59,7 +59,7 @@ def column_values(table: Any, attribute: str, missing: Sequence[str] | None = No
         hint = did_you_mean(attribute, rows.column_names)
         raise TableError(f"{origin}: there is no column {attribute!r}{hint or '.'}")
     raw = raw_column(attribute, rows[attribute], (), origin)
-    held = np.bincount(raw.indices[~raw.missing], minlength=len(raw.distinct)).tolist()
+    held = np.bincount(raw.places[~raw.missing], minlength=len(raw.distinct)).tolist()
     counts: Counter[str] = Counter()
     for value, count in zip(raw.distinct, held, strict=True):
         counts[value_text(value)] += count

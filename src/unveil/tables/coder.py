@@ -2,19 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from unveil.arrays import BoolArray, IntArray
+from unveil.arrays import Array, BoolArray, CodeArray, IntArray
 from unveil.errors import TableError
 from unveil.masking import days
-from unveil.tables.columns import MISSING, Codes, RawColumn
-from unveil.tables.types import other_columns
-from unveil.tables.validity import Check, checked_column
+from unveil.tables.columns import MISSING, Check, Codes, RawColumn, checked_column, followed, other_columns
+
+Numbered = Callable[[RawColumn], Codes]
+"""The numbers of the distinct values of a column."""
+
+
+class Sight(NamedTuple):
+    """Some rows as a pass sees them: those that are kept, by the entries of their dictionaries."""
+
+    kept: BoolArray
+    columns: Mapping[str, RawColumn]
+    numbers: Mapping[str, Codes]
+    """The number of each entry's value."""
+    missing: Mapping[str, int]
+    """How many rows, kept or not, miss a value."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the columns of a table are read, in every pass alike."""
+
+    dates: frozenset[str]
+    """The columns that count as days."""
+    marks: tuple[str, ...]
+    checks: Mapping[str, Check]
+    """What says which values are invalid, where rows that hold one are dropped."""
+    origin: str
+
+    def sight(self, batch: pa.Table, names: Iterable[str], numbered: Numbered) -> Sight:
+        """The rows that miss no value in some columns."""
+        columns, missing = {}, {}
+        kept = np.ones(batch.num_rows, dtype=np.bool_)
+        for name in names:
+            shown = days(batch[name]) if name in self.dates else batch[name]
+            columns[name] = checked_column(name, shown, self.marks, self.origin, self.checks)
+            gone = columns[name].missing
+            missing[name] = int(gone.sum())
+            kept &= ~gone
+        if not kept.all():
+            columns = {name: replace(column, entries=column.entries[kept]) for name, column in columns.items()}
+        # Values that only dropped rows hold get numbers too, but no counts.
+        numbers = {name: column.by_entry(numbered(column)) for name, column in columns.items()}
+        return Sight(kept, columns, numbers, missing)
 
 
 @dataclass(frozen=True)
@@ -44,12 +84,7 @@ class Coder:
     class_: str
     weight: str | None
     others: tuple[str, ...]
-    dates: frozenset[str]
-    """The columns that count as days."""
-    marks: tuple[str, ...]
-    checks: Mapping[str, Check]
-    """What says which values are invalid, where rows that hold one are dropped."""
-    origin: str
+    reading: Reading
     dropped: int
     number_of: Mapping[str, Mapping[Any, int]]
     rows: Mapping[str, IntArray]
@@ -68,13 +103,29 @@ class Coder:
         attributes = [name for name in self.attributes if self.dropped or name in wanted]
         return [*attributes, self.class_, *([self.weight] if self.weight else [])]
 
-    def coded(self, numbers: Mapping[str, Codes], others: pa.Table) -> Chunk:
-        """Rows in codes, from the numbers of their values."""
+    def coded(self, sight: Sight, batch: pa.Table, others: Sequence[str]) -> Chunk:
+        """Rows in codes.
+
+        Args:
+            sight: The rows as they were seen.
+            batch: The rows as they were read.
+            others: The columns that are wanted as they are.
+        """
+
+        def looked_up(name: str, by_number: Array) -> Array:
+            return followed(sight.numbers[name], by_number)[sight.columns[name].entries]
+
         codes = {
-            place: self.codes[name][numbers[name]] for place, name in enumerate(self.attributes) if name in numbers
+            place: looked_up(name, self.codes[name])
+            for place, name in enumerate(self.attributes)
+            if name in sight.columns
         }
-        weight = None if self.weight is None or self.records is None else self.records[numbers[self.weight]]
-        return Chunk(codes, self.codes[self.class_][numbers[self.class_]], weight, others)
+        weight = None if self.weight is None or self.records is None else looked_up(self.weight, self.records)
+        # Given their plain types first: Arrow cannot filter some of the others, such as views of text.
+        released = other_columns(batch.select(others), self.reading.origin)
+        if others and not sight.kept.all():
+            released = released.filter(pa.array(sight.kept))
+        return Chunk(codes, looked_up(self.class_, self.codes[self.class_]), weight, released)
 
 
 class Recount:
@@ -96,25 +147,16 @@ class Recount:
 
     def chunk(self, batch: pa.Table) -> Chunk:
         """Some rows in codes."""
-        coder = self._coder
-        shown = {name: days(batch[name]) if name in coder.dates else batch[name] for name in self._described}
-        raw = [checked_column(name, column, coder.marks, coder.origin, coder.checks) for name, column in shown.items()]
-        kept = kept_rows(raw, batch.num_rows)
-        numbers = {column.name: self._numbers(column, kept) for column in raw}
-        # Given their plain types first: Arrow cannot filter some of the others, such as views of text.
-        others = other_columns(batch.select(self._others), coder.origin)
-        others = others.filter(pa.array(kept)) if self._others else others
-        return coder.coded(numbers, others)
+        sight = self._coder.reading.sight(batch, self._described, self._known)
+        for name, column in sight.columns.items():
+            add_counts(self.counts[name], sight.numbers[name], column.rows())
+        return self._coder.coded(sight, batch, self._others)
 
-    def _numbers(self, raw: RawColumn, kept: BoolArray) -> Codes:
+    def _known(self, raw: RawColumn) -> Codes:
         number_of = self._coder.number_of[raw.name]
-        lookup = np.array([number_of.get(value, MISSING) for value in raw.distinct], dtype=np.int32)
-        if (lookup == MISSING).any():
-            raise changed(self._coder.origin)
-        indices = raw.indices if kept.all() else raw.indices[kept]
-        numbers = lookup[indices] if len(lookup) else indices
-        counts = self.counts[raw.name]
-        counts += np.bincount(numbers, minlength=len(counts))
+        numbers = np.array([number_of.get(value, MISSING) for value in raw.distinct], dtype=np.int32)
+        if (numbers == MISSING).any():
+            raise changed(self._coder.reading.origin)
         return numbers
 
     def check(self) -> None:
@@ -124,7 +166,7 @@ class Recount:
             TableError: They were not.
         """
         if any(not np.array_equal(counts, self._coder.rows[name]) for name, counts in self.counts.items()):
-            raise changed(self._coder.origin)
+            raise changed(self._coder.reading.origin)
 
 
 def changed(origin: str) -> TableError:
@@ -132,9 +174,7 @@ def changed(origin: str) -> TableError:
     return TableError(f"{origin}: the source changed while it was being read; nothing was released.")
 
 
-def kept_rows(columns: Iterable[RawColumn], rows: int) -> BoolArray:
-    """The rows without a missing value."""
-    kept = np.ones(rows, dtype=np.bool_)
-    for column in columns:
-        kept &= ~column.missing
-    return kept
+def add_counts(counts: IntArray, numbers: CodeArray, added: IntArray) -> None:
+    """Adds counts of entries to those of their values. No kept row holds what is missing, so that is never counted."""
+    held = np.flatnonzero(added)
+    np.add.at(counts, numbers[held], added[held])

@@ -1,102 +1,70 @@
-"""One column from raw values to codes: missing values found, the domain checked, values numbered in domain order."""
+"""Columns as they come: their types, and which distinct raw values they hold."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from unveil.arrays import BoolArray, IntArray, NumberArray
-from unveil.errors import TableError, did_you_mean, rows_text
+from unveil.arrays import Array, BoolArray, IntArray, NumberArray
+from unveil.errors import TableError
 from unveil.masking import dictionary_of, python_values, single_values
-from unveil.schema import (
-    LAST_DAY,
-    SUPPRESSED,
-    Attribute,
-    Unit,
-    grid_of,
-    interval_label,
-    number_of,
-    number_text,
-    off_step,
-    value_text,
-)
-from unveil.tables.types import declared_label_type, is_usable, label_type, number_array, number_type
+from unveil.schema import Attribute, number_text, value_text
 
 Codes = np.ndarray[Any, np.dtype[np.int32]]
 MISSING = -1
-LARGEST = 1e300
-"""An observed range ends above its values, and there must be a number to end it."""
+TIMES = (pa.types.is_date, pa.types.is_time, pa.types.is_timestamp)
+TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 
 
 @dataclass(frozen=True)
 class RawColumn:
-    """Distinct raw values and, per row, which of them it holds."""
+    """Distinct raw values and, per row, which of them it holds.
+
+    A row holds an entry of Arrow's dictionary, and an entry a value. Whatever a value is to become is looked up for
+    the entries, which are few, so that rows are gone through once.
+    """
 
     name: str
     distinct: tuple[Any, ...]
-    indices: Codes
+    entries: Codes
+    """The entry that each row holds."""
+    place_of: Codes
+    """The place of each entry's value among the distinct ones, or that it is missing."""
     type: pa.DataType
+
+    @property
+    def places(self) -> Codes:
+        """The place of the value that each row holds, or that it is missing."""
+        return self.place_of[self.entries]
 
     @property
     def missing(self) -> BoolArray:
         """Which rows hold no value."""
-        gone: BoolArray = self.indices == MISSING
-        return gone
+        gone: BoolArray = self.place_of == MISSING
+        return gone[self.entries] if gone.any() else np.zeros(len(self.entries), dtype=np.bool_)
+
+    def rows(self) -> IntArray:
+        """How many rows hold each entry."""
+        return np.bincount(self.entries, minlength=len(self.place_of))
+
+    def by_entry(self, numbers: Codes) -> Codes:
+        """Numbers of the distinct values as numbers of the entries; what is missing has none."""
+        return followed(self.place_of, numbers)
 
 
-@dataclass(frozen=True)
-class RawValues:
-    """Distinct raw values of a column and how many rows hold each."""
-
-    name: str
-    distinct: tuple[Any, ...]
-    rows: IntArray
-    type: pa.DataType
-
-    def rows_with(self, values: Sequence[Any]) -> int:
-        """How many rows hold one of these values."""
-        wanted = set(values)
-        return sum(int(count) for value, count in zip(self.distinct, self.rows, strict=True) if value in wanted)
+def followed(places: Codes, numbers: Array) -> Array:
+    """The number at each place; none at the place of what is missing."""
+    # Where it is missing, the place is -1: the last.
+    return np.append(numbers, np.int32(MISSING))[places]
 
 
-@dataclass(frozen=True)
-class Domain:
-    """The values of an attribute, in domain order. The place of a value is its code."""
-
-    name: str
-    values: tuple[str, ...] | NumberArray
-    type: pa.DataType
-    """The type that the values are released with where they are not masked."""
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    @property
-    def array(self) -> pa.Array:
-        """The values as they are released where they are not masked."""
-        if isinstance(self.values, tuple):
-            return pa.array(self.values, pa.string()).cast(self.type)
-        return number_array(self.values, self.type)
-
-
-@dataclass(frozen=True)
-class Column(Domain):
-    """A domain and, per row, the code of its value."""
-
-    codes: Codes
-
-
-class Coding(NamedTuple):
-    """A domain, and which of its codes each distinct raw value has."""
-
-    domain: Domain
-    code_of: Codes
+Check = Callable[[RawColumn], list[int]]
+"""The places of the distinct values that do not belong to a column."""
 
 
 def raw_column(
@@ -120,157 +88,125 @@ def raw_column(
         raise TableError(f"{origin}: column {name!r}: {error}") from error
     missing = set(marks)
     number_of: dict[Any, int] = {}
-    lookup = np.full(len(distinct) + 1, MISSING, dtype=np.int32)
-    for index, value in enumerate(distinct):
+    place_of = np.full(len(distinct) + 1, MISSING, dtype=np.int32)
+    for entry, value in enumerate(distinct):
         gone = value is None or value != value or (isinstance(value, str) and value in missing)
         if not gone:
-            lookup[index] = number_of.setdefault(value, len(number_of))
-    indices = pc.fill_null(encoded.indices, len(distinct)).to_numpy(zero_copy_only=False)
-    return RawColumn(name, tuple(number_of), lookup[indices], column.type)
-
-
-def text_coding(raw: RawValues, attribute: Attribute, origin: str, *, private: bool = False) -> Coding:
-    """Codes of a category: leaves of its taxonomy, its declared values, or the observed values in sorted order.
-
-    Args:
-        raw: The raw values.
-        attribute: What the owner declares.
-        origin: What messages call the table.
-        private: Whether 1.0 is read as 1. A missing value makes floats of all whole numbers in a column of pandas.
-    """
-    texts = [plain_text(value) if private else value_text(value) for value in raw.distinct]
-    declared = declared_values(attribute)
-    domain = tuple(sorted(set(texts))) if declared is None else declared
-    code_of = {value: code for code, value in enumerate(domain)}
-    place = f"{origin}: attribute {attribute.name!r}"
-    for value, text in zip(raw.distinct, texts, strict=True):
-        if text == SUPPRESSED or text not in code_of:
-            rows = rows_text(raw.rows_with([value]))
-            raise TableError(f"{place}: the value {text!r} ({rows}) {_not_a_value(text, attribute, domain)}")
-    return Coding(Domain(raw.name, domain, pa.string()), np.array([code_of[text] for text in texts], dtype=np.int32))
-
-
-def declared_values(attribute: Attribute) -> tuple[str, ...] | None:
-    """The values that a category may have, in domain order; None where they are observed."""
-    return attribute.taxonomy.leaves if attribute.taxonomy is not None else attribute.values
-
-
-def class_coding(raw: RawValues, declared: Sequence[str] | None, origin: str, *, private: bool) -> Coding:
-    """The class: coded as a category, released with its type.
-
-    Args:
-        raw: The raw values.
-        declared: Its declared labels.
-        origin: What messages call the table.
-        private: Whether 1.0 is read as 1, and the type must follow from the declaration alone, since that of a column
-            may owe something to its values.
-    """
-    attribute = Attribute(raw.name, values=None if declared is None else tuple(declared))
-    domain, code_of = text_coding(raw, attribute, origin, private=private)
-    labels = [str(label) for label in domain.values]
-    type_ = declared_label_type(labels) if private else label_type(raw.type, labels)
-    return Coding(replace(domain, type=type_), code_of)
-
-
-def plain_text(value: Any) -> str:
-    """A raw value of a private category as text: as any other, but whole numbers have no decimal point."""
-    whole = isinstance(value, float) and value.is_integer()
-    return number_text(value) if whole else value_text(value)
-
-
-def _not_a_value(text: str, attribute: Attribute, domain: Sequence[str]) -> str:
-    if text == SUPPRESSED:
-        return "looks like a suppressed one, so a release could not tell them apart."
-    taxonomy = attribute.taxonomy
-    if taxonomy is None:
-        return f"is not among its declared values{did_you_mean(text, domain) or '.'}"
-    if text in taxonomy:
-        return f"is an inner label of the taxonomy {taxonomy.origin}, not a raw value."
-    return f"is not a leaf of the taxonomy {taxonomy.origin}{did_you_mean(text, domain) or '.'}"
-
-
-def number_coding(raw: RawValues, attribute: Attribute, origin: str, *, snap: bool = False) -> Coding:
-    """Codes of a number: its observed values in ascending order, checked against the declared range.
-
-    Args:
-        raw: The raw values.
-        attribute: What the owner declares.
-        origin: What messages call the table.
-        snap: Replace a value that is off its step by rounding alone by the value of the step. A private release
-            needs it: what it compares splits with must be exactly the values that splits are drawn from.
-    """
-    place = f"{origin}: attribute {attribute.name!r}"
-    numbers = np.array([_number(value, place, raw, attribute.unit) for value in raw.distinct], dtype=np.float64)
-    if attribute.outside == "clamp" and (grid := grid_of(attribute)) is not None:
-        numbers = np.clip(numbers, float(grid.value(0)), float(grid.value(grid.size - 1)))
-    _check_steps(numbers, raw, attribute, place)
-    if snap and (grid := grid_of(attribute)) is not None:
-        numbers = grid.values(grid.places(numbers))
-    _check_range(numbers, raw, attribute, place)
-    # Minus zero is zero, whichever of the two was seen first.
-    distinct, code_of = np.unique(numbers + 0.0, return_inverse=True)
-    values = distinct.astype(np.int64) if attribute.whole else distinct
-    return Coding(Domain(raw.name, values, number_type(raw.type, attribute)), code_of.astype(np.int32))
-
-
-def _check_steps(numbers: NumberArray, raw: RawValues, attribute: Attribute, place: str) -> None:
-    if attribute.whole:
-        _refuse(numbers != np.floor(numbers), raw, place, "is not whole")
-        _refuse(np.abs(numbers) > 2**53, raw, place, "is too large to be counted on as a whole number")
-    if attribute.step is not None:
-        start = attribute.range[0] if attribute.range is not None else 0.0
-        off = off_step(numbers, start, attribute.step)
-        _refuse(off, raw, place, f"is not a multiple of its step {number_text(attribute.step)}")
-
-
-def _check_range(numbers: NumberArray, raw: RawValues, attribute: Attribute, place: str) -> None:
-    if attribute.unit == "date":
-        _refuse(numbers >= LAST_DAY, raw, place, "is the last day that there is, so no interval can end after it")
-    if attribute.range is not None:
-        lo, hi = attribute.range
-        outside = (numbers < lo) | (numbers >= hi)
-        _refuse(outside, raw, place, f"lies outside its range {interval_label(lo, hi, attribute.unit)}")
+            place_of[entry] = number_of.setdefault(value, len(number_of))
+    entries = encoded.indices.cast(pa.int32())
+    if entries.null_count:
+        entries = entries.fill_null(len(distinct))
     else:
-        _refuse(np.abs(numbers) > LARGEST, raw, place, "is too large for a range that nobody declared")
+        place_of = place_of[:-1]
+    return RawColumn(name, tuple(number_of), entries.to_numpy(), place_of, column.type)
 
 
-def _refuse(wrong: BoolArray, raw: RawValues, place: str, rule: str) -> None:
-    if wrong.any():
-        values = [value for value, bad in zip(raw.distinct, wrong, strict=True) if bad]
-        others = "" if len(values) == 1 else f", the first of {len(values):,} such values,"
-        raise TableError(
-            f"{place}: the value {value_text(values[0])}{others} {rule} ({rows_text(raw.rows_with(values))})."
-        )
+def checked_column(
+    name: str, column: pa.ChunkedArray, marks: Sequence[str], origin: str, checks: Mapping[str, Check]
+) -> RawColumn:
+    """The distinct values of a column; those that its check finds are missing."""
+    if name not in checks:
+        return raw_column(name, column, marks, origin)
+    raw = raw_column(name, column, marks, origin, alone=True)
+    wrong = checks[name](raw)
+    if not wrong:
+        return raw
+    held = np.delete(np.arange(len(raw.distinct)), wrong)
+    numbers = np.full(len(raw.distinct), MISSING, dtype=np.int32)
+    numbers[held] = np.arange(len(held))
+    return replace(raw, distinct=tuple(raw.distinct[place] for place in held), place_of=raw.by_entry(numbers))
 
 
-def _number(value: Any, place: str, raw: RawValues, unit: Unit = "number") -> float:
-    number = number_of(value, unit)
-    if number is None:
-        rows = rows_text(raw.rows_with([value]))
-        raise TableError(f"{place}: the value {value_text(value)!r} ({rows}) is not a {unit}.")
-    if not np.isfinite(number):
-        raise TableError(f"{place}: the value {value_text(value)!r} is not a finite number.")
-    if unit == "number" and not _is_exact(value, number):
-        raise TableError(
-            f"{place}: the value {value_text(value)!r} has more digits than a number can be counted on for."
-        )
-    return number
+def plain_type(type_: pa.DataType) -> pa.DataType:
+    """The type of the values: what a dictionary lists, and the usual one where there are several for the same."""
+    if pa.types.is_dictionary(type_):
+        return plain_type(type_.value_type)
+    if any(test(type_) for test in TEXTS):
+        return pa.string()
+    if pa.types.is_float16(type_):
+        return pa.float32()
+    return pa.date32() if pa.types.is_date(type_) else type_
 
 
-def _is_exact(value: Any, number: float) -> bool:
-    """Whether a whole number or a decimal is still itself as a float. Other text is the float that it reads as."""
-    if isinstance(value, str):
-        return not value.lstrip("+-").isdigit() or Decimal(value) == int(number)
-    return not isinstance(value, int | Decimal) or Decimal(value) == Decimal(number_text(number))
+def is_usable(type_: pa.DataType) -> bool:
+    """Whether values of a type can be compared and written: numbers, truth values, times and text, or none at all."""
+    plain = plain_type(type_)
+    return bool(
+        is_number(plain)
+        or pa.types.is_boolean(plain)
+        or pa.types.is_null(plain)
+        or pa.types.is_string(plain)
+        or any(test(plain) for test in TIMES)
+    )
 
 
-def weights(raw: RawValues, origin: str, most: int = 2**53) -> IntArray:
-    """How many records a row stands for, by the distinct values of its weight column."""
-    place = f"{origin}: weight column {raw.name!r}"
-    numbers = np.array([_number(value, place, raw) for value in raw.distinct], dtype=np.float64)
-    _refuse((numbers < 1) | (numbers != np.floor(numbers)), raw, place, "is not a whole number above 0")
-    _refuse(numbers > most, raw, place, f"is more than {most:,} records")
-    records = [int(number) for number in numbers]
-    if sum(record * int(rows) for record, rows in zip(records, raw.rows, strict=True)) > 2**53:
-        raise TableError(f"{place}: the weights add up to more records than can be counted exactly.")
-    return np.array(records, dtype=np.int64)
+def is_number(type_: pa.DataType) -> bool:
+    """Whether values of a type are numbers."""
+    return bool(pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_))
+
+
+def number_type(raw: pa.DataType, attribute: Attribute) -> pa.DataType:
+    """The type that numbers and dates are released with: their own, where the raw column has one."""
+    if attribute.unit == "date":
+        return pa.date32()
+    plain = plain_type(raw)
+    if is_number(plain) and not (attribute.whole and pa.types.is_floating(plain)):
+        return plain
+    return pa.int64() if attribute.whole else pa.float64()
+
+
+def number_array(values: NumberArray, type_: pa.DataType) -> pa.Array:
+    """Numbers with a type; those of dates count days."""
+    if pa.types.is_date32(type_):
+        return pa.array(values.astype(np.int32)).cast(type_)
+    if pa.types.is_decimal(type_):
+        return pa.array([Decimal(number_text(value)) for value in values.tolist()]).cast(type_)
+    return pa.array(values).cast(type_)
+
+
+def label_type(raw: pa.DataType, labels: Sequence[str]) -> pa.DataType:
+    """The type that class labels are released with: that of the raw column if each label reads back, else text."""
+    plain = plain_type(raw)
+    if not (is_number(plain) or pa.types.is_boolean(plain) or pa.types.is_date(plain)):
+        return pa.string()
+    return plain if _reads_back(labels, plain) else pa.string()
+
+
+def declared_label_type(labels: Sequence[str]) -> pa.DataType:
+    """The type of class labels by their declaration alone, which is public: whole numbers, truth values or text."""
+    return next((type_ for type_ in (pa.int64(), pa.bool_()) if _reads_back(labels, type_)), pa.string())
+
+
+def _reads_back(labels: Sequence[str], type_: pa.DataType) -> bool:
+    """Whether every label is the text of one value of the type, and no other label is."""
+    try:
+        values = pa.array(labels, pa.string()).cast(type_).to_pylist()
+    except pa.ArrowException:
+        return False
+    return len(set(values)) == len(labels) and [value_text(value) for value in values] == list(labels)
+
+
+def other_columns(table: pa.Table, origin: str) -> pa.Table:
+    """Columns that are released as they are, each with a type that a file can hold."""
+    columns = {}
+    for name in table.column_names:
+        type_ = table.schema.field(name).type
+        if not is_usable(type_):
+            raise TableError(
+                f"{origin}: column {name!r}: values of type {type_} cannot be released as they are; describe it as "
+                "an identifier, or set [table] others to 'drop'."
+            )
+        plain = plain_type(type_)
+        if pa.types.is_string(plain):
+            _check_text(name, table[name], origin)
+        held = type_.value_type if pa.types.is_dictionary(type_) else type_
+        columns[name] = table[name] if held == plain else table[name].cast(held).cast(plain)
+    return pa.table(columns)
+
+
+def _check_text(name: str, column: pa.ChunkedArray, origin: str) -> None:
+    """A parquet file can hold bytes as text that are none, and nobody could read what is released."""
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise TableError(f"{origin}: column {name!r}: a value is not UTF-8 text.") from error

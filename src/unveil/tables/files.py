@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -13,18 +14,22 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from unveil.errors import TableError
+from unveil.errors import TableError, listed
 from unveil.frames import check_names, first_line
-from unveil.schema import DATABASES
+from unveil.schema import DATABASES, parse_number
 from unveil.schema.files import check_regular
-from unveil.tables.header import header_doubt
-from unveil.tables.lines import RowLines
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 BATCH = 1 << 20
 """How many rows of a parquet file are read at a time."""
 HEAD = 1 << 16
 """How many bytes of a csv file are looked at to see how long its lines are."""
+BLOCK = 1 << 22
+"""How many bytes of a csv file are read at a time."""
+LONGEST = 1 << 20
+"""How many bytes a row may have where a row is a line: fewer than are read at a time, so that none is too long."""
+SHOWN = 3
+"""How many names are quoted where a header is doubted."""
 
 
 class File(Protocol):
@@ -149,7 +154,7 @@ class CsvFile:
     def _options(self, columns: Sequence[str]) -> dict[str, object]:
         names = self.schema.names
         return {
-            "read_options": pa.csv.ReadOptions(column_names=names, skip_rows=1, block_size=1 << 22),
+            "read_options": pa.csv.ReadOptions(column_names=names, skip_rows=1, block_size=BLOCK),
             "parse_options": pa.csv.ParseOptions(
                 delimiter=self.delimiter,
                 newlines_in_values=not self._by_line,
@@ -173,14 +178,107 @@ def _check_header(names: list[str], origin: str) -> None:
         raise
 
 
+def header_doubt(names: Sequence[str]) -> str:
+    """A clause that doubts that a line holds names; nothing if no name is a number.
+
+    Numbers can be names, as in a table with a column per year. So this is told and decides nothing.
+    """
+    numbers = [name for name in dict.fromkeys(names) if parse_number(name) is not None]
+    if not numbers:
+        return ""
+    return (
+        f"the first line looks like values and not like names of columns ({listed(numbers, SHOWN)}): if it is a row, "
+        "put a line of names before it"
+    )
+
+
 def _trimmed(table: pa.Table) -> pa.Table:
     return pa.table({name: _trimmed_column(table[name]) for name in table.column_names})
 
 
 def _trimmed_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    unified = column.unify_dictionaries()
     chunks = [
         pa.DictionaryArray.from_arrays(chunk.indices, pc.utf8_trim_whitespace(chunk.dictionary))
-        for chunk in unified.chunks
+        for chunk in column.chunks
     ]
     return pa.chunked_array(chunks, type=TEXT)
+
+
+class RowLines(io.RawIOBase):
+    """A csv file in which every line after the header is a row.
+
+    A quote that is not closed swallows the lines after it, bytes that are not text make a whole file unreadable, and
+    so does a row with a value too many. Where wrong rows are left out one by one, no line may affect another. So a row
+    is a line there, and a line that cannot be one is replaced by a row without values before the file is parsed.
+    """
+
+    def __init__(self, path: Path, delimiter: str, columns: int) -> None:
+        self._stream = pa.input_stream(path, compression="detect")
+        self._chunks = _Lines(delimiter, columns).chunks(self._stream)
+        self._held = b""
+
+    def readable(self) -> bool:
+        """It can be read."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """At most so many bytes; all that are left if not said."""
+        while size < 0 or len(self._held) < size:
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                break
+            self._held += chunk
+        end = len(self._held) if size < 0 else size
+        given, self._held = self._held[:end], self._held[end:]
+        return given
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._stream.close()
+        super().close()
+
+
+class _Lines:
+    """What a line must be to be a row, and what replaces one that is not."""
+
+    def __init__(self, delimiter: str, columns: int) -> None:
+        self._mark = delimiter.encode()
+        self._marks = columns - 1
+        self._empty = self._mark.join([b'""'] * columns) + b"\n"
+        mark = re.escape(self._mark)
+        # Possessive, so that a long line takes no longer than its length.
+        field = rb'(?:"(?:[^"]|"")*+"|[^"' + mark + rb"\r\n]*+)"
+        self._quoted = re.compile(field + rb"(?:" + mark + field + rb"){%d}[\r\n]*" % self._marks)
+
+    def chunks(self, stream: pa.NativeFile) -> Iterator[bytes]:
+        """The file, some lines at a time. The header is as it is."""
+        rest, header = b"", True
+        while block := stream.read(BLOCK):
+            *lines, rest = (rest + block).splitlines(keepends=True)
+            if rest.endswith(b"\n"):  # a line that ends in \r may go on with \n
+                lines, rest = [*lines, rest], b""
+            rest = rest[: LONGEST + 1]  # too long already, and so is what follows
+            if header and lines:
+                yield lines.pop(0)
+                header = False
+            yield b"".join(self._rows(lines))
+        yield rest if header else b"".join(self._rows([rest]))
+
+    def _rows(self, lines: list[bytes]) -> Iterator[bytes]:
+        known = _is_text(b"".join(lines))
+        for line in lines:
+            fits = len(line) <= LONGEST and (known or _is_text(line)) and self._is_row(line)
+            yield line if fits else self._empty
+
+    def _is_row(self, line: bytes) -> bool:
+        if b'"' in line:
+            return self._quoted.fullmatch(line) is not None
+        return line.count(self._mark) == self._marks or not line.strip(b"\r\n")
+
+
+def _is_text(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

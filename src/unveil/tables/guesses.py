@@ -15,7 +15,7 @@ from unveil.errors import count_text, rows_text
 from unveil.masking import days
 from unveil.schema import number_of, parse_number
 from unveil.tables.columns import RawColumn, raw_column
-from unveil.tables.header import header_doubt
+from unveil.tables.files import header_doubt
 from unveil.tables.sources import FileSource, open_source
 
 CERTAIN = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL")
@@ -99,7 +99,7 @@ def _incomplete(columns: Sequence[RawColumn], guesses: Sequence[Guess]) -> int:
 def _is_value(mark: str, columns: Sequence[RawColumn], class_: RawColumn) -> bool:
     """Whether a doubtful text is a value: a label of the class, or frequent somewhere."""
     held = [column for column in columns if mark in column.distinct]
-    shares = [np.mean(column.indices == column.distinct.index(mark)) for column in held]
+    shares = [np.mean(column.places == column.distinct.index(mark)) for column in held]
     return mark in class_.distinct or max(shares, default=0.0) > FREQUENT
 
 

@@ -3,37 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from unveil.arrays import BoolArray, IntArray
+from unveil.arrays import IntArray
 from unveil.errors import TableError, did_you_mean, listed, rows_text
-from unveil.masking import days
 from unveil.schema import Attribute, Spec, parse_number
-from unveil.tables.coder import Coder, kept_rows
-from unveil.tables.columns import (
-    MISSING,
-    Codes,
+from unveil.tables.coder import Coder, Reading, Sight, add_counts
+from unveil.tables.columns import MISSING, Codes, RawColumn, followed, other_columns
+from unveil.tables.domains import (
     Coding,
-    RawColumn,
+    Outline,
     RawValues,
     class_coding,
     number_coding,
     text_coding,
+    value_checks,
     weights,
 )
-from unveil.tables.outline import Outline
-from unveil.tables.types import other_columns
-from unveil.tables.validity import checked_column, value_checks
-
-
-class Sight(NamedTuple):
-    """Some rows as they were seen: those that are kept, and the number of the value that each column holds."""
-
-    kept: BoolArray
-    numbers: dict[str, Codes]
 
 
 class SeenColumn:
@@ -52,12 +41,25 @@ class SeenColumn:
         number_of = self.number_of
         return np.array([number_of.setdefault(value, len(number_of)) for value in values], dtype=np.int32)
 
-    def count(self, numbers: Codes, classes: Codes, width: int, records: IntArray | None) -> None:
-        """Counts rows and, per class, records."""
-        size = len(self.number_of)
-        self.rows = _grown(self.rows, (size,)) + np.bincount(numbers, minlength=size)
-        cells = np.bincount(numbers.astype(np.int64) * width + classes, weights=records, minlength=size * width)
-        self.records = _grown(self.records, (size, width)) + cells.astype(np.int64).reshape(size, width)
+    def count(self, sight: Sight, class_: str, width: int, records: IntArray | None) -> None:
+        """Counts rows and, per class, records.
+
+        Args:
+            sight: The rows.
+            class_: The name of the class.
+            width: How many classes are known.
+            records: How many records each row stands for, if not one.
+        """
+        raw, classes = sight.columns[self.name], sight.columns[class_]
+        numbers, labels = sight.numbers[self.name], sight.numbers[class_]
+        shape = len(raw.place_of), len(classes.place_of)
+        pairs = raw.entries * np.int64(shape[1]) + classes.entries
+        cells = np.bincount(pairs, weights=records, minlength=shape[0] * shape[1]).astype(np.int64)
+        self.rows = _grown(self.rows, (len(self.number_of),))
+        add_counts(self.rows, numbers, cells.reshape(shape).sum(axis=1) if records is None else raw.rows())
+        self.records = _grown(self.records, (len(self.number_of), width))
+        cell_numbers = numbers[:, None] * np.int64(width) + labels
+        add_counts(self.records.reshape(-1), cell_numbers.reshape(-1), cells)
 
     def absorb(self, other: SeenColumn, classes: Codes, width: int) -> None:
         """Takes over what another survey saw of the column.
@@ -95,8 +97,8 @@ class Survey:
         weight = [spec.table.weight] if spec.table.weight else []
         names = [*self.attributes, spec.table.class_, *weight]
         self.columns = {name: SeenColumn(name, schema.field(name).type) for name in names}
-        self._dates = frozenset(attribute.name for attribute in spec.released if attribute.unit == "date")
-        self._checks = value_checks(spec, origin)
+        dates = frozenset(attribute.name for attribute in spec.released if attribute.unit == "date")
+        self._reading = Reading(dates, spec.table.missing.values, value_checks(spec, origin), origin)
         self.read = 0
         self._kept = 0
 
@@ -106,15 +108,15 @@ class Survey:
 
     def add(self, batch: pa.Table) -> Sight:
         """Takes rows in."""
-        marks = self._spec.table.missing.values
-        shown = {name: days(batch[name]) if name in self._dates else batch[name] for name in self.columns}
-        raw = {name: checked_column(name, column, marks, self._origin, self._checks) for name, column in shown.items()}
-        kept = kept_rows(raw.values(), batch.num_rows)
-        numbers = {name: self._numbers(column, kept) for name, column in raw.items()}
+        sight = self._reading.sight(batch, self.columns, self._numbered)
         self.read += batch.num_rows
-        self._kept += int(kept.sum())
-        self._count(numbers)
-        return Sight(kept, numbers)
+        self._kept += int(sight.kept.sum())
+        class_ = self._spec.table.class_
+        records = self._provisional(sight)
+        for name, column in self.columns.items():
+            column.missing += sight.missing[name]
+            column.count(sight, class_, len(self.columns[class_].number_of), records)
+        return sight
 
     def absorb(self, other: Survey) -> None:
         """Takes over what a survey of other rows of the same table saw."""
@@ -125,18 +127,17 @@ class Survey:
         self.read += other.read
         self._kept += other._kept
 
-    def _numbers(self, raw: RawColumn, kept: BoolArray) -> Codes:
-        seen = self.columns[raw.name]
-        seen.missing += int(raw.missing.sum())
-        indices = raw.indices if kept.all() else raw.indices[kept]
-        # Values that only dropped rows hold get numbers too, but no counts; they are left out in the end.
-        return seen.numbered(raw.distinct)[indices] if raw.distinct else indices
+    def _numbered(self, raw: RawColumn) -> Codes:
+        return self.columns[raw.name].numbered(raw.distinct)
 
-    def _count(self, numbers: dict[str, Codes]) -> None:
-        class_, weight = self._spec.table.class_, self._spec.table.weight
-        records = None if weight is None else _provisional(self.columns[weight].number_of)[numbers[weight]]
-        for name, column in self.columns.items():
-            column.count(numbers[name], numbers[class_], len(self.columns[class_].number_of), records)
+    def _provisional(self, sight: Sight) -> IntArray | None:
+        """Weights before they are checked; what is none counts nothing and is refused in the end."""
+        if self._spec.table.weight is None:
+            return None
+        raw = sight.columns[self._spec.table.weight]
+        numbers = [parse_number(value) or 0.0 for value in raw.distinct]
+        records = np.array([number if 0 < number < 2**53 else 0 for number in numbers], dtype=np.int64)
+        return followed(raw.place_of, records)[raw.entries]
 
     def result(self) -> tuple[Outline, Coder]:
         """Checks all values against the spec and numbers them in the order of their domains."""
@@ -173,10 +174,7 @@ class Survey:
             class_=table.class_,
             weight=table.weight,
             others=tuple(other_names(self._spec, self._schema.names)),
-            dates=self._dates,
-            marks=table.missing.values,
-            checks=self._checks,
-            origin=self._origin,
+            reading=self._reading,
             dropped=self.read - self._kept,
             number_of={name: column.number_of for name, column in self.columns.items()},
             rows={name: column.rows for name, column in self.columns.items()},
@@ -272,12 +270,6 @@ def check_columns(spec: Spec, names: Sequence[str], origin: str) -> None:
             f"{origin}: {spec.origin} does not describe the {columns} {listed(unknown, 30)}; describe {them}, "
             "or set [table] others to 'drop' or 'release'."
         )
-
-
-def _provisional(weights: dict[Any, int]) -> IntArray:
-    """Weights before they are checked; what is none counts nothing and is refused in the end."""
-    numbers = [parse_number(value) or 0.0 for value in weights]
-    return np.array([number if 0 < number < 2**53 else 0 for number in numbers], dtype=np.int64)
 
 
 def _spread(codes: Codes, numbers: IntArray, size: int) -> Codes:

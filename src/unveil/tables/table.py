@@ -13,11 +13,10 @@ from unveil.arrays import BoolArray, IntArray
 from unveil.progress import Watcher, unwatched
 from unveil.schema import Spec
 from unveil.tables.coder import Chunk, Recount, changed
-from unveil.tables.columns import Codes, Column, Domain, declared_values
-from unveil.tables.outline import Outline
+from unveil.tables.columns import Codes
+from unveil.tables.domains import Column, Domain, Outline, declared_values
 from unveil.tables.sources import Source, open_source
 from unveil.tables.survey import Survey, one_label, other_names
-from unveil.tables.types import other_columns
 
 
 class Rows(Protocol):
@@ -65,18 +64,16 @@ def load_table(spec: Spec, source: Any = None, progress: Watcher = unwatched) ->
     """
     opened = open_source(spec.source if source is None else source, spec)
     survey = Survey(spec, opened.schema, opened.origin)
-    others = other_names(spec, opened.schema.names)
     progress(f"reading {opened.origin}", 0, None)
-    raw = opened.table([*survey.columns, *others])
+    raw = opened.table([*survey.columns, *other_names(spec, opened.schema.names)])
     progress(f"checking {opened.origin}", 0, None)
     sight = survey.add(raw)
     outline, coder = survey.result()
-    released = other_columns(raw.select(others), opened.origin).filter(pa.array(sight.kept)) if others else pa.table({})
-    chunk = coder.coded(sight.numbers, released)
+    chunk = coder.coded(sight, raw, coder.others)
     columns = tuple(_column(domain, chunk.codes[place]) for place, domain in enumerate(outline.columns))
     classes = _column(outline.classes, chunk.classes)
     facts = {**vars(outline), "columns": columns, "classes": classes}
-    return Table(**facts, weight=chunk.weight, other_columns=released, kept=sight.kept)
+    return Table(**facts, weight=chunk.weight, other_columns=chunk.others, kept=sight.kept)
 
 
 def part_of(table: Table, spec: Spec, rows: IntArray, origin: str) -> Table:

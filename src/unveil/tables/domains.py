@@ -1,0 +1,314 @@
+"""The values of attributes in domain order: raw values checked against the spec and coded, value by value.
+
+Where the owner says that invalid rows are dropped, a value that the table would be refused for counts as missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from unveil.arrays import BoolArray, IntArray, NumberArray
+from unveil.errors import TableError, did_you_mean, rows_text
+from unveil.schema import (
+    LAST_DAY,
+    SUPPRESSED,
+    Attribute,
+    Spec,
+    Unit,
+    grid_of,
+    interval_label,
+    number_of,
+    number_text,
+    off_step,
+    value_text,
+    widened,
+    widened_days,
+)
+from unveil.tables.columns import (
+    Check,
+    Codes,
+    RawColumn,
+    declared_label_type,
+    label_type,
+    number_array,
+    number_type,
+)
+
+LARGEST = 1e300
+"""An observed range ends above its values, and there must be a number to end it."""
+LARGEST_WEIGHT = 2**31
+"""A larger weight is invalid where invalid rows are dropped, so that no single row makes the sum too large to count."""
+
+
+@dataclass(frozen=True)
+class RawValues:
+    """Distinct raw values of a column and how many rows hold each."""
+
+    name: str
+    distinct: tuple[Any, ...]
+    rows: IntArray
+    type: pa.DataType
+
+    def rows_with(self, values: Sequence[Any]) -> int:
+        """How many rows hold one of these values."""
+        wanted = set(values)
+        return sum(int(count) for value, count in zip(self.distinct, self.rows, strict=True) if value in wanted)
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The values of an attribute, in domain order. The place of a value is its code."""
+
+    name: str
+    values: tuple[str, ...] | NumberArray
+    type: pa.DataType
+    """The type that the values are released with where they are not masked."""
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def array(self) -> pa.Array:
+        """The values as they are released where they are not masked."""
+        if isinstance(self.values, tuple):
+            return pa.array(self.values, pa.string()).cast(self.type)
+        return number_array(self.values, self.type)
+
+
+@dataclass(frozen=True)
+class Column(Domain):
+    """A domain and, per row, the code of its value."""
+
+    codes: Codes
+
+
+class Coding(NamedTuple):
+    """A domain, and which of its codes each distinct raw value has."""
+
+    domain: Domain
+    code_of: Codes
+
+
+@dataclass(frozen=True)
+class Outline:
+    """Attributes, domains and single-attribute counts, in the order of the spec, identifiers left out."""
+
+    attributes: tuple[Attribute, ...]
+    columns: tuple[Domain, ...]
+    classes: Domain
+    histograms: tuple[IntArray, ...]
+    """For every attribute its `[value, class]` counts."""
+    others: pa.Schema
+    """Columns that the spec does not describe and releases as they are."""
+    read: int
+    dropped: int
+    records: int
+    """How many records the rows stand for."""
+    weighted: bool
+    origin: str
+
+    @property
+    def rows(self) -> int:
+        """How many rows are left after the missing-value policy."""
+        return self.read - self.dropped
+
+    def bounds(self, place: int) -> tuple[float, float]:
+        """The range of a number: declared, or observed and widened to round numbers."""
+        attribute = self.attributes[place]
+        if attribute.range is not None:
+            return attribute.range
+        values = np.asarray(self.columns[place].values, dtype=np.float64)
+        lo, hi = float(values.min()), float(values.max())
+        return widened_days(lo, hi) if attribute.unit == "date" else widened(lo, hi, whole=attribute.whole)
+
+
+def text_coding(raw: RawValues, attribute: Attribute, origin: str, *, private: bool = False) -> Coding:
+    """Codes of a category: leaves of its taxonomy, its declared values, or the observed values in sorted order.
+
+    Args:
+        raw: The raw values.
+        attribute: What the owner declares.
+        origin: What messages call the table.
+        private: Whether 1.0 is read as 1. A missing value makes floats of all whole numbers in a column of pandas.
+    """
+    texts = [plain_text(value) if private else value_text(value) for value in raw.distinct]
+    declared = declared_values(attribute)
+    domain = tuple(sorted(set(texts))) if declared is None else declared
+    code_of = {value: code for code, value in enumerate(domain)}
+    place = f"{origin}: attribute {attribute.name!r}"
+    for value, text in zip(raw.distinct, texts, strict=True):
+        if text == SUPPRESSED or text not in code_of:
+            rows = rows_text(raw.rows_with([value]))
+            raise TableError(f"{place}: the value {text!r} ({rows}) {_not_a_value(text, attribute, domain)}")
+    return Coding(Domain(raw.name, domain, pa.string()), np.array([code_of[text] for text in texts], dtype=np.int32))
+
+
+def declared_values(attribute: Attribute) -> tuple[str, ...] | None:
+    """The values that a category may have, in domain order; None where they are observed."""
+    return attribute.taxonomy.leaves if attribute.taxonomy is not None else attribute.values
+
+
+def class_coding(raw: RawValues, declared: Sequence[str] | None, origin: str, *, private: bool) -> Coding:
+    """The class: coded as a category, released with its type.
+
+    Args:
+        raw: The raw values.
+        declared: Its declared labels.
+        origin: What messages call the table.
+        private: Whether 1.0 is read as 1, and the type must follow from the declaration alone, since that of a column
+            may owe something to its values.
+    """
+    attribute = Attribute(raw.name, values=None if declared is None else tuple(declared))
+    domain, code_of = text_coding(raw, attribute, origin, private=private)
+    labels = [str(label) for label in domain.values]
+    type_ = declared_label_type(labels) if private else label_type(raw.type, labels)
+    return Coding(replace(domain, type=type_), code_of)
+
+
+def plain_text(value: Any) -> str:
+    """A raw value of a private category as text: as any other, but whole numbers have no decimal point."""
+    whole = isinstance(value, float) and value.is_integer()
+    return number_text(value) if whole else value_text(value)
+
+
+def _not_a_value(text: str, attribute: Attribute, domain: Sequence[str]) -> str:
+    if text == SUPPRESSED:
+        return "looks like a suppressed one, so a release could not tell them apart."
+    taxonomy = attribute.taxonomy
+    if taxonomy is None:
+        return f"is not among its declared values{did_you_mean(text, domain) or '.'}"
+    if text in taxonomy:
+        return f"is an inner label of the taxonomy {taxonomy.origin}, not a raw value."
+    return f"is not a leaf of the taxonomy {taxonomy.origin}{did_you_mean(text, domain) or '.'}"
+
+
+def number_coding(raw: RawValues, attribute: Attribute, origin: str, *, snap: bool = False) -> Coding:
+    """Codes of a number: its observed values in ascending order, checked against the declared range.
+
+    Args:
+        raw: The raw values.
+        attribute: What the owner declares.
+        origin: What messages call the table.
+        snap: Replace a value that is off its step by rounding alone by the value of the step. A private release
+            needs it: what it compares splits with must be exactly the values that splits are drawn from.
+    """
+    place = f"{origin}: attribute {attribute.name!r}"
+    numbers = np.array([_number(value, place, raw, attribute.unit) for value in raw.distinct], dtype=np.float64)
+    if attribute.outside == "clamp" and (grid := grid_of(attribute)) is not None:
+        numbers = np.clip(numbers, float(grid.value(0)), float(grid.value(grid.size - 1)))
+    _check_steps(numbers, raw, attribute, place)
+    if snap and (grid := grid_of(attribute)) is not None:
+        numbers = grid.values(grid.places(numbers))
+    _check_range(numbers, raw, attribute, place)
+    # Minus zero is zero, whichever of the two was seen first.
+    distinct, code_of = np.unique(numbers + 0.0, return_inverse=True)
+    values = distinct.astype(np.int64) if attribute.whole else distinct
+    return Coding(Domain(raw.name, values, number_type(raw.type, attribute)), code_of.astype(np.int32))
+
+
+def _check_steps(numbers: NumberArray, raw: RawValues, attribute: Attribute, place: str) -> None:
+    if attribute.whole:
+        _refuse(numbers != np.floor(numbers), raw, place, "is not whole")
+        _refuse(np.abs(numbers) > 2**53, raw, place, "is too large to be counted on as a whole number")
+    if attribute.step is not None:
+        start = attribute.range[0] if attribute.range is not None else 0.0
+        off = off_step(numbers, start, attribute.step)
+        _refuse(off, raw, place, f"is not a multiple of its step {number_text(attribute.step)}")
+
+
+def _check_range(numbers: NumberArray, raw: RawValues, attribute: Attribute, place: str) -> None:
+    if attribute.unit == "date":
+        _refuse(numbers >= LAST_DAY, raw, place, "is the last day that there is, so no interval can end after it")
+    if attribute.range is not None:
+        lo, hi = attribute.range
+        outside = (numbers < lo) | (numbers >= hi)
+        _refuse(outside, raw, place, f"lies outside its range {interval_label(lo, hi, attribute.unit)}")
+    else:
+        _refuse(np.abs(numbers) > LARGEST, raw, place, "is too large for a range that nobody declared")
+
+
+def _refuse(wrong: BoolArray, raw: RawValues, place: str, rule: str) -> None:
+    if wrong.any():
+        values = [value for value, bad in zip(raw.distinct, wrong, strict=True) if bad]
+        others = "" if len(values) == 1 else f", the first of {len(values):,} such values,"
+        raise TableError(
+            f"{place}: the value {value_text(values[0])}{others} {rule} ({rows_text(raw.rows_with(values))})."
+        )
+
+
+def _number(value: Any, place: str, raw: RawValues, unit: Unit = "number") -> float:
+    number = number_of(value, unit)
+    if number is None:
+        rows = rows_text(raw.rows_with([value]))
+        raise TableError(f"{place}: the value {value_text(value)!r} ({rows}) is not a {unit}.")
+    if not np.isfinite(number):
+        raise TableError(f"{place}: the value {value_text(value)!r} is not a finite number.")
+    if unit == "number" and not _is_exact(value, number):
+        raise TableError(
+            f"{place}: the value {value_text(value)!r} has more digits than a number can be counted on for."
+        )
+    return number
+
+
+def _is_exact(value: Any, number: float) -> bool:
+    """Whether a whole number or a decimal is still itself as a float. Other text is the float that it reads as."""
+    if isinstance(value, str):
+        return not value.lstrip("+-").isdigit() or Decimal(value) == int(number)
+    return not isinstance(value, int | Decimal) or Decimal(value) == Decimal(number_text(number))
+
+
+def weights(raw: RawValues, origin: str, most: int = 2**53) -> IntArray:
+    """How many records a row stands for, by the distinct values of its weight column."""
+    place = f"{origin}: weight column {raw.name!r}"
+    numbers = np.array([_number(value, place, raw) for value in raw.distinct], dtype=np.float64)
+    _refuse((numbers < 1) | (numbers != np.floor(numbers)), raw, place, "is not a whole number above 0")
+    _refuse(numbers > most, raw, place, f"is more than {most:,} records")
+    records = [int(number) for number in numbers]
+    if sum(record * int(rows) for record, rows in zip(records, raw.rows, strict=True)) > 2**53:
+        raise TableError(f"{place}: the weights add up to more records than can be counted exactly.")
+    return np.array(records, dtype=np.int64)
+
+
+def value_checks(spec: Spec, origin: str) -> Mapping[str, Check]:
+    """What each column is checked with, value by value; nothing where a wrong value is refused with the whole table."""
+    if not spec.table.drops_invalid:
+        return {}
+    checks: dict[str, Check] = {spec.table.class_: _declared(spec.table.class_values)}
+    for attribute in spec.released:
+        coding = partial(number_coding, attribute=attribute, origin=origin, snap=True)
+        declared = declared_values(attribute)
+        checks[attribute.name] = partial(_refused, coding=coding) if attribute.ordered else _declared(declared)
+    if spec.table.weight is not None:
+        weighing = partial(weights, origin=origin, most=LARGEST_WEIGHT)
+        checks[spec.table.weight] = partial(_refused, coding=weighing)
+    return checks
+
+
+def _declared(values: Iterable[str] | None) -> Check:
+    return partial(_undeclared, declared=frozenset(values or ()))
+
+
+def _undeclared(raw: RawColumn, declared: frozenset[str]) -> list[int]:
+    """The values that are not among those of a category."""
+    return [place for place, value in enumerate(raw.distinct) if plain_text(value) not in declared]
+
+
+def _refused(raw: RawColumn, coding: Callable[[RawValues], object], places: range | None = None) -> list[int]:
+    """The values that cannot be coded. All are tried together, and each half by itself where that fails."""
+    places = range(len(raw.distinct)) if places is None else places
+    values = tuple(raw.distinct[place] for place in places)
+    try:
+        coding(RawValues(raw.name, values, np.ones(len(values), dtype=np.int64), raw.type))
+    except TableError:
+        if len(places) == 1:
+            return list(places)
+        half = len(places) // 2
+        return [*_refused(raw, coding, places[:half]), *_refused(raw, coding, places[half:])]
+    return []
