@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -109,6 +110,17 @@ def test_dropped_rows_where_no_other_column_is_released() -> None:
     table, spec = people(90), SPEC | {"table": SPEC["table"] | {"others": "drop"}}
     assert in_memory(table, spec).manifest.rows.dropped > 0
     same(unveil.publish(table, spec), in_memory(table, spec))
+
+
+def test_missing_texts_of_an_undescribed_column_are_written(tmp_path: Path) -> None:
+    notes = ["called", None, "wrote", None] * 6
+    table = pa.table({"age": [20, 30, 40] * 8, "note": notes, "ill": ["yes", "no", "no", "yes"] * 6})
+    spec = SPEC | {"attributes": {"age": {"kind": "number"}}}
+    spec["require"] = [{"kind": "k-anonymity", "quasi-identifier": ["age"], "k": 3}]
+    unveil.publish(table, spec).write(tmp_path / "release")
+    written = pa.parquet.read_table(tmp_path / "release" / "data.parquet")["note"].to_pylist()
+    assert Counter(written) == Counter(notes)
+    assert unveil.verify(tmp_path / "release") == []
 
 
 def test_a_column_without_values_in_several_pieces(tmp_path: Path) -> None:

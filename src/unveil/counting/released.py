@@ -35,10 +35,11 @@ class RankedValues:
 
     def column(self, ranks: CodeArray) -> pa.Array:
         """A column of these values; text stays a dictionary of its few values."""
-        places = pa.array(ranks.astype(np.int32))
-        if pa.types.is_string(self.values.type):
-            return pa.DictionaryArray.from_arrays(places, self.values)
-        return self.values.take(places)
+        if not pa.types.is_string(self.values.type):
+            return self.values.take(pa.array(ranks))
+        # A missing value has the last rank, and is not in the dictionary: parquet holds no dictionary with a null.
+        texts = self.values.drop_null()
+        return pa.DictionaryArray.from_arrays(pa.array(ranks.astype(np.int32), mask=ranks >= len(texts)), texts)
 
 
 def ranked(name: str, released: pa.Array, held: BoolArray) -> RankedValues:
