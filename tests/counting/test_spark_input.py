@@ -203,5 +203,5 @@ def test_a_type_that_spark_has_none_for() -> None:
 
 
 def test_what_is_neither_a_frame_nor_a_path() -> None:
-    assert "is no Spark frame" in told(session.spark_session())
+    assert "is not a Spark frame" in told(session.spark_session())
     assert "is not a table" in told(object())

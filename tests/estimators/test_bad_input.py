@@ -87,7 +87,7 @@ def test_one_row_cannot_be_k_anonymous():
         (TopDownRefinement(quasi_identifier=[]), "quasi-identifier is [], but it must not be empty."),
         (
             TopDownRefinement(attributes={"jobb": {}}),
-            "attributes describes 'jobb', which is no column of X; did you mean",
+            "attributes describes 'jobb', which is not a column of X; did you mean",
         ),
         (TopDownRefinement(taxonomies={"job": {"a": [], "b": []}}), "taxonomy of 'job': there are 2 roots, but a tree"),
         (TopDownRefinement(taxonomies={"job": {"a": 5}}), "taxonomy of 'job': 5 is neither a mapping nor a list"),

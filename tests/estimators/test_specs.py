@@ -49,7 +49,9 @@ def test_a_finished_spec_is_taken_as_it_is(project, rows):
     X, y = rows.drop(columns="ill"), rows["ill"]
     spec = unveil.load_spec(project.spec)
     assert TopDownRefinement(spec=spec).fit(X, y).spec_ is spec
-    with pytest.raises(unveil.SpecError, match="k is given beside a finished Spec; give the spec as a path or a map"):
+    with pytest.raises(
+        unveil.SpecError, match="k is given together with a finished Spec; give the spec as a path or a map"
+    ):
         TopDownRefinement(9, spec=spec).fit(X, y)
 
 
@@ -57,9 +59,18 @@ def test_a_finished_spec_is_taken_as_it_is(project, rows):
     ("masker", "sentence"),
     [
         (TopDownRefinement(0, spec=MAPPING), r"number 1 k is 0, but it must be at least 1\."),
-        (TopDownRefinement(quasi_identifier=["age"], spec=MAPPING), "quasi_identifier is given beside a spec, which"),
-        (TopDownRefinement(default={}, spec=MAPPING), "default is given beside a spec, which describes the table"),
-        (ProgressiveDisclosure([{"sensitive": "town"}], spec=MAPPING), "templates is given beside a spec, which"),
+        (
+            TopDownRefinement(quasi_identifier=["age"], spec=MAPPING),
+            "quasi_identifier is given together with a spec, which",
+        ),
+        (
+            TopDownRefinement(default={}, spec=MAPPING),
+            "default is given together with a spec, which describes the table",
+        ),
+        (
+            ProgressiveDisclosure([{"sensitive": "town"}], spec=MAPPING),
+            "templates is given together with a spec, which",
+        ),
         (
             ProgressiveDisclosure(limit=0.5, spec={**MAPPING, "require": MAPPING["require"][:1]}),
             "limit is given, but no",

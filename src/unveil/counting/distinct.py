@@ -11,7 +11,7 @@ from unveil.arrays import Array, IntArray, packed_keys, run_starts, sorted_order
 from unveil.counting.kernels import merge_runs
 
 BLOCK = 1 << 18
-"""So many rows are unpacked at a time: what is used on the way stays in the cache."""
+"""How many rows are unpacked at a time, so that intermediate arrays stay in the cache."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class SortedRows:
     sizes: tuple[int, ...]
     """How many codes each column can have."""
     keys: IntArray
-    """One row for each, one column per word."""
+    """One row per key, one column per word."""
     weight: IntArray
 
     def __len__(self) -> int:
@@ -50,11 +50,11 @@ def unpacked(words: Sequence[IntArray], sizes: Sequence[int]) -> list[Array]:
 
 
 class DistinctRows:
-    """Collapses equal rows into one with their weights added up.
+    """Merges equal rows and adds up their weights.
 
-    A chunk becomes a run of sorted keys, and a run is merged with the one before it unless that is twice as long. So a
-    row is merged a few times at most, and memory holds about twice the distinct rows, 16 bytes for each if one word is
-    enough for a key.
+    A chunk becomes a run of sorted keys, and a run is merged with the previous one unless that is twice as long. So
+    each row is merged only a few times, and memory holds about twice the distinct rows, at 16 bytes each if a key fits
+    in one word.
     """
 
     def __init__(self, sizes: Sequence[int]) -> None:
@@ -67,7 +67,7 @@ class DistinctRows:
         self._runs: list[SortedRows] = []
 
     def add(self, codes: Sequence[Array], weight: IntArray | None = None) -> None:
-        """Takes rows in; each counts once where no weight is given."""
+        """Adds rows; each counts once if no weight is given."""
         keys = packed_keys(codes, self._sizes)
         self._runs.append(_counted(keys, self._sizes) if weight is None else _weighed(keys, weight, self._sizes))
         while len(self._runs) > 1 and len(self._runs[-2]) < 2 * len(self._runs[-1]):
@@ -82,14 +82,14 @@ class DistinctRows:
         return self._runs[0]
 
     def _merge(self) -> None:
-        """Makes one run of the last two."""
+        """Merges the last two runs."""
         last, before = self._runs.pop(), self._runs.pop()
         keys, weight = merge_runs(before.keys, before.weight, last.keys, last.weight)
         self._runs.append(SortedRows(self._sizes, keys, weight))
 
 
 def _counted(keys: list[IntArray], sizes: tuple[int, ...]) -> SortedRows:
-    """Rows that count once each. To sort keys of one word costs half of what it costs to find their order."""
+    """Rows that count once each. Sorting one-word keys takes half as long as an argsort."""
     if len(keys) > 1:
         return _weighed(keys, np.ones(len(keys[0]), dtype=np.int64), sizes)
     key = np.sort(keys[0])

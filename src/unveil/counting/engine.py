@@ -1,4 +1,4 @@
-"""What an engine must do. Engines are the only code that touches rows; all above them works on counts."""
+"""What an engine must do. Engines are the only code that touches rows; everything above works on counts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from unveil.release import ReleasedRows
 
 
 class Pieces(NamedTuple):
-    """Groups as they would be after a candidate refinement, only those that it makes.
+    """The groups that candidate refinements would create.
 
-    A piece counts its records: one number, or one per sensitive value where the requirement asks for one.
+    A piece counts its records: one number, or one per sensitive value if the requirement has any.
     """
 
     owner: IntArray
@@ -30,19 +30,19 @@ class Index(Protocol):
         ...
 
     def watch(self, offers: Sequence[Offer], alive: BoolArray) -> Iterator[Pieces]:
-        """Starts to count the pieces of the first offers, on the one group that there is."""
+        """Counts the pieces of the first offers, on the single initial group."""
         ...
 
     def refine(
         self, refinement: Refinement, column: int, offers: Sequence[Offer], alive: BoolArray
     ) -> Iterator[Pieces]:
-        """Performs a refinement and counts the pieces of the groups that it made.
+        """Performs a refinement and counts the pieces of the groups that it created.
 
-        An index may leave out the pieces of offers that disclose values, and count them in `recount`.
+        An index may skip the pieces of offers that disclose values, and count them in `recount`.
 
         Args:
             refinement: The winner.
-            column: The place of its attribute in the table.
+            column: The position of its attribute in the table.
             offers: What the children could be refined into next.
             alive: Which candidates are still of interest.
         """
@@ -66,7 +66,7 @@ class Engine(Protocol):
     """Counts of a table."""
 
     def histograms(self) -> tuple[IntArray, ...]:
-        """For every attribute its `[value, class]` counts: all that gains and splits need."""
+        """The `[value, class]` counts of every attribute: all that gains and splits need."""
         ...
 
     def index(self, columns: Sequence[int], sensitive: int | None = None) -> Index:
@@ -78,5 +78,5 @@ class Engine(Protocol):
         ...
 
     def released(self, masking: Masking, weight: str | None) -> ReleasedRows:
-        """The masked rows, sorted by their values; with a weight column equal rows are one."""
+        """The masked rows, sorted by their values; with a weight column, equal rows are merged."""
         ...

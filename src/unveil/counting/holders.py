@@ -1,8 +1,8 @@
-"""The rows that hold a value, for attributes of many suppressed values: to disclose one costs its own rows and no more.
+"""The rows that hold each value, for attributes with many suppressed values: disclosing one touches only its rows.
 
-The groups that hold `⊥` shrink with every disclosure, and with them what disclosing any other value would leave. To
-count that for all values after each step takes time in the square of their number. So it is counted when it is asked
-for, from the rows of the one value and the sizes of the groups that they are in.
+The groups that hold `⊥` shrink with every disclosure, and so does what disclosing any other value would leave. Counting
+that for all values after each step takes quadratic time. So it is counted on demand, from the rows of one value and the
+sizes of the groups they are in.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ class Holders:
     """Where each row is now, and which rows hold each value of some attributes."""
 
     def __init__(self, codes: Array, weight: Array, sensitive: Array, width: int, first: Mapping[int, int]) -> None:
-        """Notes the rows of each value, while all rows are one group.
+        """Records the rows of each value, while all rows are one group.
 
         Args:
             codes: One row per record, one column per attribute, and one for the number of the row.
-            weight: How many records a row stands for.
+            weight: How many records each row represents.
             sensitive: The sensitive value of each row.
             width: How many sensitive values there are.
             first: The columns to look values up in, and the first code of each.
@@ -39,7 +39,7 @@ class Holders:
         self._tally.add(1)
 
     def moved(self, codes: Array, weight: Array, sensitive: Array, start: Array, stop: Array, groups: IntArray) -> None:
-        """Takes note that groups were made or split."""
+        """Records that groups were created or split."""
         for array in (self._total, self._tally):
             array.add(len(start) - len(array))
         _locate(codes, weight, sensitive, start, stop, groups, self._at, self._group, self._total.rows)
@@ -47,7 +47,7 @@ class Holders:
     def take_out(
         self, codes: Array, weight: Array, sensitive: Array, start: Array, stop: Array, column: int, code: int
     ) -> tuple[Array, Array, Array, Array]:
-        """Moves the rows of a value to the ends of their groups, where they become groups of their own.
+        """Moves the rows of a value to the ends of their groups, where they become new groups.
 
         Returns:
             The groups that held the value; starts and stops of the new groups, and those that they come from.
@@ -55,18 +55,18 @@ class Holders:
         left, ends = _take_out(codes, weight, sensitive, stop, self._of(column, code), self._at, self._group)
         groups, first = np.unique(left, return_index=True)
         ends = ends[first]
-        # A group that is all of the value stays as it is.
+        # A group whose rows all hold the value stays as it is.
         whole = stop[groups] == start[groups]
         stop[groups[whole]] = ends[whole]
         origin = groups[~whole]
         return groups, stop[origin], ends[~whole], origin
 
     def taken_out(self, made: IntArray, origin: IntArray) -> None:
-        """Takes note that the groups which new ones come from are smaller by these."""
+        """Subtracts new groups from the groups they come from."""
         self._total.rows[origin] -= self._total.rows[made]
 
     def pieces(self, weight: Array, sensitive: Array, column: int, codes: IntArray) -> tuple[Array, Array]:
-        """What disclosing each of some values makes of the groups that hold it.
+        """The pieces that disclosing each of some values would make of the groups that hold it.
 
         Returns:
             The place of the value that each piece belongs to, and the counts of the piece.
@@ -104,7 +104,7 @@ def _locate(
     group_of: Array,
     total: Array,
 ) -> None:
-    """Notes place and group of the rows of some groups, and counts the groups."""
+    """Records position and group of the rows of some groups, and counts the groups."""
     number = codes.shape[1] - 1
     for group in groups:
         total[group] = 0
@@ -154,7 +154,7 @@ def _disclosed(
     total: Array,
     tally: Array,
 ) -> tuple[Array, Array]:
-    """For each value, whose rows lie side by side, the part of every group that holds it, and the rest of the group."""
+    """For each value, whose rows are adjacent: its part of every group that holds it, and the rest of the group."""
     width = total.shape[1]
     room = 2 * (stops - starts).sum()
     owner = np.empty(room, np.int64)

@@ -1,15 +1,15 @@
-"""The loops that NumPy cannot write without making the rows anew: find groups, split them, and count pieces.
+"""The loops that NumPy cannot express without copying the rows: find groups, split them, and count pieces.
 
-They are compiled because the benchmark shows that it pays (docs/decisions/0004). The rows of a group lie side by side,
-so that both loops read memory in order::
+They are compiled because benchmarks show that it pays (docs/decisions/0004). The rows of a group are adjacent, so both
+loops read memory in order::
 
     codes, weight, sensitive   [ . . . | . . | . . . . . ]
                                  group0  g1    group 2          start = [0, 3, 5], stop = [3, 5, 10]
 
-A code is the number of a value among the values of all attributes, so that one look-up table serves all columns.
+Codes number the values of all attributes together, so that one look-up table serves all columns.
 
-Link[x], the groups that a block masks, is a chain: `head` has the first group of each block, `following` the next one
-of a group, for each attribute.
+Link[x], the groups that a block masks, is a linked list: `head` has the first group of each block, `following` the next
+group, for each attribute.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from unveil.arrays import Array
 
 @njit(cache=True, nogil=True)
 def linked_groups(first: int, following: Array, column: int) -> Array:
-    """The groups of a chain, from its first one on; −1 is none."""
+    """The groups of a chain, from the first one; −1 is none."""
     length = 0
     group = first
     while group >= 0:
@@ -38,7 +38,7 @@ def linked_groups(first: int, following: Array, column: int) -> Array:
 
 @njit(cache=True, nogil=True)
 def link_new(following: Array, origin: Array, first: int) -> None:
-    """Puts new groups, numbered from `first`, into the chains of the groups that they come from."""
+    """Adds new groups, numbered from `first`, to the chains of the groups they come from."""
     for place in range(len(origin)):
         for column in range(following.shape[1]):
             following[first + place, column] = following[origin[place], column]
@@ -49,7 +49,7 @@ def link_new(following: Array, origin: Array, first: int) -> None:
 def link_children(
     following: Array, head: Array, groups: Array, codes: Array, start: Array, block_of: Array, column: int
 ) -> None:
-    """Makes the chains of the blocks that a refined one fell into, from the groups that it masked."""
+    """Builds the chains of the children of a refined block, from the groups that it masked."""
     for group in groups:
         block = block_of[codes[start[group], column]]
         following[group, column] = head[block]
@@ -68,13 +68,13 @@ def split_groups(
     child_of: Array,
     children: int,
 ) -> tuple[Array, Array, Array]:
-    """Moves the rows of the chosen groups so that those of one child lie side by side.
+    """Moves the rows of the chosen groups so that those of one child are adjacent.
 
     The first child with rows takes the place of the group, the others become new groups. Empty children vanish.
 
     Args:
         codes: One row per record, one column per attribute; changed in place, as are the next four.
-        weight: How many records a row stands for.
+        weight: How many records each row represents.
         sensitive: The sensitive value of each row.
         start: Where each group starts.
         stop: Where each group ends.
@@ -84,7 +84,7 @@ def split_groups(
         children: How many children there are.
 
     Returns:
-        Starts and stops of the new groups, and the groups that they come from.
+        Starts and stops of the new groups, and the groups they come from.
     """
     longest = 0
     for g in chosen:
@@ -152,16 +152,16 @@ def count_pieces(
     pieces: Array,
     owner: Array,
 ) -> tuple[int, int]:
-    """Counts the pieces that each watched block of each chosen group would fall into if it were refined.
+    """Counts the pieces into which each watched block of each chosen group would be refined.
 
-    A piece is a vector: the weight of its records per sensitive value, or one number where none is asked for. A block
-    that is refined into all its parts gives one piece per part. A block that discloses one value at a time gives two
+    A piece is a vector: the weight of its records per sensitive value, or one number if there is none. A block that is
+    refined into all its parts gives one piece per part. A block that discloses one value at a time gives two
     pieces for each value: the records with the value, and the rest. Empty pieces do not exist.
 
     Args:
         codes: One row per record, one column per attribute and perhaps more.
-        weight: How many records a row stands for.
-        sensitive: The sensitive value of each row, 0 where none is asked for.
+        weight: How many records each row represents.
+        sensitive: The sensitive value of each row, 0 if there is none.
         start: Where each group starts.
         stop: Where each group ends.
         chosen: The groups to count.
@@ -170,8 +170,8 @@ def count_pieces(
         cell_of: The cell that counts a code: one for each part of each block.
         first_cell: The cell of a block's first part.
         cells: How many parts a block has.
-        watched: Which blocks are to be counted: those that had a candidate, and of those that disclose values one at
-            a time the ones that still have one.
+        watched: Which blocks to count: those that had a candidate and, among those that disclose values one at a time,
+            those that still have one.
         discloses: Which blocks disclose one value at a time.
         first_candidate: The candidate of a block, or of its first value.
         alive: Which candidates are still of interest.
@@ -212,7 +212,7 @@ def count_pieces(
         for a in range(actives):
             j = active[a]
             block = block_of[codes[first, j]]
-            # Visit each cell once: by the cells of the block, or by the rows where they are fewer.
+            # Visit each cell once: by the cells of the block, or by the rows if there are fewer.
             by_rows = last - first < cells[block]
             for step in range(last - first if by_rows else cells[block]):
                 cell = cell_of[codes[first + step, j]] if by_rows else first_cell[block] + step
@@ -240,13 +240,13 @@ def count_pieces(
 
 @njit(cache=True, nogil=True)
 def merge_runs(keys: Array, weight: Array, other_keys: Array, other_weight: Array) -> tuple[Array, Array]:
-    """Merges two runs of ascending keys. A key that both hold stands in the result once, with both weights.
+    """Merges two runs of ascending keys. A key in both appears once, with the sum of both weights.
 
     Args:
         keys: One row for each key, one column per word.
-        weight: How many records a key stands for.
+        weight: How many records each key represents.
         other_keys: The keys of the other run.
-        other_weight: How many records those stand for.
+        other_weight: How many records each of them represents.
     """
     n, m, words = len(keys), len(other_keys), keys.shape[1]
     merged = np.empty((n + m, words), np.int64)

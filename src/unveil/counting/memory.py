@@ -18,9 +18,9 @@ from unveil.release import ReleasedRows
 from unveil.tables import Rows
 
 ROOM = 1 << 19
-"""How many pieces are counted before they are handed up."""
+"""How many pieces are counted before they are returned."""
 MANY = 256
-"""Of an offer of more values, what disclosing each would do is counted when it is asked for."""
+"""For an offer of more values than this, pieces are counted on demand."""
 
 
 class MemoryEngine:
@@ -63,7 +63,7 @@ class MemoryEngine:
 
 
 def cells_of(rows: SortedRows, classes: int) -> Cells:
-    """Cells from their sorted blocks and classes: those of one product side by side become one row of counts."""
+    """Cells from sorted blocks and classes: adjacent cells with the same blocks become one row of counts."""
     *blocks, labels = rows.columns()
     fresh = np.zeros(len(rows), dtype=np.bool_)
     fresh[:1] = True
@@ -76,7 +76,7 @@ def cells_of(rows: SortedRows, classes: int) -> Cells:
 
 
 def block_numbers(size: int, cut: Sequence[Block]) -> Array:
-    """The number of the block that each value is in; each must be in one."""
+    """The block number of each value; every value must be in a block."""
     block_of = np.full(size, -1, dtype=np.int32)
     for number, block in enumerate(cut):
         block_of[block.codes] = number
@@ -86,15 +86,15 @@ def block_numbers(size: int, cut: Sequence[Block]) -> Array:
 
 
 def _narrow(values: Array, narrow: type, wide: type) -> Array:
-    """The numbers in the narrow type if it holds them: what every pass reads should be small.
+    """The numbers in the narrow type if they fit: every pass reads them, so they should be small.
 
-    Two types for each array, not as many as NumPy has, because the loops are compiled for each combination.
+    Each array has one of two types only, because the loops are compiled for each combination.
     """
     return values.astype(narrow if int(values.max()) <= np.iinfo(narrow).max else wide)
 
 
 class MemoryIndex:
-    """TIPS for one requirement: the rows of a group side by side, and tables that say what masks a code."""
+    """TIPS for one requirement: the rows of a group are adjacent, and tables say which block masks a code."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class MemoryIndex:
         first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         self._column = {column: place for place, column in enumerate(columns)}
         self._first_code = dict(zip(columns, first.tolist(), strict=True))
-        # Row by row, so that a visit to a record costs one cache line and not one per attribute.
+        # Row-major, so that reading a record takes one cache line, not one per attribute.
         self._codes = np.empty((len(weight), len(codes)), dtype=np.uint16 if values < 2**16 else np.uint32)
         for place, column in enumerate(codes):
             np.add(column, first[place], out=self._codes[:, place], casting="unsafe")
@@ -147,7 +147,7 @@ class MemoryIndex:
     def refine(
         self, refinement: Refinement, column: int, offers: Sequence[Offer], alive: BoolArray
     ) -> Iterator[Pieces]:
-        """Splits the groups that hold the refined block and counts the pieces of what they became."""
+        """Splits the groups that hold the refined block and counts the pieces of the results."""
         place = self._column[column]
         code = self._first_code[column] + int(refinement.children[0].codes[0])
         block = int(self._block_of[code])
@@ -158,7 +158,7 @@ class MemoryIndex:
             chosen, made = self._split(column, refinement.children, block)
         offer_of = {offer.block: offer for offer in offers}
         for child in refinement.children:
-            # What stays suppressed keeps its name and its candidates; every other child is a new block.
+            # What stays suppressed keeps its number and its candidates; every other child is a new block.
             if child.label != refinement.block.label:
                 self._enter(column, child, offer_of.get(child))
         groups = np.concatenate([chosen, made])
@@ -191,7 +191,7 @@ class MemoryIndex:
             self._cell_of[base + part.codes] = cell
 
     def _take_out(self, holders: Holders, place: int, code: int) -> tuple[IntArray, IntArray]:
-        """Splits the rows of a disclosed value off; gives the groups that held it, and the numbers of new ones."""
+        """Splits off the rows of a disclosed value; returns the groups that held it and the numbers of the new ones."""
         rows = self._codes, self._weight, self._sensitive
         chosen, start, stop, origin = holders.take_out(*rows, self._start.rows, self._stop.rows, place, code)
         made = self._add_groups(start, stop, origin)
@@ -200,7 +200,7 @@ class MemoryIndex:
         return chosen, made
 
     def _split(self, column: int, children: Sequence[Block], block: int) -> tuple[IntArray, IntArray]:
-        """Splits the groups of a block among its children; gives these groups, and the numbers of new ones."""
+        """Splits the groups of a block among its children; returns these groups and the numbers of the new ones."""
         place = self._column[column]
         chosen = linked_groups(self._blocks.head.rows[block], self._following.rows, place)
         for number, child in enumerate(children):
@@ -255,12 +255,12 @@ class MemoryIndex:
 
 
 def _on_demand(offer: Offer) -> bool:
-    """Whether the pieces of an offer are counted only when they are asked for."""
+    """Whether the pieces of an offer are counted on demand."""
     return offer.discloses and len(offer.parts) > MANY
 
 
 class _Blocks:
-    """What the loops must know of each block, and the room that they count in. Kept from step to step."""
+    """What the loops need to know about each block, and their buffers. Kept from step to step."""
 
     def __init__(self, width: int) -> None:
         self.head = Growing(np.int64)
@@ -277,14 +277,14 @@ class _Blocks:
         self._most = 0
         self._room = np.empty((0, width), dtype=np.int64), np.empty(0, dtype=np.int64)
         self._any = False
-        # Block 0 is that of attributes which cannot be refined at all.
+        # Block 0 is for attributes that cannot be refined at all.
         self.enter(None)
 
     def __len__(self) -> int:
         return len(self.head)
 
     def enter(self, offer: Offer | None) -> int:
-        """Takes a block in; gives its first cell."""
+        """Adds a block; returns its first cell."""
         parts, first = len(offer.parts) if offer else 0, len(self.tally)
         counted = offer is not None and not _on_demand(offer)
         if offer is not None and offer.discloses and counted:
@@ -301,17 +301,17 @@ class _Blocks:
         return first
 
     def on_demand(self, block: int) -> bool:
-        """Whether the pieces of a block are counted only when they are asked for."""
+        """Whether the pieces of a block are counted on demand."""
         return bool(self.discloses.rows[block] and self.cells.rows[block] > MANY)
 
     def watch(self, alive: BoolArray) -> bool:
-        """Looks which blocks still have values to disclose; says whether there may be anything to count."""
+        """Finds which blocks still have values to disclose; says whether there may be anything to count."""
         for block, offer in self._counted.items():
             self.watched.rows[block] = offer.alive(alive)
         return self._any
 
     def room(self, columns: int) -> tuple[IntArray, IntArray]:
-        """Room for pieces, enough for a group at least."""
+        """A buffer for pieces, large enough for at least one group."""
         room = max(ROOM // self._width, 2 * self._most * columns)
         if room > len(self._room[1]):
             self._room = np.empty((room, self._width), dtype=np.int64), np.empty(room, dtype=np.int64)

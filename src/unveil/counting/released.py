@@ -1,4 +1,4 @@
-"""The released rows: masked values column by column, in an order that owes nothing to the input's."""
+"""The released rows: masked values column by column, in an order that does not depend on the input."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from unveil.tables import Chunk, Domain, Outline, Rows
 BATCH = 1 << 20
 """How many rows are ranked at a time."""
 NUMBERED = 1 << 31
-"""Room for the values of a column that the spec does not describe: they are numbered as they come."""
+"""How many values a column may have that the spec does not describe; they are numbered as they appear."""
 
 
 @dataclass(frozen=True)
 class RankedValues:
-    """Distinct released values in ascending order, and the rank of the value that each code is released as.
+    """Distinct released values in ascending order, and for each code the rank of its released value.
 
-    Only values that some released row holds are kept: a dictionary must not carry what was masked or dropped.
+    Only values in some released row are kept: a dictionary must not contain what was masked or dropped.
     """
 
     name: str
@@ -43,7 +43,7 @@ class RankedValues:
 
 
 def ranked(name: str, released: pa.Array, held: BoolArray) -> RankedValues:
-    """Ranks the released values that are held. Values that share a label share a rank; nulls come last."""
+    """Ranks the released values that occur. Values with the same label share a rank; nulls come last."""
     values = pc.unique(released.filter(pa.array(held)))
     values = values.take(pc.sort_indices(values))
     rank_of = pc.index_in(released, values).fill_null(0).to_numpy(zero_copy_only=False)
@@ -51,14 +51,14 @@ def ranked(name: str, released: pa.Array, held: BoolArray) -> RankedValues:
 
 
 class DescribedColumn:
-    """A column that the spec describes: what its codes are released as is known before any row is read."""
+    """A column that the spec describes: its released values are known before any row is read."""
 
     def __init__(self, released: RankedValues, place: int | None) -> None:
-        """Knows where the codes stand.
+        """Stores the arguments.
 
         Args:
             released: What the codes are released as.
-            place: The place of the attribute; the class if there is none.
+            place: The position of the attribute; None for the class.
         """
         self._released = released
         self._place = place
@@ -75,7 +75,7 @@ class DescribedColumn:
 
 
 class OtherColumn:
-    """A column that the spec does not describe. Its values are numbered as they come; nulls stay nulls."""
+    """A column that the spec does not describe. Its values are numbered as they appear; nulls stay nulls."""
 
     room = NUMBERED
 
@@ -109,15 +109,15 @@ class OtherColumn:
 
 
 def _single(values: pa.Array) -> pa.Array:
-    """Floats with one zero and one NaN: those of other bits sort alike, and would stand as the input's rows did."""
+    """Floats with one zero and one NaN: others compare equal, so their order would reveal the order of the input."""
     if not pa.types.is_floating(values.type):
         return values
-    added = pc.add(values, pa.scalar(0.0, values.type))  # minus zero becomes zero
+    added = pc.add(values, pa.scalar(0.0, values.type))  # turns -0.0 into 0.0
     return pc.if_else(pc.is_nan(added), pa.scalar(float("nan"), values.type), added)
 
 
 class PackedTable:
-    """Distinct rows of ranks that become values only as far as they are looked at."""
+    """Distinct rows of ranks that become values only when they are read."""
 
     def __init__(self, rows: SortedRows, columns: Sequence[RankedValues], weight: str | None) -> None:
         """Keeps what is given.
@@ -125,7 +125,7 @@ class PackedTable:
         Args:
             rows: The ranks.
             columns: Their values.
-            weight: The name of a column for the weights, if there is to be one.
+            weight: The name of a column for the weights, if any.
         """
         self._rows = rows
         self._columns = columns
@@ -134,7 +134,7 @@ class PackedTable:
         self.schema: pa.Schema = self.slice(0, 0).schema
 
     def slice(self, offset: int = 0, length: int | None = None) -> pa.Table:
-        """So many rows from a place on, or all from there, as a table."""
+        """`length` rows from an offset on, or all from there, as a table."""
         stop = self.num_rows if length is None else offset + length
         ranks = zip(self._columns, self._rows.part(offset, stop), strict=True)
         values = {column.name: column.column(rank) for column, rank in ranks}
@@ -148,8 +148,8 @@ def released_rows(rows: Rows, masking: Masking, weight: str | None) -> CountedRo
     Args:
         rows: The checked rows.
         masking: What their values are released as.
-        weight: The weight column. With one, rows that masking has made equal become one row, so that no weight points
-            at a raw row.
+        weight: The weight column. If given, rows that masking made equal are merged, so that no weight identifies a raw
+            row.
     """
     outline = rows.outline
     *attributes, class_ = released_columns(outline, masking)
@@ -187,7 +187,7 @@ def released_columns(outline: Outline, masking: Masking) -> list[RankedValues]:
 
 
 def _released_column(domain: Domain, masking: Masking, held: BoolArray) -> RankedValues:
-    """What the values of the domain are released as; one that has no label must not leave."""
+    """The released form of the values of the domain; a value without a label must not be released."""
     entry = masking[domain.name]
     if isinstance(entry, AsIs):
         return ranked(domain.name, domain.array, held)

@@ -20,7 +20,7 @@ TaxonomyLike = Taxonomy | str | Path | Mapping[str, Any]
 
 
 def plain(value: Any) -> Any:
-    """A value as a spec file would hold it: numpy's numbers as Python's, and any sequence as a list."""
+    """A value as in a spec file: NumPy numbers as Python numbers, and any sequence as a list."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, tuple | list | range | np.ndarray):
@@ -29,7 +29,7 @@ def plain(value: Any) -> Any:
 
 
 def plain_section(given: Any, what: str) -> Section:
-    """A section as a spec file would hold it: the values of a category are text."""
+    """A section as in a spec file: the values of a category are text."""
     if not isinstance(given, Mapping):
         raise SpecError(f"{what} is {given!r}, but it must be a mapping with the keys of a spec.")
     section = {key: plain(value) for key, value in given.items()}
@@ -53,16 +53,16 @@ def attribute_sections(
         attributes: Sections by column, as in a spec.
         taxonomies: Taxonomies by column.
         default: The section of a column that neither describes.
-        by_type: Whether the type of a column may say what nobody describes.
+        by_type: Whether the type of a column may decide if it is not described.
 
     Raises:
-        SpecError: A description has no column, or under differential privacy a column no description.
+        SpecError: A description has no column or, under differential privacy, a column has no description.
     """
     attributes, taxonomies = attributes or {}, taxonomies or {}
     for what, described in (("attributes", attributes), ("taxonomies", taxonomies)):
         if unknown := [name for name in described if name not in rows.column_names]:
             hint = did_you_mean(str(unknown[0]), rows.column_names) or f"; there are {listed(rows.column_names)}."
-            raise SpecError(f"{what} describes {unknown[0]!r}, which is no column of X{hint}")
+            raise SpecError(f"{what} describes {unknown[0]!r}, which is not a column of X{hint}")
     known = attributes.keys() | taxonomies.keys()
     if not by_type and default is None and (bare := [name for name in rows.column_names if name not in known]):
         raise SpecError(
@@ -97,7 +97,7 @@ def class_section(classes: Iterable[Any] | None) -> Section | None:
 
 
 def tuned_spec(source: Any, require: Section, publish: Section) -> Spec:
-    """A spec with values of a transformer in place of its own, checked together.
+    """A spec with some values replaced by those of a transformer, checked together.
 
     Args:
         source: A path, a mapping or a `Spec`.
@@ -108,7 +108,9 @@ def tuned_spec(source: Any, require: Section, publish: Section) -> Spec:
         SpecError: A value has no place in the spec.
     """
     if isinstance(source, Spec) and (given := [*require, *publish]):
-        raise SpecError(f"{given[0]} is given beside a finished Spec; give the spec as a path or a mapping to tune it.")
+        raise SpecError(
+            f"{given[0]} is given together with a finished Spec; give the spec as a path or a mapping to tune it."
+        )
 
     def change(content: Mapping[str, Any]) -> Mapping[str, Any]:
         if not isinstance(content.get("require", []), list) or not isinstance(content.get("publish", {}), Mapping):
@@ -133,7 +135,7 @@ def _replaced(section: Any, values: Section) -> Any:
 
 
 def _with_kind(section: Section, type_: pa.DataType, name: str, *, by_type: bool) -> Section:
-    """The section with its kind: as it says, as its other keys imply, or else as the type of the column tells."""
+    """The section with its kind: as given, as its other keys imply, or else by the type of the column."""
     if "kind" in section or section.get("role") == "identifier":
         return section
     if {"taxonomy", "values"} & section.keys():

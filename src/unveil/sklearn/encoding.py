@@ -1,4 +1,4 @@
-"""Masked values as a classifier takes them: numbers, one way per column, fixed when the masking is."""
+"""Masked values as input for a classifier: numbers, with one encoding per column, fixed with the masking."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Numbers:
         return [name]
 
     def encoded(self, column: pa.ChunkedArray, output: Output) -> FloatArray:
-        """The number; NaN where it is missing or is none."""
+        """The number; NaN if it is missing or not a number."""
         if is_number(column.type):
             numbers: FloatArray = column.cast(pa.float64()).to_numpy()
         else:
@@ -69,7 +69,7 @@ class Blocks:
         return [f"{name}={label}" for label in self.labels] if output == "onehot" else [name]
 
     def encoded(self, column: pa.ChunkedArray, output: Output) -> FloatArray:
-        """The number of the block, or a one in its column; −1 or no one for a value that has no block."""
+        """The number of the block, or a 1 in its column; −1 or all zeros for a value without a block."""
         places = _places(column, self.labels)
         if output == "onehot":
             return np.eye(len(self.labels) + 1)[places, :-1]
@@ -81,14 +81,14 @@ ColumnEncoding = Numbers | Midpoints | Blocks
 
 @dataclass(frozen=True)
 class Encoding:
-    """How all columns of a masking are handed to a classifier."""
+    """How all columns of a masking are passed to a classifier."""
 
     columns: tuple[ColumnEncoding, ...]
     output: Output
 
     @classmethod
     def of(cls, masking: Masking, released: pa.Table, output: Output) -> Encoding:
-        """The encoding that follows from a masking, and from the released rows where values are released as they are.
+        """Derives the encoding from a masking and, for values released as they are, from the released rows.
 
         Args:
             masking: The frozen cuts.
@@ -135,7 +135,7 @@ def _places(column: pa.ChunkedArray, labels: Sequence[str]) -> IntArray:
 
 
 def _check_seen(column: ColumnEncoding, values: pa.ChunkedArray) -> None:
-    """Masked columns have been checked as they were masked; those released as they are hold what nobody checked."""
+    """Checks columns that are released as they are; masked columns were checked when they were masked."""
     if isinstance(column, Numbers):
         gone = np.isnan(column.encoded(values, "codes")[:, 0])
     else:

@@ -1,7 +1,7 @@
 """What the transformers have in common: fit publishes the rows, transform masks rows the same way.
 
-What is promised is promised about the release, and so about the fitted rows. Rows that are transformed later are masked
-by the same cuts, and nothing is promised about them.
+The guarantee is about the release, and so about the fitted rows. Rows that are transformed later are masked by the same
+cuts, without any guarantee.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Masker(TransformerMixin, BaseEstimator):
         Args:
             X: The rows: an array, or a pandas, polars or pyarrow table.
             y: The class of each row.
-            sample_weight: How many records each row stands for, in whole numbers.
+            sample_weight: How many records each row represents, as whole numbers.
         """
         self._check_choices()
         labels = class_labels(y, type(self).__name__)
@@ -76,7 +76,7 @@ class Masker(TransformerMixin, BaseEstimator):
         if weights is not None:
             spec = _weighted(spec, rows)
         release = self._publish(joined(on_grid(rows, spec), labels, weights, spec), spec)
-        # The trace of the search is the owner's; a fitted transformer holds nothing that its release does not.
+        # The trace of the search is private; a fitted transformer holds only what its release holds.
         self.release_ = Release(release.table, release.manifest)
         self.spec_ = spec
         self.masking_ = release.masking
@@ -98,7 +98,7 @@ class Masker(TransformerMixin, BaseEstimator):
         return self._encoding.encoded(masked, self.unseen)
 
     def _observed_hint(self) -> str:
-        """What to declare, where domains are those of the fitted rows: a fold of a grid seldom holds all values."""
+        """A hint to declare domains that were observed in the fitted rows: a fold seldom holds all values."""
         observed = [attribute.name for attribute in self.spec_.released if not attribute.declared]
         if not observed:
             return ""
@@ -108,9 +108,9 @@ class Masker(TransformerMixin, BaseEstimator):
         )
 
     def training_data(self) -> tuple[NDArray[Any], NDArray[Any], FloatArray]:
-        """The release itself, to train a classifier on: masked values as `transform` gives them, classes and weights.
+        """The release itself, to train a classifier on: masked values as from `transform`, classes and weights.
 
-        Rows stand in the order of the release. A weight is the number of records, for `DiffGen` the noisy count.
+        Rows are in the order of the release. A weight is the number of records, for `DiffGen` the noisy count.
         """
         check_is_fitted(self)
         table = self.release_.table
@@ -124,13 +124,13 @@ class Masker(TransformerMixin, BaseEstimator):
         return self._encoding.encoded(table, "refuse"), classes, counts[held]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """The names of the columns that `transform` gives."""
+        """The names of the columns that `transform` returns."""
         check_is_fitted(self)
         names = dict(zip(column_names(self), column_names(self, input_features), strict=True))
         return np.array(self._encoding.names(names), dtype=object)
 
     def __sklearn_tags__(self) -> Any:
-        """What scikit-learn asks its estimators about themselves."""
+        """The tags that scikit-learn reads."""
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.string = True
@@ -145,22 +145,22 @@ class Masker(TransformerMixin, BaseEstimator):
 
     @abstractmethod
     def _requirements(self, names: Sequence[str]) -> list[Section]:
-        """The requirements, where no spec has them; `names` are the columns that are no identifiers."""
+        """The requirements if there is no spec; `names` are the columns that are not identifiers."""
 
     @abstractmethod
     def _tuning(self) -> tuple[Section, Section]:
-        """The values of this transformer that a spec has a place for: in its requirements, and in `[publish]`."""
+        """The arguments that replace values of a spec: in its requirements, and in `[publish]`."""
 
     def _described(self) -> Section:
-        """The arguments that describe the table, which a spec does itself."""
+        """The arguments that describe the table; a spec describes it itself."""
         return {"attributes": self.attributes, "taxonomies": self.taxonomies, "default": self.default}
 
     def _classes(self) -> Section | None:
-        """The section that declares the labels of the class, or none."""
+        """The section that declares the labels of the class, if any."""
         return None
 
     def _table(self) -> Section:
-        """What the section `[table]` says beside the class."""
+        """The section `[table]` without the class."""
         return {}
 
     def _publish(self, table: pa.Table, spec: Spec) -> Release:
@@ -177,7 +177,9 @@ class Masker(TransformerMixin, BaseEstimator):
             spec = load_spec(self._content(rows, class_, publishing))
         else:
             if described := given(self._described()):
-                raise SpecError(f"{next(iter(described))} is given beside a spec, which describes the table itself.")
+                raise SpecError(
+                    f"{next(iter(described))} is given together with a spec, which describes the table itself."
+                )
             spec = tuned_spec(self.spec, require, publishing)
         if (spec.plan is not None) != self._private:
             method = "refinement" if spec.plan is None else "diffgen"
@@ -200,7 +202,7 @@ class Masker(TransformerMixin, BaseEstimator):
 
 
 def given(values: Section) -> Section:
-    """The values that are not left to their default, as a spec file would hold them."""
+    """The values that are not at their default, as in a spec file."""
     return {name: plain(value) for name, value in values.items() if value is not None}
 
 

@@ -1,4 +1,4 @@
-"""Rows, classes and weights as scikit-learn hands them over, as one table with text for names."""
+"""Rows, classes and weights from scikit-learn, as one table whose column names are text."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def checked_rows(estimator: Any, X: Any, *, reset: bool, missing: bool, least: t
         estimator: The transformer.
         X: An array, or a pandas, polars or pyarrow table.
         reset: Whether the transformer learns names and number of columns from these rows.
-        missing: Whether NaN may stand for a missing value in an array.
+        missing: Whether NaN may mean a missing value in an array.
         least: How many rows and columns an array must have.
     """
     if hasattr(X, "columns"):
-        # Only pandas has columns whose name is no text. All others are known as Arrow, whatever scikit-learn knows of.
+        # Only pandas has column names that are not text. Other frames are checked as Arrow tables.
         frame = X if hasattr(X, "set_axis") else arrow_table(X)
         validate_data(estimator, frame, reset=reset, skip_check_array=True)
         names = column_names(estimator)
@@ -52,7 +52,7 @@ def checked_rows(estimator: Any, X: Any, *, reset: bool, missing: bool, least: t
         ensure_min_features=least[1],
     )
     if array.dtype.kind in "US" and not hasattr(X, "dtype"):
-        array = np.asarray(X, dtype=object)  # numpy makes text of the numbers in a list that holds both
+        array = np.asarray(X, dtype=object)  # NumPy turns numbers into text in a list of both
     return pa.table({name: _array(array[:, at], name) for at, name in enumerate(column_names(estimator))})
 
 
@@ -66,7 +66,7 @@ def class_labels(y: Any, estimator: str) -> NDArray[Any]:
 
     Raises:
         ValueError: There are none.
-        TableError: Some are missing, or they are numbers to estimate or several targets, and not labels to tell apart.
+        TableError: Some are missing, or they are numbers to estimate or several targets instead of labels.
     """
     if y is None:
         raise ValueError(
@@ -78,7 +78,7 @@ def class_labels(y: Any, estimator: str) -> NDArray[Any]:
     if (kind := type_of_target(y, input_name="y", raise_unknown=True)) not in ("binary", "multiclass"):
         raise TableError(
             f"y is {kind}, but {estimator} masks rows so that a class can still be predicted from them; y must hold "
-            "one label per row, and numbers must be put into bins first."
+            "one label per row, and numbers must be binned first."
         )
     labels: NDArray[Any] = column_or_1d(y, warn=True)
     return labels
@@ -91,7 +91,7 @@ def label_text(label: Any) -> str:
 
 
 def labels_like(texts: Iterable[str], labels: NDArray[Any]) -> NDArray[Any]:
-    """Labels of a release in the type that the fitted ones had, or as text where one of them has no such type."""
+    """Labels of a release in the type of the fitted ones, or as text if one of them does not fit."""
     if labels.dtype.kind == "b":
         return np.array([text == "true" for text in texts])
     array = np.array(list(texts), dtype=object)
@@ -102,7 +102,7 @@ def labels_like(texts: Iterable[str], labels: NDArray[Any]) -> NDArray[Any]:
 
 
 def record_counts(sample_weight: Any, rows: pa.Table) -> FloatArray | None:
-    """How many records each row stands for; None where each stands for one."""
+    """How many records each row represents; None if each represents one."""
     if sample_weight is None:
         return None
     weights: FloatArray = _check_sample_weight(sample_weight, np.empty((rows.num_rows, 0)), dtype=np.float64)
@@ -110,7 +110,7 @@ def record_counts(sample_weight: Any, rows: pa.Table) -> FloatArray | None:
 
 
 def fresh_name(wish: Any, fallback: str, taken: Iterable[str]) -> str:
-    """A column name that no other column has: the wish if it is a free name, or else one made from the fallback."""
+    """An unused column name: `wish` if it is free, otherwise one based on the fallback."""
     used = {*taken, COUNT}
     name = wish if isinstance(wish, str) and wish and wish not in used else fallback
     while name in used:
@@ -119,7 +119,7 @@ def fresh_name(wish: Any, fallback: str, taken: Iterable[str]) -> str:
 
 
 def joined(rows: pa.Table, labels: NDArray[Any], weights: FloatArray | None, spec: Spec) -> pa.Table:
-    """Rows, classes and weights as the table to publish; a row of weight 0 stands for nobody and is left out."""
+    """Rows, classes and weights as the table to publish; rows of weight 0 are dropped."""
     check_consistent_length(rows, labels)
     if spec.table.class_ in rows.column_names:
         raise TableError(
@@ -134,10 +134,10 @@ def joined(rows: pa.Table, labels: NDArray[Any], weights: FloatArray | None, spe
 
 
 def on_grid(rows: pa.Table, spec: Spec) -> pa.Table:
-    """Under differential privacy, numbers as the declared domain has them: at a step and, where asked, in the range.
+    """Under differential privacy, numbers rounded to the declared domain: to a step and, if asked, into the range.
 
-    A number between two steps counts as the lower one. Splits are drawn from the steps, so both lie in the same
-    interval whatever is drawn.
+    A number between two steps counts as the lower one. Splits are drawn from the steps, so both are always in the same
+    interval.
     """
     if spec.plan is None:
         return rows
@@ -164,12 +164,12 @@ def _on_grid(numbers: FloatArray, attribute: Attribute, grid: Grid) -> FloatArra
 
 
 def _is_missing(label: Any) -> bool:
-    # What pandas has for a missing value cannot be compared, not even with itself.
+    # The missing value of pandas cannot be compared, not even with itself.
     return label is None or type(label).__name__ in ("NAType", "NaTType") or bool(label != label)
 
 
 def _array(column: NDArray[Any], name: str) -> pa.Array:
-    """A column of an array; objects get the type that they all have."""
+    """A column of an array; objects get their common type."""
     if column.dtype.kind == "f":
         return pa.array(column.astype(np.float64))
     try:

@@ -1,7 +1,7 @@
 """The three methods as transformers.
 
-Arguments only say what differs from the spec or, where there is no spec, from what the documentation gives as default;
-`docs/scikit-learn.md` tells which is which.
+Arguments only say what differs from the spec or, if there is no spec, from the documented defaults; see
+`docs/scikit-learn.md`.
 """
 
 from __future__ import annotations
@@ -157,8 +157,9 @@ class ProgressiveDisclosure(Masker):
 class DiffGen(Masker):
     """Draws a differentially private release of the rows, and masks rows by its cuts.
 
-    The release is private: `release_`, and `training_data()` to train on. What `transform` gives is not: it has one
-    masked row for each raw row. Nothing is read off the rows but through the draws, so every domain is declared.
+    The release is private: `release_`, and `training_data()` to train on. The result of `transform` is not: it has
+    one masked row for each raw row. Nothing is taken from the rows except through the draws, so every domain must be
+    declared.
 
     Args:
         epsilon: The privacy budget of the release; 1 without a spec.
@@ -167,7 +168,7 @@ class DiffGen(Masker):
         attributes: The domains of columns, as in a spec: `{"age": {"range": [17, 91], "whole": True}}` or
             `{"sex": {"values": ["Female", "Male"]}}`. A number between two declared steps counts as the lower one.
         taxonomies: Taxonomies of columns, by name: a `Taxonomy`, the path of a file, or a nested mapping.
-        default: The domain of every column that neither of these has, so that it need not be told for each.
+        default: The domain of every column that neither of these describes.
         utility: `max` or `infogain`.
         choice: `permute-and-flip` or `exponential`.
         budget: `full` or `paper`.
@@ -175,8 +176,8 @@ class DiffGen(Masker):
         unsafe_seed: For tests and experiments: draw from a seed. The release is not private and says so.
         spec: A whole spec, a path, a mapping or a `Spec`, instead of classes and domains. Values given above replace
             its own. Every fit is entered into the ledger next to a spec that is a file.
-        name: Without a spec, what the owner's ledger in the working folder calls the rows that are fitted. Without a
-            name their cost is entered nowhere, and a warning says so.
+        name: Without a spec, the name of the fitted rows in the owner's ledger in the working folder. Without a name
+            their cost is not entered anywhere, and a warning says so.
         output: `onehot`, `codes` or `labels`.
         unseen: What happens to a value without a block when rows are transformed: `refuse` or `suppress`.
 
@@ -228,7 +229,7 @@ class DiffGen(Masker):
         self.unseen = unseen
 
     def __sklearn_tags__(self) -> Any:
-        """As for the others; without a seed, every fit draws anew."""
+        """As for the others; without a seed, every fit draws again."""
         tags = super().__sklearn_tags__()
         tags.non_deterministic = self.unsafe_seed is None
         return tags

@@ -1,1 +1,1 @@
-"""The engine for rows that outgrow one machine: Spark reads and shuffles, the same code as everywhere counts."""
+"""The engine for rows that outgrow one machine: Spark reads and shuffles, and the code of the other engines counts."""

@@ -1,7 +1,7 @@
-"""The engine on Spark: each partition is coded and collapsed by the code of the memory engine, Spark adds up.
+"""The engine on Spark: the code of the memory engine encodes and merges each partition, and Spark adds up.
 
-The driver sees counts: what the survey of each partition found, the distinct rows of a projection where they fit, the
-pieces of candidates where they do not, occupied cells. It never sees a row.
+The driver sees counts: the survey of each partition, the distinct rows of a projection if they fit, otherwise the
+pieces of candidates, and occupied cells. It never sees a row.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 DRIVER_ROWS = 5_000_000
-"""Up to so many distinct rows of a projection are searched in the driver: one of 1 GB holds them (docs/scale.md)."""
+"""Up to this many distinct rows of a projection are searched in the driver; 1 GB holds them (docs/scale.md)."""
 GATHERED = 8
-"""What the partitions saw is put together in so many places before the driver sees it."""
+"""Into how many partitions the surveys are merged before the driver collects them."""
 WEIGHT = "w"
 
 
@@ -52,7 +52,7 @@ class SparkEngine:
         survey = Survey(spec, self._source.schema, self._source.origin)
         found = self._source.partitions(_surveyor(survey), list(survey.columns), "survey binary")
         with self._source.watched():
-            # All partitions at once, and few surveys for the driver to hold.
+            # Runs all partitions in parallel, and leaves few surveys for the driver.
             gathered = found.repartition(GATHERED).mapInArrow(_gatherer(survey), "survey binary").toArrow()
         for packed in gathered["survey"]:
             survey.absorb(pickle.loads(packed.as_py()))  # noqa: S301 - our own workers wrote it
@@ -96,13 +96,13 @@ class SparkEngine:
         return cells_of(distinct.sorted(), len(self.outline.classes))
 
     def released(self, masking: Masking, weight: str | None) -> SparkReleasedRows:
-        """The masked rows, sorted by their values; they stay where they are until they are written."""
+        """The masked rows, sorted by their values; they stay on the cluster until they are written."""
         return SparkReleasedRows(self._source, self._coder, self.outline, masking, weight)
 
     def _distinct(
         self, places: Collection[int], lookups: Sequence[Array], sizes: Sequence[int], *, with_class: bool
     ) -> DataFrame:
-        """The distinct rows of looked-up codes with their weights, collapsed in each partition and then by Spark.
+        """The distinct rows of looked-up codes with their weights, merged in each partition and then by Spark.
 
         Codes are packed: Spark compares and moves one word or two, not a column for each attribute.
         """
@@ -124,7 +124,7 @@ class SparkEngine:
         return found.groupBy(*words).agg(functions.sum(WEIGHT).alias(WEIGHT))
 
     def _check_marginals(self, places: Sequence[int], codes: Sequence[Array], weight: IntArray) -> None:
-        """The values of each column must be those of the first pass, or the source has changed since."""
+        """Checks that the values of each column are those of the first pass; otherwise the source has changed."""
         for place, column in zip(places, codes, strict=True):
             counts = self.outline.histograms[place].sum(axis=1)
             if not np.array_equal(np.bincount(column, weights=weight, minlength=len(counts)), counts):
@@ -137,7 +137,7 @@ class SparkEngine:
 
 
 def _surveyor(empty: Survey) -> Function:
-    """What each partition runs in the first pass: the survey of its rows, as it is."""
+    """What each partition runs in the first pass: the survey of its rows, serialized."""
 
     def run(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
         survey = empty.fresh()
@@ -149,7 +149,7 @@ def _surveyor(empty: Survey) -> Function:
 
 
 def _gatherer(empty: Survey) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What puts surveys of several partitions together."""
+    """What merges the surveys of several partitions."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         survey = empty.fresh()

@@ -1,12 +1,12 @@
 """The partition index of a projection whose distinct rows do not fit in the driver: they stay on the cluster.
 
-What masks a code is known to the driver, in tables as small as the domains, and a group is named by the blocks that
-mask it. So the rows themselves never change: a refinement is a change of tables, and every step is one job over the
-same checkpointed rows, filtered down to the groups that hold the refined block. No lineage grows.
+The driver knows which block masks a code, in tables as small as the domains, and a group is identified by its blocks.
+So the rows never change: a refinement changes the tables, and every step is one job over the same checkpointed rows,
+filtered down to the groups that hold the refined block. The lineage does not grow.
 
 The job has two stages. First each partition adds up, for its rows, the weight of every cell of every watched block of
-their groups. Then the sums of one group meet in one place, and become pieces there: the counts per sensitive value of
-what each candidate makes of the group. Equal pieces of one candidate are sent to the driver once.
+their groups. Then the sums of each group are brought together and become pieces: the counts per sensitive value of what
+each candidate makes of the group. Equal pieces of one candidate are sent to the driver once.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 WHOLE = -1
-"""The cell that stands for all records of a group."""
+"""The cell of all records of a group."""
 KEY = "key"
 
 
@@ -66,9 +66,9 @@ class SparkIndex:
 
         Args:
             frame: Codes `k0, k1, …`, the sensitive code last if there is one, and the weight `w`.
-            columns: The places of the attributes.
+            columns: The positions of the attributes.
             sizes: How many codes each has.
-            width: How many sensitive values there are; 1 if none is asked for.
+            width: How many sensitive values there are; 1 if there is no sensitive attribute.
             outline: The table without its rows.
         """
         self._frame = frame.localCheckpoint()
@@ -77,7 +77,7 @@ class SparkIndex:
         self._width = width
         self._total = outline.records
         self._origin = outline.origin
-        # Block 0 is that of attributes which cannot be refined at all.
+        # Block 0 is for attributes that cannot be refined at all.
         self._offers: list[Offer | None] = [None]
         self._owner: list[int] = []
         self._discloses: list[bool] = []
@@ -106,7 +106,7 @@ class SparkIndex:
         place = self._place[column]
         offer_of = {offer.block: offer for offer in offers}
         for child in refinement.children:
-            # What stays suppressed keeps its name and its candidates; every other child is a new block.
+            # What stays suppressed keeps its number and its candidates; every other child is a new block.
             if child.label != refinement.block.label:
                 self._enter(place, child, offer_of.get(child))
         codes = refinement.block.codes
@@ -117,7 +117,7 @@ class SparkIndex:
             yield from self._pieces(touched, (place, inside), alive)
 
     def recount(self, offer: Offer, candidates: IntArray) -> Iterator[Pieces]:
-        """Nothing: one job counts all pieces of a step."""
+        """Does nothing: one job counts all pieces of a step."""
         return iter(())
 
     def _enter(self, place: int, block: Block, offer: Offer | None) -> None:

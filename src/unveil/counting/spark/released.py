@@ -34,7 +34,7 @@ CLASS = "class"
 
 @dataclass(frozen=True)
 class Layout:
-    """How ranks and counts become released rows again. It is plain data, for the workers."""
+    """How ranks and counts become released rows. It is plain data, to be sent to workers."""
 
     attributes: tuple[RankedValues, ...]
     others: pa.Schema
@@ -66,11 +66,11 @@ class SparkReleasedRows:
         masking: Masking,
         weight: str | None,
     ) -> None:
-        """Keeps what is given; nothing is read yet.
+        """Stores the arguments; nothing is read yet.
 
         Args:
             source: The rows.
-            coder: What the survey found out about their values.
+            coder: What the survey found about their values.
             outline: The table without its rows.
             masking: What its values are released as.
             weight: The weight column, if there is one.
@@ -85,7 +85,7 @@ class SparkReleasedRows:
 
     @property
     def num_rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         if self._layout.weight is None:
             return self._rows
         with self._source.watched():
@@ -121,7 +121,7 @@ class SparkReleasedRows:
 
         Args:
             path: The folder.
-            progress: Told how many rows are written.
+            progress: Where the number of written rows is reported.
             formulas: For csv files, which this engine does not write.
 
         Raises:
@@ -130,7 +130,7 @@ class SparkReleasedRows:
         if path.suffix != ".parquet":
             raise EngineError(f"{path.name}: the Spark engine writes parquet; csv is for the other engines.")
         path.mkdir()
-        # What a worker leaves that died is not among the parts, and must not stay in the release either.
+        # What a dead worker leaves behind is not among the parts and must not stay in the release.
         drafts = path.absolute().with_name(".drafts")
         drafts.mkdir()
         layout, target = self._layout, path.absolute()
@@ -141,7 +141,7 @@ class SparkReleasedRows:
         total = self._rows if layout.weight is None else None
         progress(f"writing {path.name}", 0, total)
         with self._source.watched():
-            # Not one part after the other, as an iterator would ask for them.
+            # In parallel, not one part after the other as an iterator would.
             rows = sum(self._ordered().mapInArrow(run, "rows bigint").toArrow()["rows"].to_pylist())
         progress(f"writing {path.name}", rows, total)
         shutil.rmtree(drafts, ignore_errors=True)
@@ -194,7 +194,7 @@ class SparkReleasedRows:
 
 
 def _collapsed(ranks: Sequence[CodeArray], sizes: Sequence[int], records: IntArray) -> tuple[list[CodeArray], IntArray]:
-    """The distinct rows among some: masked rows are few, and what Spark need not see it need not move."""
+    """The distinct rows of a batch: masked rows are few, and Spark then moves less data."""
     distinct = DistinctRows(sizes)
     distinct.add(ranks, records)
     rows = distinct.sorted()
@@ -202,9 +202,9 @@ def _collapsed(ranks: Sequence[CodeArray], sizes: Sequence[int], records: IntArr
 
 
 def write_part(batches: Iterator[pa.RecordBatch], layout: Layout, drafts: Path, folder: Path) -> int:
-    """Writes the rows of one partition, beside their place first, so that no half part can lie there.
+    """Writes the rows of one partition to a draft first, so that no incomplete part is ever in place.
 
-    A task that is tried again, or run twice at once, writes a draft of its own; its rows are the same.
+    A task that is retried, or run twice at once, writes its own draft with the same rows.
 
     Returns:
         How many rows they are.

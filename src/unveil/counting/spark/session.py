@@ -1,4 +1,4 @@
-"""The Spark session: the one that runs, or a local one."""
+"""The Spark session: the running one, or a local one."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ LOCAL = {
     "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
 }
-"""What a session of our own is started with; the owner's settings come on top."""
+"""The settings of a session that we start; the owner's settings override them."""
 
 
 def spark_session(settings: Mapping[str, str] | None = None) -> SparkSession:
-    """The session that runs, or a local one started with the settings.
+    """The running session, or a local one started with the settings.
 
     Raises:
-        EngineError: There is no PySpark or no Java to run it, or the session that runs is set up in another way.
+        EngineError: PySpark or Java is missing, or the running session has other settings.
     """
     asked = dict(settings or {})
     with quiet():
@@ -59,9 +59,9 @@ def spark_session(settings: Mapping[str, str] | None = None) -> SparkSession:
 
 
 def with_scratch(settings: Mapping[str, str]) -> dict[str, str]:
-    """The settings with a scratch folder that nobody else can read, since Spark would write raw values into one of all.
+    """The settings with a private scratch folder, because Spark writes raw values to its scratch folder.
 
-    A folder that the owner names is left as it is, and so are the folders of other machines.
+    A folder that the owner sets is kept, and so are the folders of other machines.
     """
     local = settings["spark.master"].startswith("local")
     if not local or SCRATCH in settings or "SPARK_LOCAL_DIRS" in os.environ:
@@ -89,13 +89,13 @@ def _running() -> SparkSession | None:
 
     active: SparkSession | None = SparkSession.getActiveSession()
     if active is None and SparkContext._active_spark_context is not None:
-        # Without settings of ours, which would change the session of somebody else.
+        # Without our settings, which would change someone else's session.
         return SparkSession.builder.getOrCreate()
     return active
 
 
 def _started(settings: Mapping[str, str]) -> SparkSession:
-    """A session of our own. Workers run this very Python, and the chatter of Java goes nowhere."""
+    """A session that we start. Workers run the same Python, and the log output of Java is discarded."""
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -116,15 +116,15 @@ def _started(settings: Mapping[str, str]) -> SparkSession:
 
 
 def _muted(session: SparkSession) -> SparkSession:
-    """The session, which prints nothing beside our sentence when Java dies."""
+    """Silences the session, so that only our sentence is printed when Java dies."""
     session.sparkContext._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
     return session
 
 
 def _restore(handler: Any) -> None:
-    """Gives Ctrl-C back to whoever had it: Spark takes it over and raises an exception, which they may not want.
+    """Restores the previous handler of Ctrl-C: Spark installs its own, which raises an exception.
 
-    Python's own handler is left to Spark, which cancels its jobs first.
+    Python's default handler is not restored, because Spark's handler cancels its jobs first.
     """
     if handler is not signal.default_int_handler and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, handler)
@@ -132,7 +132,7 @@ def _restore(handler: Any) -> None:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """PySpark warns of every pandas that is newer than itself; pandas plays no part here."""
+    """Ignores the warning of PySpark about every newer pandas; pandas is not used here."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*pandas", category=FutureWarning)
         yield
@@ -162,10 +162,10 @@ def check_java() -> None:
 
 
 def check_settings(running: SparkSession, asked: Mapping[str, str]) -> None:
-    """What is asked for must be what the session that runs is set up like.
+    """Checks that the running session has the requested settings.
 
     Raises:
-        EngineError: It is set up in another way.
+        EngineError: It has other settings.
     """
     for key, value in asked.items():
         now = running.conf.get(key, None)
@@ -178,9 +178,9 @@ def check_settings(running: SparkSession, asked: Mapping[str, str]) -> None:
 
 @contextmanager
 def told_plainly(origin: str) -> Iterator[None]:
-    """What goes wrong in Spark, in one sentence.
+    """Turns an error in Spark into one sentence.
 
-    An error that a worker raised for the user is told as it is; of anything else the first line.
+    An error that a worker raised for the user is passed on unchanged; of any other, the first line is shown.
     """
     from py4j.protocol import Py4JError, Py4JNetworkError
     from pyspark.errors import PySparkException
@@ -189,7 +189,9 @@ def told_plainly(origin: str) -> Iterator[None]:
         with quiet():
             yield
     except (Py4JNetworkError, ConnectionError, EOFError) as error:
-        raise EngineError(f"{origin}: Spark stopped: its Java process died, perhaps for want of memory.") from error
+        raise EngineError(
+            f"{origin}: Spark stopped: its Java process died, perhaps because it ran out of memory."
+        ) from error
     except (PySparkException, Py4JError) as error:
         text = str(error)
         said = re.search(r"^unveil\.errors\.(\w*Error): (.+)$", text, flags=re.MULTILINE)
@@ -199,9 +201,9 @@ def told_plainly(origin: str) -> Iterator[None]:
 
 
 def _cause(text: str) -> str:
-    """The line of a Spark error that says most: what Python raised, the root cause in Java, or the first line."""
+    """The most informative line of a Spark error: what Python raised, the root cause in Java, or the first line."""
     if "Python worker exited unexpectedly" in text:
-        return "a Python worker died again and again, perhaps for want of memory"
+        return "a Python worker died repeatedly, perhaps because it ran out of memory"
     raised = re.findall(r"^[\w.]+(?:Error|Exception|Invalid|Exit): .+$", text, flags=re.MULTILINE)
     causes = re.findall(r"^Caused by: (.+)$", text, flags=re.MULTILINE)
     line: str = (raised or causes or [text.strip().partition("\n")[0]])[-1]

@@ -1,7 +1,7 @@
-"""Rows for Spark, seen the way Arrow sees them: the same values, whatever engine counts them.
+"""Rows for Spark with the values that Arrow reads, so that every engine counts the same values.
 
-Files and frames in memory are read by the workers with the code of the other engines, part by part. A Spark frame is
-whatever Spark makes of it.
+Workers read files and frames in memory part by part, with the code of the other engines. A Spark frame holds whatever
+values Spark reads.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 Function = Callable[[Iterator[pa.Table]], Iterable[pa.Table]]
 Read = Callable[[pa.RecordBatch, Sequence[str]], Iterable[pa.Table]]
-"""From a batch that Spark gave to rows with the columns' own names and types."""
+"""From a batch of Spark to rows with the columns' own names and types."""
 PART_ROWS = 1 << 18
-"""A frame in memory is handed to Spark in parts of so many rows."""
+"""A frame in memory is passed to Spark in parts of this many rows."""
 
 
 UNSIGNED = {
@@ -37,11 +37,11 @@ UNSIGNED = {
     pa.uint32(): pa.int64(),
     pa.uint64(): pa.decimal128(20, 0),
 }
-"""What holds whole numbers without a sign, which Spark does not know."""
+"""Types that hold unsigned integers, which Spark lacks."""
 
 
 class Types(NamedTuple):
-    """What Spark calls a type, and what Arrow does."""
+    """The name of a type in Spark and in Arrow."""
 
     of_spark: DataType
     of_arrow: pa.DataType
@@ -62,14 +62,14 @@ class SparkSource:
 
         Args:
             frame: The rows themselves, or parts to be read.
-            schema: Names and types as Arrow has them.
+            schema: Names and types in Arrow.
             origin: What messages call it.
-            read: What a worker makes of a batch of parts; without it the frame holds the rows themselves.
-            files: Where the rows lie, if in files.
+            read: How a worker reads a batch of parts; None if the frame holds the rows themselves.
+            files: The files of the rows, if any.
         """
         self.origin = origin
         self.schema = schema
-        # Columns are numbered, so that no name means anything to Spark.
+        # Columns are numbered, because Spark gives meaning to some names.
         self._frame = frame if read else frame.toDF(*(f"c{place}" for place in range(len(schema))))
         self._read = read
         self._files = files
@@ -77,7 +77,7 @@ class SparkSource:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Work on the rows: what goes wrong is told in one sentence, and files that have changed since are refused."""
+        """Work on the rows: errors become one sentence, and files that have changed are refused."""
         try:
             with told_plainly(self.origin):
                 yield
@@ -114,7 +114,7 @@ class SparkSource:
             ) from error
 
     def partitions(self, function: Function, names: Sequence[str], columns: str | StructType) -> DataFrame:
-        """What a function makes of each partition of some columns.
+        """Applies a function to each partition of some columns.
 
         Args:
             function: From Arrow tables with the columns' own names and types to tables of the result.
@@ -123,7 +123,7 @@ class SparkSource:
         """
         wanted = pa.schema([self.schema.field(name) for name in names])
         for field in wanted:
-            # Types are refused here, with what messages call the table; workers see values alone.
+            # Types are refused here, where the name of the table is known; workers see only values.
             raw_column(field.name, pa.chunked_array([], field.type), (), self.origin)
         read = self._read or _Seen(wanted)
 
@@ -156,7 +156,7 @@ def open_spark_source(source: Any, settings: Mapping[str, str] | None = None, sp
 
     Args:
         source: The rows.
-        settings: What a session must be set up like; one is started with them if none runs.
+        settings: The settings that the session must have; one is started with them if none is running.
         spec: What they are read for, where it is known.
     """
     if type(source).__module__.startswith("pyspark."):
@@ -173,7 +173,7 @@ def _from_spark(frame: DataFrame, asked: Mapping[str, str]) -> SparkSource:
     from pyspark.sql import DataFrame
 
     if not isinstance(frame, DataFrame):
-        raise EngineError(f"table: {type(frame).__name__} is no Spark frame; give a pyspark.sql.DataFrame.")
+        raise EngineError(f"table: {type(frame).__name__} is not a Spark frame; give a pyspark.sql.DataFrame.")
     with told_plainly("table"):
         check_settings(frame.sparkSession, asked)
         check_names(frame.columns, "table")
@@ -182,7 +182,7 @@ def _from_spark(frame: DataFrame, asked: Mapping[str, str]) -> SparkSource:
 
 
 def _seen_type(type_: DataType) -> pa.DataType:
-    """What Arrow makes of a Spark type; instants are told in UTC, whatever zone the session is in."""
+    """The Arrow type of a Spark type; instants are in UTC, whatever the time zone of the session."""
     from pyspark.errors import PySparkException
     from pyspark.sql.pandas.types import to_arrow_type
 
@@ -227,9 +227,9 @@ def _packed(batch: pa.RecordBatch) -> bytes:
 
 
 def carrier(type_: pa.DataType) -> pa.DataType:
-    """A type that Spark and Arrow see alike, with room for the values of another in the same order.
+    """A type that Spark and Arrow share, which holds the values of another type in the same order.
 
-    Times are carried as the numbers that they are, so that no zone and no calendar of Spark's has a say.
+    Times are passed as integers, so that Spark's time zones and calendars do not matter.
     """
     if pa.types.is_timestamp(type_) or pa.types.is_time64(type_):
         return pa.int64()
