@@ -18,13 +18,12 @@ from typing import Any
 from places import CACHE
 
 from unveil.counting import Engine
-from unveil.counting.engine import Cells, Index
+from unveil.counting.engine import Cells, Index, open_engine
 from unveil.masking import Block, Masking
 from unveil.publishers.refinement import publish_refinement
 from unveil.release import ReleasedRows
 from unveil.schema import load_spec
 from unveil.version import __version__
-from unveil.workflow.engines import open_engine
 
 SPARK = {"spark.master": "local[2]", "spark.driver.maxResultSize": "0"}
 

@@ -147,7 +147,7 @@ def test_a_table_that_does_not_fit_into_memory(project: Project, run: Run, monke
     def full(*_: object, **__: object) -> None:
         raise pa.ArrowMemoryError("malloc of size 1000000 failed")
 
-    monkeypatch.setattr("unveil.workflow.engines.load_table", full)
+    monkeypatch.setattr("unveil.counting.engine.load_table", full)
     refused(project, run, ["not enough memory", "stream"])
 
 

@@ -22,9 +22,9 @@ import unveil
 from bridge import spec_of, table_of
 from oracles.problem import Problem
 from oracles.strategies import mixed_problems
+from unveil.counting.engine import open_engine
 from unveil.errors import TableError
 from unveil.tables import files
-from unveil.workflow.engines import open_engine
 
 pytestmark = pytest.mark.engines
 

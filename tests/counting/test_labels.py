@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 import unveil
+from unveil.counting.engine import open_engine
 from unveil.errors import BrokenPromiseError
 from unveil.masking import Block, Discretization
 from unveil.schema import load_spec
-from unveil.workflow.engines import open_engine
 
 pytestmark = pytest.mark.engines
 

@@ -19,10 +19,10 @@ import pytest
 import engines
 import unveil
 from project import Project
+from unveil.counting.engine import open_engine
 from unveil.counting.spark import released, session, source
 from unveil.noise import SeededSource
 from unveil.publishers import publish_diffgen
-from unveil.workflow.engines import open_engine
 
 pytestmark = pytest.mark.xdist_group("spark")
 

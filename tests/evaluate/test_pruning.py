@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from unveil.evaluation.pruning import leaves_above
+from unveil.evaluation.classifiers import leaves_above
 
 COSTS = (1e-4, 1e-3, 0.004, 0.02, 0.1, 2.0)
 

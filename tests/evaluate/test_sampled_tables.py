@@ -12,7 +12,7 @@ import unveil
 from commands import Run
 from unveil.errors import RequirementError, UnveilError
 from unveil.evaluation import Holdout
-from unveil.workflow import samples
+from unveil.tables import sources
 
 SPEC = """
 [table]
@@ -75,8 +75,8 @@ def test_a_sample_of_more_rows_than_there_are_is_the_table(spec: Path) -> None:
 
 
 def test_a_table_that_is_too_large_to_hold_is_sampled(spec: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(samples, "HELD", 10)
-    monkeypatch.setattr(samples, "SAMPLE", 60)
+    monkeypatch.setattr(sources, "HELD", 10)
+    monkeypatch.setattr(sources, "SAMPLE", 60)
     found = unveil.evaluate(spec, protocol=Holdout(seeds=[0]))
     assert found.measures is not None
     assert found.measures.loss.records in (59, 60)

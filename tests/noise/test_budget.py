@@ -13,9 +13,9 @@ from noise.private import SPEC, PrivateProject, no_draws
 from project import SPEC as PLAIN
 from unveil.errors import BudgetError, ReleaseError
 from unveil.noise import SystemSource
+from unveil.publishers.budget import LEDGER, Identity, enter, read_ledger, spent_on
 from unveil.release import Release
 from unveil.schema import load_spec
-from unveil.workflow.budget import LEDGER, Identity, enter, read_ledger, spent_on
 
 PUBLISHERS = 3
 EACH = 15

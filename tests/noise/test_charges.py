@@ -16,7 +16,7 @@ import pytest
 import unveil
 from noise.private import PrivateProject, no_draws
 from unveil.errors import BudgetError, UnchargedWarning
-from unveil.workflow.budget import LEDGER, Identity, read_ledger, spent_on
+from unveil.publishers.budget import LEDGER, Identity, read_ledger, spent_on
 
 OTHER = "unrelated.csv"
 

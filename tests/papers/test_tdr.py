@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 import unveil
+from unveil.counting.engine import open_engine
 from unveil.publishers import start_search
 from unveil.refine import Search
 from unveil.release import Release
 from unveil.schema import Attribute, KAnonymity, Spec, TableSpec, Taxonomy
-from unveil.workflow.engines import open_engine
 
 pytestmark = pytest.mark.engines
 

@@ -14,13 +14,13 @@ import pytest
 
 from privacy.worlds import Records, World
 from unveil.arrays import IntArray
+from unveil.counting.engine import open_engine
 from unveil.errors import BudgetError
 from unveil.noise import Entry, Ledger, SeededSource, Source, TwoSidedGeometric
 from unveil.noise.ledger import Composition
 from unveil.publishers import diffgen, publish_diffgen
 from unveil.release import DiffGenManifest, Release
 from unveil.schema import Attribute, PrivatePlan, Taxonomy
-from unveil.workflow.engines import open_engine
 
 pytestmark = pytest.mark.engines
 

@@ -20,7 +20,7 @@ from report.reading import manifest_of, noise_oracle, read, strange_numbers
 from report.secrets import DROPPED, HIDDEN, HIGHEST, LOWEST, ROWS, secret_project
 from unveil.reports import handout_page
 from unveil.reports.figures import Share
-from unveil.reports.noise import Noise
+from unveil.reports.guarantee import Noise
 
 Release = tuple[Path, Path]
 
@@ -96,7 +96,7 @@ def planted_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def planted_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        import_module("unveil.reports.sizes"),
+        import_module("unveil.reports.figures"),
         "size_classes",
         lambda sizes, k: {f"{size} records": 0.2 for size in sizes.tolist()},
     )

@@ -12,9 +12,8 @@ import unveil
 from project import Project
 from report.reading import read
 from unveil.reports.drawings import WIDTH, fitted, text_width
-from unveil.reports.figures import about, coarse
+from unveil.reports.figures import about, coarse, size_classes
 from unveil.reports.guarantee import promise
-from unveil.reports.sizes import size_classes
 from unveil.reports.trees import Branch, cut_tree
 
 SCRIPT = "<script>document.title='broken'</script>"

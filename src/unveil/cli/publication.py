@@ -45,9 +45,9 @@ def publish(
 ) -> None:
     """Make a release from a spec."""
     from unveil.cli import facts, screens
+    from unveil.counting.engine import check_formats
     from unveil.release import check_absent
     from unveil.schema import load_spec
-    from unveil.workflow.engines import check_formats
     from unveil.workflow.publish import publish as run
 
     formats = ("parquet", "csv") if format_ == "csv" else ("parquet",)

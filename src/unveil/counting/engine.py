@@ -1,13 +1,20 @@
-"""What an engine must do. Engines are the only code that touches rows; everything above works on counts."""
+"""What an engine must do, and which one counts a table. Engines are the only code that touches rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Protocol
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
 
 from unveil.arrays import BoolArray, IntArray
+from unveil.choices import ENGINES, PLACES
+from unveil.errors import EngineError, SpecError, did_you_mean
 from unveil.masking import Block, Masking, Offer, Refinement
+from unveil.progress import Watcher, unwatched
 from unveil.release import ReleasedRows
+from unveil.schema import Query, Spec
+from unveil.tables import HELD, Outline, StreamedTable, load_table, open_source
 
 
 class Pieces(NamedTuple):
@@ -80,3 +87,78 @@ class Engine(Protocol):
     def released(self, masking: Masking, weight: str | None) -> ReleasedRows:
         """The masked rows, sorted by their values; with a weight column, equal rows are merged."""
         ...
+
+
+VARIABLE = "UNVEIL_ENGINE"
+"""The environment variable that names the engine where nothing else does."""
+INDEX_VARIABLE = "UNVEIL_INDEX"
+"""The environment variable that says where Spark's index lies where nothing else does."""
+
+
+def open_engine(
+    spec: Spec,
+    source: Any = None,
+    engine: str | None = None,
+    index: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    progress: Watcher = unwatched,
+) -> tuple[Outline, Engine]:
+    """Reads a table, or makes the first pass over it, and gives what counts it.
+
+    Args:
+        spec: What the owner says about the table.
+        source: A path or a frame in memory; the spec's own source where it is not given.
+        engine: `memory` holds the rows, `stream` reads them again for every pass, `spark` leaves them to Spark; `auto`
+            takes Spark for a Spark frame, and else one of the first two by the number of rows.
+        index: For Spark, where the distinct rows of a projection are searched: `driver`, `cluster` or `auto`.
+        settings: For Spark, settings of the session that is started.
+        progress: Told of the work as it is done.
+    """
+    where = spec.source if source is None else source
+    name = engine_name(engine, where)
+    if name == "spark":
+        progress("counting values on Spark", 0, None)
+        return _spark(spec, where, index, settings)
+    if index is not None or settings:
+        raise SpecError(f"where the index lies and how Spark is set up are for the engine 'spark', not for {name!r}.")
+    # The engine compiles its loops on import, which other verbs need not wait for.
+    from unveil.counting.memory import MemoryEngine
+
+    if name == "stream":
+        streamed = StreamedTable(spec, where, progress)
+        return streamed.outline, MemoryEngine(streamed)
+    table = load_table(spec, where, progress)
+    return table, MemoryEngine(table)
+
+
+def engine_name(engine: str | None, source: Any) -> str:
+    """The engine that is asked for, by name, by the environment, or else by the kind and the size of the source."""
+    name = engine or os.environ.get(VARIABLE) or "auto"
+    if name not in ENGINES:
+        hint = did_you_mean(name, ENGINES) or "."
+        raise SpecError(f"there is no engine {name!r}; it is one of {', '.join(ENGINES)}{hint}")
+    if name != "auto":
+        return name
+    if type(source).__module__.startswith("pyspark."):
+        return "spark"
+    if not isinstance(source, str | Path | Query):
+        return "memory"  # where a frame is already
+    return "stream" if open_source(source).rows() > HELD else "memory"
+
+
+def check_formats(engine: str | None, source: Any, formats: Sequence[str]) -> None:
+    """Refuses a release in a format that the engine does not write, before any work is done for it."""
+    if "csv" in formats and engine_name(engine, source) == "spark":
+        raise EngineError("the Spark engine writes parquet, a folder of part files; csv is for the other engines.")
+
+
+def _spark(spec: Spec, source: Any, index: str | None, settings: Mapping[str, str] | None) -> tuple[Outline, Engine]:
+    if isinstance(source, Query):
+        raise EngineError(f"{source.path}: Spark cannot read a DuckDB database; use the engine 'memory' or 'stream'.")
+    from unveil.counting.spark.engine import SparkEngine
+
+    place = index or os.environ.get(INDEX_VARIABLE) or "auto"
+    if place not in PLACES:
+        raise SpecError(f"the index of Spark lies in one of {', '.join(PLACES)}, not in {place!r}.")
+    counts = SparkEngine(spec, source, place, settings)
+    return counts.outline, counts

@@ -6,13 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from unveil.drafts.branches import tree_of
-from unveil.drafts.dates import by_dates
-from unveil.drafts.frequencies import by_frequency
-from unveil.drafts.numbers import by_numbers
 from unveil.drafts.places import LISTS_MISSING, by_places, has_lists
-from unveil.drafts.prefixes import by_prefix
-from unveil.drafts.values import Proposal, UnfitError, Values, column_values
+from unveil.drafts.values import Proposal, UnfitError, Values, column_values, tree_of
+from unveil.drafts.ways import by_dates, by_frequency, by_numbers, by_prefix
 from unveil.errors import TableError, TaxonomyError, did_you_mean
 from unveil.schema import Taxonomy, printable
 

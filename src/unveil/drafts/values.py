@@ -1,16 +1,16 @@
-"""What a draft starts from: the values of a column, and how many rows hold each."""
+"""What a draft starts from and ends with: the values of a column, and the tree above them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from unveil.errors import TableError, did_you_mean
-from unveil.schema import value_text
+from unveil.schema import Branch, value_text
 from unveil.tables import MARKS, raw_column, read_table
 
 Paths = dict[str, tuple[str, ...]]
@@ -69,3 +69,46 @@ def column_values(table: Any, attribute: str, missing: Sequence[str] | None = No
     if not counts:
         raise TableError(f"{values.place}: all values are missing, so there is nothing to draft a taxonomy from.")
     return values
+
+
+def tree_of(root: str, paths: Paths) -> Branch:
+    """The tree over the values. A label that groups nothing is left out, one that stands elsewhere is told apart."""
+    top: Branch = (root, [])
+    groups: dict[tuple[str, ...], Branch] = {(): top}
+    for value, path in paths.items():
+        for depth in range(1, len(path) + 1):
+            key = path[:depth]
+            if key not in groups:
+                groups[key] = (key[-1], [])
+                groups[key[:-1]][1].append(groups[key])
+        groups[path][1].append((value, []))
+    label, below = _pruned(top)
+    # A root that one group alone stands below has been replaced by this group; it keeps its own name.
+    pruned: Branch = (root, below or [(label, [])])
+    return _renamed(pruned, set(paths))
+
+
+def _pruned(branch: Branch) -> Branch:
+    """Without labels that have one branch only: they say the same as the branch."""
+    label, below = branch
+    kept = [_pruned(child) for child in below]
+    return kept[0] if len(kept) == 1 else (label, kept)
+
+
+def _renamed(branch: Branch, taken: set[str]) -> Branch:
+    """Inner labels that differ from all values and from each other."""
+    label, below = branch
+    if not below:
+        return branch
+    free = next(name for name in _names(label) if name not in taken)
+    taken.add(free)
+    return free, [_renamed(child, taken) for child in below]
+
+
+def _names(label: str) -> Iterator[str]:
+    yield label
+    yield f"{label} (group)"
+    number = 2
+    while True:
+        yield f"{label} (group {number})"
+        number += 1

@@ -1,7 +1,6 @@
 """What a release is worth and what the raw table would give away."""
 
-from unveil.evaluation.accuracy import accuracy
-from unveil.evaluation.classifiers import CLASSIFIERS, Classifier, error_rate
+from unveil.evaluation.classifiers import CLASSIFIERS, Classifier, accuracy, error_rate
 from unveil.evaluation.evaluation import Comparison, Evaluation, Line
 from unveil.evaluation.examples import Examples
 from unveil.evaluation.information import InformationLoss, information_loss

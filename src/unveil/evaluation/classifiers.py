@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 
 from unveil.arrays import FloatArray, IntArray, packed_keys, run_starts, sorted_order
 from unveil.errors import UnveilError, did_you_mean, listed
 from unveil.evaluation.examples import UNSEEN, Coded, Examples, Labels, Numbers, encoded
-from unveil.evaluation.pruning import leaves_above
 
 BITS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 """What a leaf of the tree may have to save to be kept, in bits over all training records: the candidates."""
@@ -242,3 +242,41 @@ def _with_gaps(columns: Sequence[Coded | Numbers], part: str) -> FloatArray:
     coded = [isinstance(column, Coded) for column in columns]
     values[:, coded] = np.where(values[:, coded] == UNSEEN, np.nan, values[:, coded])
     return values
+
+
+NOTHING = -1
+"""What scikit-learn says of the children of a leaf."""
+
+
+def leaves_above(tree: Any, costs: Sequence[float]) -> IntArray:
+    """For every node and cost, the node that is its leaf in the tree pruned at that cost: itself or one above it.
+
+    At a cost, the smallest of the best trees keeps a split where its subtree does better than one leaf by more than its
+    leaves cost. Scikit-learn would grow the tree again for each.
+
+    Args:
+        tree: A grown tree of scikit-learn, its parents before their children.
+        costs: What a leaf costs, in impurity weighed by the share of the records.
+    """
+    left, right, nodes = tree.children_left, tree.children_right, range(tree.node_count)
+    alone: FloatArray = (tree.impurity * tree.weighted_n_node_samples / tree.weighted_n_node_samples[0])[
+        :, None
+    ] + costs
+    best, split = alone.copy(), np.zeros(alone.shape, dtype=np.bool_)
+    for node in reversed(nodes):
+        if left[node] != NOTHING:
+            below = best[left[node]] + best[right[node]]
+            split[node] = below < alone[node]
+            best[node] = np.minimum(below, alone[node])
+    leaves = np.tile(np.arange(tree.node_count)[:, None], len(costs))
+    for node in nodes:
+        if left[node] != NOTHING:
+            grown = split[node] & (leaves[node] == node)
+            for child in (left[node], right[node]):
+                leaves[child] = np.where(grown, child, leaves[node])
+    return leaves
+
+
+def accuracy(train: pa.Table, test: pa.Table, class_: str) -> float:
+    """The accuracy on test rows of the default classifier, a pruned decision tree, grown on training rows."""
+    return 1 - error_rate("tree", Examples.of(train, class_), Examples.of(test, class_))

@@ -1,11 +1,9 @@
 """Why a release is as coarse as it is, and what relaxing its requirements would buy."""
 
-from unveil.reasons.breaks import Break
 from unveil.reasons.explanation import Explanation, reason, summary
-from unveil.reasons.prices import Price, Run, drawn_run, ranked_prices, run_of
-from unveil.reasons.relaxations import Relaxation, Unrelaxed, relaxations
+from unveil.reasons.prices import Price, Relaxation, Run, Unrelaxed, drawn_run, ranked_prices, relaxations, run_of
 from unveil.reasons.spending import Spending, spending_of
-from unveil.reasons.stops import Cut, Stop, cuts_of
+from unveil.reasons.stops import Break, Cut, Stop, cuts_of
 
 __all__ = [
     "Break",

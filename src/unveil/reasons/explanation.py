@@ -9,10 +9,9 @@ from typing import Any
 
 from unveil import html
 from unveil.errors import count_text, listed
-from unveil.reasons.breaks import Break
 from unveil.reasons.prices import Price
 from unveil.reasons.spending import Spending
-from unveil.reasons.stops import Cut, Stop
+from unveil.reasons.stops import Break, Cut, Stop
 from unveil.schema import SUPPRESSED, Spec
 
 REFINED = {"generalization": "labels", "suppression": "values", "discretization": "intervals"}

@@ -1,6 +1,5 @@
 """The report: one self-contained page about a release, safe to hand out, or private to its owner."""
 
-from unveil.reports.owner import Owner
-from unveil.reports.page import handout_page, owner_page
+from unveil.reports.page import Owner, handout_page, owner_page
 
 __all__ = ["Owner", "handout_page", "owner_page"]

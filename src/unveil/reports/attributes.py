@@ -6,10 +6,8 @@ from dataclasses import dataclass
 
 from unveil.masking import AsIs, Discretization, Generalization, Suppression
 from unveil.release import Release
-from unveil.reports.drawings import Bar, Bars
-from unveil.reports.figures import Figure, Share
-from unveil.reports.labels import label_shares
-from unveil.reports.lines import NumberLine, number_line
+from unveil.reports.drawings import Bar, Bars, NumberLine, number_line
+from unveil.reports.figures import Figure, Share, label_shares
 from unveil.reports.trees import Branch, CutTree, cut_tree, manifest_branch, suppression_branch, taxonomy_branch
 from unveil.schema import Spec
 

@@ -1,9 +1,23 @@
-"""Numbers as a page writes them: coarse on the page to hand out, exact for the owner."""
+"""What a page says in numbers: shares of records by label and by size of group; coarse, or exact for the owner."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import count, pairwise
 from typing import NamedTuple
+
+import numpy as np
+
+from unveil.arrays import IntArray
+from unveil.errors import named
+from unveil.evaluation import group_sizes, quasi_identifiers
+from unveil.evaluation.information import promised_k
+from unveil.evaluation.reidentification import refinement_manifest
+from unveil.masking import AsIs, Discretization, Generalization, Suppression, dictionary_of
+from unveil.release import DiffGenManifest, Release
+from unveil.reports.drawings import Bar, Bars
+from unveil.schema import COUNT, Spec
 
 MANY = 1_000_000
 """Larger numbers are not written out."""
@@ -51,3 +65,110 @@ def number(value: float) -> str:
     if value > MANY:
         return "more than a million"
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+Masked = Generalization | Suppression | Discretization
+"""How a column that holds labels is masked."""
+
+
+def label_shares(release: Release, name: str) -> dict[str, float]:
+    """The share of the records that hold each label of a masked column; noisy counts are taken as they are."""
+    manifest = release.manifest
+    weight = COUNT if isinstance(manifest, DiffGenManifest) else manifest.weight
+    distinct, counts = release.counted
+    labels = dictionary_of(distinct[name])
+    if weight is not None:
+        counts = counts * distinct[weight].to_numpy()
+    sums = np.bincount(labels.indices.to_numpy(), weights=counts, minlength=len(labels.dictionary))
+    total = sums.sum() or 1
+    return {str(label): float(held / total) for label, held in zip(labels.dictionary.to_pylist(), sums, strict=True)}
+
+
+def possible_values(entry: Generalization | Discretization, step: float | None) -> int | None:
+    """How many values the labels of a column stand for together; None for numbers that nobody counts.
+
+    Args:
+        entry: The cut.
+        step: The resolution of a number that is not whole, where it is known.
+    """
+    if isinstance(entry, Generalization):
+        return sum(len(block.values) for block in entry.blocks)
+    step = 1.0 if entry.whole else step
+    return None if step is None else round((entry.blocks[-1].hi - entry.blocks[0].lo) / step)
+
+
+def detail_chart(release: Release, figure: Figure, spec: Spec | None = None) -> Bars:
+    """How many of the possible values of every masked attribute the release tells apart."""
+    masked = {name: entry for name, entry in release.masking.columns.items() if not isinstance(entry, AsIs)}
+    bars = [_detail(release, name, entry, figure, spec) for name, entry in masked.items()]
+    return Bars.of("Values told apart, of all possible values", bars)
+
+
+def _detail(release: Release, name: str, entry: Masked, figure: Figure, spec: Spec | None) -> Bar:
+    if len(entry.shown) == 1:
+        return Bar(name, 0.0, "none")
+    if isinstance(entry, Suppression):
+        # How many values are hidden is not public, so there is no share of them to draw.
+        return Bar(name, None, f"hidden: {figure(label_shares(release, name).get(entry.marker, 0.0)).text} of records")
+    values = possible_values(entry, None if spec is None else spec.attributes[name].step)
+    if values is None:
+        return Bar(name, None, f"{len(entry.blocks):,} intervals")
+    return Bar(name, len(entry.blocks) / values, f"{len(entry.blocks):,} of {values:,}")
+
+
+SMALL = 5
+"""Without a promised size, groups below this are one class."""
+CLASSES = 8
+"""At most so many classes; the last one is open."""
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The groups on a quasi-identifier or channel."""
+
+    names: tuple[str, ...]
+    chart: Bars
+
+
+def groups(release: Release, figure: Figure) -> list[Groups]:
+    """The sizes of all groups that a requirement of the release is about."""
+    return [_groups(release, names, figure) for names in quasi_identifiers(release)]
+
+
+def _groups(release: Release, names: tuple[str, ...], figure: Figure) -> Groups:
+    sizes = group_sizes(release, names)
+    classes = size_classes(sizes, promised_k(refinement_manifest(release), names))
+    title = f"Share of the records by the size of their group on {named(names)}"
+    return Groups(names, Bars.of(title, [Bar(text, *figure(share)) for text, share in classes.items()]))
+
+
+def size_classes(sizes: IntArray, k: int) -> dict[str, float]:
+    """The share of the records in groups of each class of sizes, from the promised k upwards.
+
+    Bounds depend on k alone; only how many classes there are follows from the largest group.
+    """
+    bounds: list[int] = []
+    for bound in _bounds(k):
+        if len(bounds) == CLASSES or (bounds and bound > sizes[-1]):
+            break
+        bounds.append(bound)
+    shares = {}
+    for lo, hi in pairwise([*bounds, None]):
+        inside = sizes[(sizes >= (lo or 0)) & (sizes < (hi or sizes[-1] + 1))]
+        shares[_class_text(lo or 0, hi)] = float(inside.sum() / sizes.sum())
+    return shares
+
+
+def _bounds(k: int) -> Iterator[int]:
+    if k <= 1:
+        yield 1
+    start = k if k > 1 else SMALL
+    for power in count():
+        for step in (1, 2, 5):
+            yield start * step * 10**power
+
+
+def _class_text(lo: int, hi: int | None) -> str:
+    if hi is None:
+        return f"{lo:,} or more records"
+    return f"fewer than {hi:,} records" if lo == 1 else f"{lo:,} to {hi - 1:,} records"

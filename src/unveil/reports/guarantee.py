@@ -1,17 +1,21 @@
-"""The requirements of a release in plain words: what a stranger does not find, and what is not promised.
+"""What a release promises in plain words, and what it does not: requirements, and the noise of a private release.
 
-Each is a statement about the released rows, and no more is claimed: not what a reader believes, who may know other
-columns, or how the release was made.
+Each promise is about the released rows, and no more is claimed: not what a reader believes, who may know other columns,
+or how the release was made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil, exp, log, sqrt
 from typing import Any
 
 from unveil.errors import named
-from unveil.schema import Promise, Requirement, stated
+from unveil.release import DiffGenManifest
+from unveil.reports.figures import number
+from unveil.schema import Promise, Requirement, decimal_text, stated
 
 
 def promise(entry: Mapping[str, Any]) -> Promise:
@@ -41,3 +45,114 @@ LIMITS = (
     "A reader who reasons about why the masking is as fine as it is, and not finer, may learn more than the rows say.",
 )
 """What no requirement about groups promises (docs/guarantees.md)."""
+
+
+COUNTS = "counts of all cells"
+MOST = 10**300
+"""A float has an end."""
+COVERED = 0.05
+"""One count in twenty is further off than the page says."""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Two-sided geometric noise, P(Z = z) ∝ exp(−ε|z|)."""
+
+    epsilon: Fraction
+
+    @property
+    def ratio(self) -> float:
+        """By how much a value is likelier than the one next to it."""
+        return exp(-float(self.epsilon))
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation, √(2a) / (1 − a)."""
+        return sqrt(2 * self.ratio) / (1 - self.ratio)
+
+    @property
+    def reach(self) -> int:
+        """The smallest m with P(|Z| > m) = 2aᵐ⁺¹ / (1 + a) of at most one in twenty."""
+        return max(0, ceil(-log(COVERED * (1 + self.ratio) / 2) / float(self.epsilon) - 1))
+
+    @property
+    def lift(self) -> float:
+        """What an empty cell shows on average, a / (1 − a²), since counts below 0 are written as 0."""
+        return self.ratio / (1 - self.ratio**2)
+
+    def passing(self, threshold: int) -> float:
+        """The chance that an empty cell reaches a threshold, P(Z ≥ t) = aᵗ / (1 + a)."""
+        return exp(-float(self.epsilon) * threshold) / (1 + self.ratio)
+
+    def passed(self, threshold: int) -> float:
+        """What an empty cell that reaches a threshold shows on average: noise has no memory, so t + a / (1 − a)."""
+        return threshold + self.ratio / (1 - self.ratio)
+
+
+@dataclass(frozen=True)
+class Charge:
+    """A line of the ledger."""
+
+    purpose: str
+    epsilon: str
+    share: str
+    together: str
+
+
+@dataclass(frozen=True)
+class PrivateFacts:
+    """What follows from the manifest of a differentially private release."""
+
+    private: bool
+    epsilon: str
+    factor: str
+    surer: str
+    """What a stranger's belief of one half can grow to."""
+    ledger: tuple[Charge, ...]
+    spent: str
+    counts_epsilon: str
+    deviation: str
+    reach: str
+    lift: str
+    hundred: str
+    """The standard deviation of a sum of a hundred counts."""
+    cells: str
+    threshold: int | None
+    spurious: str
+    """With a threshold: how many empty cells reach it on average, at most."""
+    spurious_count: str
+    """What each of these shows on average."""
+
+
+def private_facts(manifest: DiffGenManifest) -> PrivateFacts:
+    """Everything that a page tells about the budget and the noise."""
+    epsilon = Fraction(manifest.requirements[0]["epsilon"])
+    charges = {entry.purpose: Fraction(entry.epsilon) for entry in manifest.ledger}
+    noise = Noise(charges[COUNTS])
+    factor = exp(min(float(epsilon), 700.0))
+    least = manifest.threshold or 0
+    return PrivateFacts(
+        private=manifest.private,
+        epsilon=decimal_text(epsilon),
+        factor=number(factor),
+        surer=f"{100 * factor / (1 + factor):.3g}%",
+        ledger=tuple(
+            Charge(
+                entry.purpose,
+                entry.epsilon,
+                f"{float(Fraction(entry.epsilon) / epsilon):.1%}",
+                "yes" if entry.composition == "parallel" else "no",
+            )
+            for entry in manifest.ledger
+        ),
+        spent=decimal_text(sum(charges.values(), Fraction(0))),
+        counts_epsilon=str(noise.epsilon),
+        deviation=number(noise.deviation),
+        reach=f"{noise.reach:,}",
+        lift=number(noise.lift),
+        hundred=number(10 * noise.deviation),
+        cells=f"{manifest.cells:,}",
+        threshold=manifest.threshold,
+        spurious=number(min(manifest.cells, MOST) * noise.passing(least)),
+        spurious_count=number(noise.passed(least)),
+    )

@@ -5,11 +5,22 @@ from unveil.tables.columns import plain_type, raw_column
 from unveil.tables.domains import Column, Domain, Outline
 from unveil.tables.guesses import MARKS, Guess, TableGuess, guess_table
 from unveil.tables.queries import table_read
-from unveil.tables.sources import FileSource, FrameSource, Sample, Source, draw_sample, open_source, read_table
+from unveil.tables.sources import (
+    HELD,
+    FileSource,
+    FrameSource,
+    Sample,
+    Source,
+    draw_sample,
+    held_rows,
+    open_source,
+    read_table,
+)
 from unveil.tables.survey import Survey
 from unveil.tables.table import Rows, StreamedTable, Table, load_table, part_of
 
 __all__ = [
+    "HELD",
     "MARKS",
     "Chunk",
     "Coder",
@@ -30,6 +41,7 @@ __all__ = [
     "changed",
     "draw_sample",
     "guess_table",
+    "held_rows",
     "load_table",
     "open_source",
     "part_of",

@@ -17,13 +17,18 @@ import numpy as np
 import pyarrow as pa
 
 from unveil.arrays import FloatArray
-from unveil.errors import TableError
+from unveil.errors import TableError, UnveilError
 from unveil.frames import arrow_table, first_line
 from unveil.masking import decoded
 from unveil.schema import Query, Spec
 from unveil.tables import files
 from unveil.tables.files import CsvFile, File, open_file, unreadable
 from unveil.tables.queries import QuerySource
+
+HELD = 20_000_000
+"""A table of more rows than this is read in batches unless the memory engine is asked for by name."""
+SAMPLE = 1_000_000
+"""How many rows are drawn of a table that is too large to hold."""
 
 
 class Source(Protocol):
@@ -312,3 +317,36 @@ class _Held:
 
 def _plain(table: pa.Table) -> pa.Table:
     return pa.table({name: decoded(table[name]) for name in table.column_names})
+
+
+def held_rows(table: Any, sample: int | None = None, spec: Spec | None = None) -> tuple[FrameSource, tuple[str, ...]]:
+    """Reads rows into memory under the name of their file.
+
+    Args:
+        table: The rows: a path, or a pandas, polars or pyarrow table.
+        sample: Draw so many rows if there are more. Without it, `SAMPLE` are drawn of a table too large to hold.
+        spec: What they are read for, where it is known.
+
+    Returns:
+        The rows, and what a reader must know about them.
+    """
+    if sample is not None and sample < 2:
+        raise UnveilError(
+            f"the sample has {sample} rows, but it takes at least 2 to learn from one and test on another."
+        )
+    source = open_source(table, spec)
+    if sample is None and source.rows() <= HELD:
+        return FrameSource(source.table(source.schema.names), source.origin), ()
+    size = SAMPLE if sample is None else sample
+    drawn = draw_sample(source, size)
+    rows = FrameSource(drawn.table, source.origin)
+    return rows, (sample_note(source.origin, size, drawn.rows),) if drawn.rows > size else ()
+
+
+def sample_note(origin: str, size: int, rows: int) -> str:
+    """What figures of a sample say about the whole."""
+    return (
+        f"{origin} has {rows:,} rows; these figures are of a uniform random sample of {size:,} of them, and so are the "
+        "releases behind them. Of all rows, groups have more records and noise weighs less, so that a release of all "
+        "rows is as a rule finer and loses less than these figures say."
+    )

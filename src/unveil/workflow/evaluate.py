@@ -19,8 +19,8 @@ from unveil.progress import Tasks, Watcher, unwatched
 from unveil.release import RefinementManifest, Release
 from unveil.schema import COUNT, Spec, SpecLike, load_spec
 from unveil.tables import Column, FrameSource, Table, load_table, part_of
+from unveil.tables.sources import held_rows
 from unveil.workflow.publish import trial_release
-from unveil.workflow.samples import held_rows
 
 OWNERS = "These figures are computed from the raw rows; no guarantee covers them. Keep them as you keep those."
 DRAWN = (

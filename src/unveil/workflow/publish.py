@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from unveil.counting.engine import open_engine
 from unveil.errors import SpecError, UnveilError
 from unveil.noise import SeededSource, SystemSource
 from unveil.progress import Watcher, phases_only, unwatched
 from unveil.publishers import publish_diffgen, publish_refinement
+from unveil.publishers.budget import enter
 from unveil.release import Release
 from unveil.schema import Spec, SpecLike, load_spec
 from unveil.tables import Table
 from unveil.version import __version__
-from unveil.workflow.budget import enter
-from unveil.workflow.engines import open_engine
 
 
 def publish(

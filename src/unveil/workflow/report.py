@@ -14,10 +14,10 @@ from unveil.release import Release, check_absent, open_release, write_text
 from unveil.reports import Owner, handout_page, owner_page
 from unveil.schema import Spec, SpecLike, load_spec
 from unveil.tables import load_table
+from unveil.tables.sources import held_rows
 from unveil.workflow.check import fit_of
 from unveil.workflow.evaluate import Rows, evaluate_rows
 from unveil.workflow.publish import publish
-from unveil.workflow.samples import held_rows
 from unveil.workflow.verify import release_folder, verify
 
 HOLDOUTS = 5
