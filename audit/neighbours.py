@@ -48,7 +48,7 @@ class Scenario:
 SCENARIOS = {
     # As an owner would publish it.
     "release": Scenario(1_000, PrivatePlan(Fraction(1), specializations=4)),
-    # As much as possible on draws that hang on the one person: few others, one split, one choice, few cells.
+    # Spends as much as possible on draws that depend on the one person: few others, one split, one choice, few cells.
     "structure": Scenario(30, PrivatePlan(Fraction(2), specializations=1), (STANDS_OUT, "sex")),
     # The paper's own budget and choice.
     "paper": Scenario(

@@ -45,7 +45,7 @@ class Audit:
 
 
 def audit(name: str, options: argparse.Namespace, doubt: float) -> Audit:
-    """Publishes both tables so many times and bounds ε by every statistic."""
+    """Publishes both tables repeatedly and bounds ε by every statistic."""
     before = perf_counter()
     numbers = range(-(-options.runs // BATCH))
     seeds = [None if options.unsafe_seed is None else options.unsafe_seed + number for number in numbers]
@@ -65,7 +65,7 @@ def audit(name: str, options: argparse.Namespace, doubt: float) -> Audit:
 
 
 def _batch(name: str, planted: bool, present: bool, seed: int | None) -> list[Seen]:
-    """So many releases of one of the tables."""
+    """Several releases of one of the tables."""
     plan = SCENARIOS[name].plan
     if planted:
         plan = replace(plan, epsilon=2 * plan.epsilon)

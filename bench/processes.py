@@ -59,7 +59,7 @@ def run_watched(arguments: Sequence[str], environment: Mapping[str, str], limit:
 
     Raises:
         CalledProcessError: It failed.
-        TimeoutExpired: It took longer than so many seconds, and was stopped.
+        TimeoutExpired: It took longer than the limit and was stopped.
     """
     before = perf_counter()
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, env=dict(environment), text=True) as process:

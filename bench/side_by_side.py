@@ -33,7 +33,7 @@ from peers import ANJANA, SUPPRESSION, python_with, write_hierarchies
 
 SIZES = (30_000, 100_000)
 TRAINING = 30_000
-"""So many of the original records are there to learn from, the rest to test."""
+"""How many of the original records are for training; the rest are for testing."""
 ANONYPY = ("anonypy==0.2.1", "pandas==2.3.3")
 PYCANON = "pycanon==1.3.6"
 LIMIT = 900
@@ -118,7 +118,7 @@ def _script(name: str) -> str:
 
 
 def _table(rows: int) -> Path:
-    """The table of so many rows to learn from; that of none is for testing."""
+    """The training table of this many rows; the test table for None."""
     return CACHE / (f"side-{rows}.csv" if rows else "side-test.csv")
 
 

@@ -1,4 +1,4 @@
-"""What masked rows are worth, told alike for every tool: NCP, and the accuracy of decision trees.
+"""What masked rows are worth, measured alike for every tool: NCP, and the accuracy of decision trees.
 
 A label is a taxonomy label, an interval `[lo, hi)`, a raw value, or one of anonypy's: `['lo-hi']` and `['a,b,c']`.
 """

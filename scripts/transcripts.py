@@ -16,7 +16,7 @@ A comment on the line before a `console` block says what is special about it, se
     <!-- transcript: needs NAME -->   it reads data that is not bundled: it is run only where DATA has a file or folder
                                       of this name, which is then found in the folder of the page under the same name
 
-DATA is the folder that `--data` names; `shared/data` beside the checkout if it names none.
+DATA is the folder that `--data` names; by default `shared/data` next to the checkout.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ WIDTH = "100"
 
 
 class TranscriptError(Exception):
-    """A page that cannot be run as it stands."""
+    """A page that cannot be run as it is."""
 
 
 @dataclass(frozen=True)

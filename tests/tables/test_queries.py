@@ -246,7 +246,7 @@ CASES: dict[str, tuple[Spoil, list[str]]] = {
     ),
     "a database without a query": (
         lambda project: project.edit(project.spec, f"query = '''{QUERY}'''", ""),
-        ["people.toml", "people.duckdb", "a query must say"],
+        ["people.toml", "people.duckdb", "a query must select"],
     ),
     "a query that is no text": (
         lambda project: project.edit(project.spec, f"query = '''{QUERY}'''", "query = 1"),

@@ -62,7 +62,7 @@ class Chunk:
     """Some rows in codes, those with missing or invalid values left out."""
 
     codes: Mapping[int, Codes]
-    """By the place of the attribute."""
+    """By the position of the attribute."""
     classes: Codes
     weight: IntArray | None
     others: pa.Table
@@ -72,13 +72,13 @@ class Chunk:
 
     @property
     def records(self) -> IntArray:
-        """How many records each row stands for."""
+        """How many records each row represents."""
         return np.ones(len(self), dtype=np.int64) if self.weight is None else self.weight
 
 
 @dataclass(frozen=True)
 class Coder:
-    """What the survey found out about raw values: their numbers in the order of sight, and the codes of those."""
+    """What the survey found about raw values: their numbers in order of appearance, and the codes of these."""
 
     attributes: tuple[str, ...]
     class_: str
@@ -92,12 +92,12 @@ class Coder:
     codes: Mapping[str, Codes]
     """The code of each value, for every attribute and the class."""
     records: IntArray | None
-    """How many records a row stands for, for each value of the weight column."""
+    """How many records a row represents, for each value of the weight column."""
 
     def names(self, places: Collection[int]) -> list[str]:
         """The columns to read for the codes of some attributes.
 
-        Where no row was dropped, only their own; else all, to know which rows to leave out.
+        If no row was dropped, only their own; otherwise all, to know which rows to drop.
         """
         wanted = {self.attributes[place] for place in places}
         attributes = [name for name in self.attributes if self.dropped or name in wanted]
@@ -121,7 +121,7 @@ class Coder:
             if name in sight.columns
         }
         weight = None if self.weight is None or self.records is None else looked_up(self.weight, self.records)
-        # Given their plain types first: Arrow cannot filter some of the others, such as views of text.
+        # Converted to plain types first: Arrow cannot filter some others, such as string views.
         released = other_columns(batch.select(others), self.reading.origin)
         if others and not sight.kept.all():
             released = released.filter(pa.array(sight.kept))
@@ -129,13 +129,13 @@ class Coder:
 
 
 class Recount:
-    """A later pass over the rows. It counts what it sees, and compares that with the survey at its end."""
+    """A later pass over the rows. It counts values, and compares the counts with the survey at the end."""
 
     def __init__(self, coder: Coder, places: Collection[int], *, others: bool = False) -> None:
         """Starts a pass.
 
         Args:
-            coder: What the survey found out.
+            coder: What the survey found.
             places: The attributes whose codes are wanted.
             others: Whether the columns that the spec does not describe are wanted as well.
         """
@@ -160,7 +160,7 @@ class Recount:
         return numbers
 
     def check(self) -> None:
-        """Whether the rows were those of the survey, as far as single columns tell.
+        """Checks that the rows were those of the survey, as far as single columns show.
 
         Raises:
             TableError: They were not.
@@ -170,7 +170,7 @@ class Recount:
 
 
 def changed(origin: str) -> TableError:
-    """What to say of rows that are not those of the survey."""
+    """The error for rows that are not those of the survey."""
     return TableError(f"{origin}: the source changed while it was being read; nothing was released.")
 
 

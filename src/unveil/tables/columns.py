@@ -77,7 +77,7 @@ def raw_column(
         column: Its values.
         marks: Texts that mean that a value is missing.
         origin: What messages call the table.
-        alone: Whether no value may decide how another is read; one that cannot be read is missing then.
+        alone: Whether each value is read on its own; one that cannot be read is then missing.
     """
     if not is_usable(column.type) and not pa.types.is_duration(column.type):
         raise TableError(f"{origin}: column {name!r}: values of type {column.type} cannot be used.")
@@ -118,7 +118,7 @@ def checked_column(
 
 
 def plain_type(type_: pa.DataType) -> pa.DataType:
-    """The type of the values: what a dictionary lists, and the usual one where there are several for the same."""
+    """The type of the values: that of a dictionary's values, and the usual one of several equivalent types."""
     if pa.types.is_dictionary(type_):
         return plain_type(type_.value_type)
     if any(test(type_) for test in TEXTS):
@@ -129,7 +129,7 @@ def plain_type(type_: pa.DataType) -> pa.DataType:
 
 
 def is_usable(type_: pa.DataType) -> bool:
-    """Whether values of a type can be compared and written: numbers, truth values, times and text, or none at all."""
+    """Whether values of a type can be compared and written: numbers, booleans, times, text, or only nulls."""
     plain = plain_type(type_)
     return bool(
         is_number(plain)
@@ -146,7 +146,7 @@ def is_number(type_: pa.DataType) -> bool:
 
 
 def number_type(raw: pa.DataType, attribute: Attribute) -> pa.DataType:
-    """The type that numbers and dates are released with: their own, where the raw column has one."""
+    """The type in which numbers and dates are released: that of the raw column if it has one."""
     if attribute.unit == "date":
         return pa.date32()
     plain = plain_type(raw)
@@ -156,7 +156,7 @@ def number_type(raw: pa.DataType, attribute: Attribute) -> pa.DataType:
 
 
 def number_array(values: NumberArray, type_: pa.DataType) -> pa.Array:
-    """Numbers with a type; those of dates count days."""
+    """Numbers in a type; dates come as days."""
     if pa.types.is_date32(type_):
         return pa.array(values.astype(np.int32)).cast(type_)
     if pa.types.is_decimal(type_):
@@ -165,7 +165,7 @@ def number_array(values: NumberArray, type_: pa.DataType) -> pa.Array:
 
 
 def label_type(raw: pa.DataType, labels: Sequence[str]) -> pa.DataType:
-    """The type that class labels are released with: that of the raw column if each label reads back, else text."""
+    """The type in which class labels are released: that of the raw column if each label reads back, else text."""
     plain = plain_type(raw)
     if not (is_number(plain) or pa.types.is_boolean(plain) or pa.types.is_date(plain)):
         return pa.string()
@@ -173,7 +173,7 @@ def label_type(raw: pa.DataType, labels: Sequence[str]) -> pa.DataType:
 
 
 def declared_label_type(labels: Sequence[str]) -> pa.DataType:
-    """The type of class labels by their declaration alone, which is public: whole numbers, truth values or text."""
+    """The type of class labels by their declaration alone, which is public: whole numbers, booleans or text."""
     return next((type_ for type_ in (pa.int64(), pa.bool_()) if _reads_back(labels, type_)), pa.string())
 
 
@@ -205,7 +205,7 @@ def other_columns(table: pa.Table, origin: str) -> pa.Table:
 
 
 def _check_text(name: str, column: pa.ChunkedArray, origin: str) -> None:
-    """A parquet file can hold bytes as text that are none, and nobody could read what is released."""
+    """Refuses text in a parquet file that is not UTF-8, which no reader of the release could read."""
     try:
         column.validate(full=True)
     except pa.ArrowInvalid as error:

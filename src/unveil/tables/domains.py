@@ -1,6 +1,6 @@
 """The values of attributes in domain order: raw values checked against the spec and coded, value by value.
 
-Where the owner says that invalid rows are dropped, a value that the table would be refused for counts as missing.
+If the owner asks to drop invalid rows, a value for which the table would be refused counts as missing.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ from unveil.tables.columns import (
 )
 
 LARGEST = 1e300
-"""An observed range ends above its values, and there must be a number to end it."""
+"""The largest number of an observed range, which must end above its values."""
 LARGEST_WEIGHT = 2**31
-"""A larger weight is invalid where invalid rows are dropped, so that no single row makes the sum too large to count."""
+"""If invalid rows are dropped, a larger weight is invalid, so that no single row makes the sum too large."""
 
 
 @dataclass(frozen=True)
@@ -64,19 +64,19 @@ class RawValues:
 
 @dataclass(frozen=True)
 class Domain:
-    """The values of an attribute, in domain order. The place of a value is its code."""
+    """The values of an attribute, in domain order. The position of a value is its code."""
 
     name: str
     values: tuple[str, ...] | NumberArray
     type: pa.DataType
-    """The type that the values are released with where they are not masked."""
+    """The type in which unmasked values are released."""
 
     def __len__(self) -> int:
         return len(self.values)
 
     @property
     def array(self) -> pa.Array:
-        """The values as they are released where they are not masked."""
+        """The values as they are released if they are not masked."""
         if isinstance(self.values, tuple):
             return pa.array(self.values, pa.string()).cast(self.type)
         return number_array(self.values, self.type)
@@ -104,13 +104,13 @@ class Outline:
     columns: tuple[Domain, ...]
     classes: Domain
     histograms: tuple[IntArray, ...]
-    """For every attribute its `[value, class]` counts."""
+    """The `[value, class]` counts of every attribute."""
     others: pa.Schema
     """Columns that the spec does not describe and releases as they are."""
     read: int
     dropped: int
     records: int
-    """How many records the rows stand for."""
+    """How many records the rows represent."""
     weighted: bool
     origin: str
 
@@ -136,7 +136,7 @@ def text_coding(raw: RawValues, attribute: Attribute, origin: str, *, private: b
         raw: The raw values.
         attribute: What the owner declares.
         origin: What messages call the table.
-        private: Whether 1.0 is read as 1. A missing value makes floats of all whole numbers in a column of pandas.
+        private: Whether 1.0 is read as 1. In pandas, a missing value turns a column of integers into floats.
     """
     texts = [plain_text(value) if private else value_text(value) for value in raw.distinct]
     declared = declared_values(attribute)
@@ -162,8 +162,8 @@ def class_coding(raw: RawValues, declared: Sequence[str] | None, origin: str, *,
         raw: The raw values.
         declared: Its declared labels.
         origin: What messages call the table.
-        private: Whether 1.0 is read as 1, and the type must follow from the declaration alone, since that of a column
-            may owe something to its values.
+        private: Whether 1.0 is read as 1 and the type follows from the declaration alone, since the type of a column
+            may depend on its values.
     """
     attribute = Attribute(raw.name, values=None if declared is None else tuple(declared))
     domain, code_of = text_coding(raw, attribute, origin, private=private)
@@ -173,7 +173,7 @@ def class_coding(raw: RawValues, declared: Sequence[str] | None, origin: str, *,
 
 
 def plain_text(value: Any) -> str:
-    """A raw value of a private category as text: as any other, but whole numbers have no decimal point."""
+    """A raw value of a private category as text, like any other, but whole numbers have no decimal point."""
     whole = isinstance(value, float) and value.is_integer()
     return number_text(value) if whole else value_text(value)
 
@@ -196,8 +196,8 @@ def number_coding(raw: RawValues, attribute: Attribute, origin: str, *, snap: bo
         raw: The raw values.
         attribute: What the owner declares.
         origin: What messages call the table.
-        snap: Replace a value that is off its step by rounding alone by the value of the step. A private release
-            needs it: what it compares splits with must be exactly the values that splits are drawn from.
+        snap: Replace a value that is off its step only by rounding with the value of the step. A private release needs
+            this: values must be exactly those from which splits are drawn.
     """
     place = f"{origin}: attribute {attribute.name!r}"
     numbers = np.array([_number(value, place, raw, attribute.unit) for value in raw.distinct], dtype=np.float64)
@@ -207,7 +207,7 @@ def number_coding(raw: RawValues, attribute: Attribute, origin: str, *, snap: bo
     if snap and (grid := grid_of(attribute)) is not None:
         numbers = grid.values(grid.places(numbers))
     _check_range(numbers, raw, attribute, place)
-    # Minus zero is zero, whichever of the two was seen first.
+    # -0.0 becomes 0.0, whichever of the two appeared first.
     distinct, code_of = np.unique(numbers + 0.0, return_inverse=True)
     values = distinct.astype(np.int64) if attribute.whole else distinct
     return Coding(Domain(raw.name, values, number_type(raw.type, attribute)), code_of.astype(np.int32))
@@ -258,14 +258,14 @@ def _number(value: Any, place: str, raw: RawValues, unit: Unit = "number") -> fl
 
 
 def _is_exact(value: Any, number: float) -> bool:
-    """Whether a whole number or a decimal is still itself as a float. Other text is the float that it reads as."""
+    """Whether an integer or a decimal is exact as a float. Other text is the float that it parses to."""
     if isinstance(value, str):
         return not value.lstrip("+-").isdigit() or Decimal(value) == int(number)
     return not isinstance(value, int | Decimal) or Decimal(value) == Decimal(number_text(number))
 
 
 def weights(raw: RawValues, origin: str, most: int = 2**53) -> IntArray:
-    """How many records a row stands for, by the distinct values of its weight column."""
+    """How many records a row represents, by the distinct values of its weight column."""
     place = f"{origin}: weight column {raw.name!r}"
     numbers = np.array([_number(value, place, raw) for value in raw.distinct], dtype=np.float64)
     _refuse((numbers < 1) | (numbers != np.floor(numbers)), raw, place, "is not a whole number above 0")
@@ -277,7 +277,7 @@ def weights(raw: RawValues, origin: str, most: int = 2**53) -> IntArray:
 
 
 def value_checks(spec: Spec, origin: str) -> Mapping[str, Check]:
-    """What each column is checked with, value by value; nothing where a wrong value is refused with the whole table."""
+    """The check of each column, value by value; empty if an invalid value means that the table is refused."""
     if not spec.table.drops_invalid:
         return {}
     checks: dict[str, Check] = {spec.table.class_: _declared(spec.table.class_values)}
@@ -301,7 +301,7 @@ def _undeclared(raw: RawColumn, declared: frozenset[str]) -> list[int]:
 
 
 def _refused(raw: RawColumn, coding: Callable[[RawValues], object], places: range | None = None) -> list[int]:
-    """The values that cannot be coded. All are tried together, and each half by itself where that fails."""
+    """The values that cannot be coded. All are tried together and, if that fails, each half separately."""
     places = range(len(raw.distinct)) if places is None else places
     values = tuple(raw.distinct[place] for place in places)
     try:

@@ -1,4 +1,4 @@
-"""The files of a table: csv and parquet, read whole or batch by batch, only the columns that are asked for."""
+"""The files of a table: csv and parquet, read whole or batch by batch, only the requested columns."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ class File(Protocol):
 
 
 def open_file(path: Path, *, by_line: bool = False) -> File:
-    """A csv or parquet file, by its ending.
+    """A csv or parquet file, by its extension.
 
     Args:
         path: The file.
-        by_line: Whether a row of a csv file is a line, and one that is no row has no values.
+        by_line: Whether each line of a csv file is a row, and an invalid line a row without values.
     """
     suffixes = path.suffixes
     if path.suffix in DATABASES:
@@ -77,12 +77,12 @@ def open_file(path: Path, *, by_line: bool = False) -> File:
 
 
 def unreadable(path: Path, error: BaseException) -> TableError:
-    """What to say of a file that a library cannot read."""
+    """The error for a file that a library cannot read."""
     return TableError(f"{path}: the table cannot be read: {first_line(error)}.")
 
 
 class ParquetFile:
-    """Text comes as a dictionary, as it is stored, so that each distinct value is looked at once."""
+    """A parquet file. Text is read as a dictionary, as it is stored, so that each distinct value is processed once."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -114,7 +114,7 @@ class ParquetFile:
 
 
 class CsvFile:
-    """Every column as text, so that a value means what it says and missing marks are the spec's business."""
+    """A csv file. Every column is read as text, so that only the spec decides what a value means."""
 
     def __init__(self, path: Path, *, by_line: bool = False) -> None:
         self.path = path
@@ -131,7 +131,7 @@ class CsvFile:
         self._bytes_a_row: float = len(head) / max(head.count(b"\n"), 1)
 
     def rows(self) -> int:
-        """About how many rows it has, by the lines it begins with; too few where it is compressed."""
+        """About how many rows it has, estimated from its first lines; too low if it is compressed."""
         return round(self.path.stat().st_size / self._bytes_a_row)
 
     def table(self, columns: Sequence[str]) -> pa.Table:
@@ -169,7 +169,7 @@ class CsvFile:
 
 
 def _check_header(names: list[str], origin: str) -> None:
-    """Column names must be distinct. Values often are not, so a missing header shows itself here first."""
+    """Column names must be distinct. Values often are not, so a missing header is noticed here first."""
     try:
         check_names(names, origin)
     except TableError as error:
@@ -179,9 +179,9 @@ def _check_header(names: list[str], origin: str) -> None:
 
 
 def header_doubt(names: Sequence[str]) -> str:
-    """A clause that doubts that a line holds names; nothing if no name is a number.
+    """A clause that says that a line may not hold names; empty if no name is a number.
 
-    Numbers can be names, as in a table with a column per year. So this is told and decides nothing.
+    Numbers can be names, as in a table with a column per year. So this is only a hint.
     """
     numbers = [name for name in dict.fromkeys(names) if parse_number(name) is not None]
     if not numbers:
@@ -222,7 +222,7 @@ class RowLines(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """At most so many bytes; all that are left if not said."""
+        """At most `size` bytes; all that are left by default."""
         while size < 0 or len(self._held) < size:
             chunk = next(self._chunks, None)
             if chunk is None:
@@ -255,7 +255,7 @@ class _Lines:
         rest, header = b"", True
         while block := stream.read(BLOCK):
             *lines, rest = (rest + block).splitlines(keepends=True)
-            if rest.endswith(b"\n"):  # a line that ends in \r may go on with \n
+            if rest.endswith(b"\n"):  # a line that ends in \r may continue with \n
                 lines, rest = [*lines, rest], b""
             rest = rest[: LONGEST + 1]  # too long already, and so is what follows
             if header and lines:

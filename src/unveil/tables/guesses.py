@@ -19,9 +19,9 @@ from unveil.tables.files import header_doubt
 from unveil.tables.sources import FileSource, open_source
 
 CERTAIN = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL")
-"""Texts that mean that a value is missing."""
+"""Texts that mean a missing value."""
 DOUBTFUL = ("None", "none", "-", ".", "missing", "unknown")
-"""Texts that mean it where they are rare, and may be values like any other where they are not."""
+"""Texts that mean a missing value if they are rare, and may be ordinary values otherwise."""
 MARKS = (*CERTAIN, *DOUBTFUL)
 FREQUENT = 0.2
 """A doubtful text that a larger share of the rows of a column holds is a value."""
@@ -29,9 +29,9 @@ IDENTIFIER_NAMES = re.compile(r"(^|[_\W])(id|ids|uuid|name|ssn|e-?mail|phone|add
 CODE_NAMES = re.compile(r"(^|[_\W])(codes?|recode)($|[_\W])", re.I)
 CLASS_NAMES = re.compile(r"^(class|target|label|outcome|y|income|diagnosis|result|churn|default)$", re.I)
 FEW = 20
-"""A number with at most so many different values may as well be a category."""
+"""A number with at most this many different values may be a category."""
 MOST_LABELS = 20
-"""A class with more labels than this is no class."""
+"""A class has at most this many labels."""
 
 Role = Literal["identifier", "class", "number", "date", "category"]
 
@@ -60,7 +60,7 @@ class TableGuess:
     incomplete: int = 0
     """How many rows lack a value in a column that is released."""
     doubt: str = ""
-    """Why the names of the columns may be none; a clause."""
+    """Why the column names may not be names; a clause."""
 
     @property
     def class_(self) -> str:

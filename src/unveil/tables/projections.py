@@ -1,9 +1,9 @@
-"""Queries that treat every row by itself, which is all that differential privacy can take.
+"""Queries that treat each row on its own, which differential privacy requires.
 
-ε is about one record of the table that is read. A query that looks at other rows, such as one with a maximum, lets one
-record of the database change many rows of its answer. So a private query may only choose columns and rows of one table.
-What is checked is the plan that DuckDB itself makes of the query: views, macros, generated columns and the casts that
-it adds are resolved there. Everything has to be on a list of what is known to be safe; what is not is refused.
+ε is about one record of the table that is read. In a query that looks at other rows, such as one with a maximum, one
+record of the database can change many rows of the result. So a private query may only select columns and rows of one
+table. The check is on the plan that DuckDB makes for the query, where views, macros, generated columns and implicit
+casts are resolved. Everything in it must be on a list of what is known to be safe; anything else is refused.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ SHAPES = {
     "LOGICAL_DUMMY_SCAN": "no table",
     "LOGICAL_EXPRESSION_GET": "no table",
 }
-"""What an owner calls some of the steps that are not allowed."""
+"""Names that owners know for some of the steps that are not allowed."""
 CLASSES = frozenset(
     {"BOUND_REF", "BOUND_CONSTANT", "BOUND_FUNCTION", "BOUND_CONJUNCTION", "BOUND_OPERATOR", "BOUND_CASE"}
 )
-"""The forms that expressions come in. Of these it is known where their parts are."""
+"""The forms of expressions whose parts this module knows how to find."""
 CONNECTIVES = frozenset(
     {"BOUND_REF", "VALUE_CONSTANT", "CASE_EXPR", "CONJUNCTION_AND", "CONJUNCTION_OR", "OPERATOR_NOT", "COMPARE_IN"}
     | {"COMPARE_NOT_IN", "OPERATOR_IS_NULL", "OPERATOR_IS_NOT_NULL", "OPERATOR_COALESCE", "OPERATOR_TRY"}
@@ -63,7 +63,7 @@ FALLIBLE = (TOTAL_FOR_FLOATS | CUTS) | frozenset(
 """Functions that give the same value each time, or fail: with `try(…)` around them a failure is a missing value."""
 FLOATS = frozenset({"FLOAT", "DOUBLE"})
 DIGITS = {"BOOLEAN": 1, "TINYINT": 3, "SMALLINT": 5, "INTEGER": 10, "BIGINT": 19}
-"""How many digits the whole numbers of a type can have."""
+"""How many digits the integers of a type can have."""
 TYPES = (
     frozenset(DIGITS)
     | FLOATS
@@ -74,7 +74,7 @@ TYPES = (
 
 
 def foreign_part(connection: DuckDBPyConnection, query: str) -> str | None:
-    """What in a query is not a choice of columns and rows of one table, each row by itself; None if all of it is.
+    """What in a query is not a selection of columns and rows of one table, row by row; None if nothing.
 
     Args:
         connection: The database.
@@ -83,7 +83,7 @@ def foreign_part(connection: DuckDBPyConnection, query: str) -> str | None:
     Raises:
         duckdb.Error: The query cannot be planned, or a constant in it does not fit.
     """
-    # By its full name: the database may hold a macro that is called the same.
+    # By its full name: the database may hold a macro of the same name.
     found = connection.execute("select system.main.json_serialize_plan(?)", [query]).fetchall()
     answer = json.loads(found[0][0])
     if answer["error"]:
@@ -96,7 +96,7 @@ def foreign_part(connection: DuckDBPyConnection, query: str) -> str | None:
 
 
 def _foreign_steps(connection: DuckDBPyConnection, step: Json) -> Iterator[str]:
-    """From the plan's last step down to the scan of the table: first what is no choice at all, then what it chooses."""
+    """From the last step of the plan down to the scan: first steps that are not a selection, then what it selects."""
     expressions: list[Json] = []
     while (kind := step["type"]) in BY_ROW:
         expressions += step["expressions"]
@@ -110,7 +110,7 @@ def _foreign_steps(connection: DuckDBPyConnection, step: Json) -> Iterator[str]:
 
 
 def _foreign_scans(scan: Json) -> Iterator[str]:
-    """Only a table of the database is read, as it is now, all of it, and no number of a row."""
+    """Only a whole table of the database may be read, in its current state, and no row numbers."""
     if scan["qname"]["path"] != ["seq_scan"] or scan["children"]:
         yield f"the table function {scan['qname']['path'][-1]!r}"
     elif any(column["index"] >= len(scan["names"]) for column in scan["column_indexes"]):
@@ -172,7 +172,7 @@ def _foreign_casts(connection: DuckDBPyConnection, part: Json, *, caught: bool) 
     elif caught or part["function_data"]["try_cast"] or _widens(source, target):
         return
     elif part["children"][0]["type"] == "VALUE_CONSTANT" and target["id"] != "ENUM":
-        # Whether a constant fits does not depend on the rows; whether it is looked at does. So look at it here.
+        # Whether a constant fits does not depend on the rows, but whether it is evaluated does. So evaluate it here.
         value = part["children"][0]["value"]
         connection.execute(f"select cast(? as {_type_text(target)})", [value.get("value")])
     else:
@@ -180,7 +180,7 @@ def _foreign_casts(connection: DuckDBPyConnection, part: Json, *, caught: bool) 
 
 
 def _widens(source: Json, target: Json) -> bool:
-    """Whether every value of a type has one of another, so that a cast cannot fail."""
+    """Whether every value of a type fits another, so that a cast cannot fail."""
     if source == target:
         return True
     if target["id"] == "VARCHAR":
@@ -190,7 +190,7 @@ def _widens(source: Json, target: Json) -> bool:
     if target["id"] == "DATE":
         return bool(source["id"] == "TIMESTAMP")
     before, after = _digits(source), _digits(target)
-    # A whole number of so many digits as its type can have does not always fit into it.
+    # An integer with the most digits of its type does not always fit.
     room = after[0] - (target["id"] in DIGITS)
     return 0 < before[0] <= room and before[1] <= after[1]
 

@@ -1,4 +1,4 @@
-"""Rows that a database gives for a query: opened to be read alone, so that nothing can change while it is open."""
+"""Rows from a query to a database, opened read-only so that nothing can change while it is open."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ ISOLATED: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": "false",
     "python_enable_replacements": "false",
 }
-"""A query reads the database and nothing else: no other file, and no variable of this program."""
+"""Settings with which a query can read only the database: no other file, and no variable of this program."""
 ZONED_TIME = "TIME WITH TIME ZONE"
-"""Arrow has no such type: the zone would be lost, and different values be taken for one."""
+"""Arrow has no such type: the zone would be lost, and different values would become equal."""
 
 
 class QuerySource:
     """The rows of a query.
 
-    DuckDB locks a database that is open, so no other process can write to it between two passes; and in this process
-    it is open to be read alone. So every pass sees the same rows, though perhaps in another order.
+    DuckDB locks an open database, so no other process can write to it between two passes, and this process opens it
+    read-only. So every pass sees the same rows, though perhaps in another order.
     """
 
     def __init__(self, query: Query) -> None:
@@ -77,7 +77,7 @@ class QuerySource:
                 yield table.rename_columns(list(columns)).replace_schema_metadata(None)
 
     def _chosen(self, columns: Sequence[str]) -> Any:
-        """Only these columns, which DuckDB then reads alone; by their places, since it takes `a` and `A` for one."""
+        """Only these columns, so that DuckDB reads no others; by position, since it takes `a` for `A`."""
         places = [self._names.index(name) for name in columns]
         for place in places:
             if self._types[place] == ZONED_TIME:
@@ -107,7 +107,7 @@ class QuerySource:
             raise TableError(f"{self.origin}: the query is of the kind {found[0]}, but only a SELECT is run.")
 
     def _check_by_row(self) -> None:
-        """Under differential privacy a query treats every row by itself."""
+        """Under differential privacy, a query must treat each row on its own."""
         if part := foreign_part(self._session(), self._text):
             raise TableError(
                 f"{self.origin}: under differential privacy a query may only choose columns and rows of one table, "
@@ -116,7 +116,7 @@ class QuerySource:
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """What DuckDB says of a query, in one sentence."""
+        """Turns an error of DuckDB into one sentence."""
         import duckdb
 
         try:
@@ -155,7 +155,7 @@ def _refusal(said: str) -> str:
         return "the database is being written by another process, so it cannot be read now"
     if "different configuration" in said:
         return "the database is open in this process already, in another way; close that connection first"
-    # A file that DuckDB takes for data, such as csv, it would open beside a database in memory.
+    # DuckDB would open a data file, such as csv, next to a database in memory.
     if "not a valid" in said or "in-memory" in said:
         return "the file is not a DuckDB database"
     return f"the database cannot be opened: {said}"

@@ -1,7 +1,7 @@
-"""Where rows come from: files, folders of files, queries to a database, and the frames people hold in memory.
+"""Where rows come from: files, folders of files, queries to a database, and frames in memory.
 
-A source can be read as often as asked, whole or batch by batch, because a search over more rows than memory holds
-passes over them more than once. That it has not changed in between is checked by its `stamp` and by its counts.
+A source can be read repeatedly, whole or batch by batch, because a search over more rows than fit in memory passes over
+them more than once. Its `stamp` and its counts show that it has not changed in between.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Source(Protocol):
         ...
 
     def stamp(self) -> object:
-        """Something that is equal as long as the rows are the same."""
+        """A value that stays equal as long as the rows do not change."""
         ...
 
     def table(self, columns: Sequence[str]) -> pa.Table:
@@ -58,7 +58,7 @@ class Source(Protocol):
 def open_source(source: Any, spec: Spec | None = None) -> Source:
     """Rows from a path to a csv or parquet file or a folder of them, a query, or a pandas, polars or pyarrow table.
 
-    A source that is open already is given as it is.
+    A source that is already open is returned unchanged.
 
     Args:
         source: The rows.
@@ -93,7 +93,7 @@ class FrameSource:
 
         Args:
             frame: The rows.
-            origin: What messages call them, where they come from a file.
+            origin: What messages call them, if they come from a file.
         """
         self.origin = origin
         self.schema = frame.schema
@@ -128,7 +128,7 @@ class Part(NamedTuple):
 class FileSource:
     """A file, or a folder of parquet or csv files in the order of their names.
 
-    In a folder, marks such as `_SUCCESS` are passed over.
+    In a folder, markers such as `_SUCCESS` are ignored.
     """
 
     def __init__(self, path: Path, *, by_line: bool = False) -> None:
@@ -136,7 +136,7 @@ class FileSource:
 
         Args:
             path: The file or folder.
-            by_line: Whether a row of a csv file is a line, and one that is no row has no values.
+            by_line: Whether each line of a csv file is a row, and an invalid line a row without values.
         """
         if not found(path):
             raise TableError(f"{path}: there is no such file or folder.")
@@ -147,7 +147,7 @@ class FileSource:
 
     @property
     def is_text(self) -> bool:
-        """Whether all files are csv, so that the first line of each may be no names."""
+        """Whether all files are csv, so that their first lines may not be names."""
         return all(isinstance(file, CsvFile) for file in self._files)
 
     def rows(self) -> int:
@@ -179,7 +179,7 @@ class FileSource:
             yield from self.part(Part(number), columns)
 
     def parts(self) -> list[Part]:
-        """Parts of about as many rows as are read at a time, for workers to read each by itself."""
+        """Parts of about as many rows as are read at a time, each for one worker."""
         parts = [part for number, file in enumerate(self._files) for part in _parts(number, file.groups())]
         return parts or [Part(0)]
 
@@ -212,7 +212,7 @@ def found(path: Path) -> bool:
     """Whether there is such a file or folder.
 
     Raises:
-        TableError: That cannot be told: its name is too long, or a folder on the way is not to be read.
+        TableError: This cannot be determined: its name is too long, or a parent folder cannot be read.
     """
     try:
         return path.exists()
@@ -221,7 +221,7 @@ def found(path: Path) -> bool:
 
 
 def _files_in(folder: Path) -> list[Path]:
-    """The files of a table. What cannot be read is refused: without it the table would be another."""
+    """The files of a table. If one cannot be read, the table is refused: without it the table would be different."""
 
     def refuse(error: OSError) -> NoReturn:
         raise TableError(f"{error.filename}: the folder cannot be read: {error.strerror}.") from error
@@ -258,7 +258,7 @@ class Sample(NamedTuple):
 
 
 def draw_sample(source: Source, size: int, seed: int = 0) -> Sample:
-    """Draws rows so that every set of so many is as likely as any other; all rows if there are no more.
+    """Draws rows so that every set of `size` rows is equally likely; all rows if there are no more than that.
 
     Each row draws a number, and the rows with the lowest are kept. So the sample depends on the seed and on the order
     of the rows, but not on the batches that they come in, and no more than about twice as many rows are held.
@@ -266,7 +266,7 @@ def draw_sample(source: Source, size: int, seed: int = 0) -> Sample:
     Args:
         source: The rows.
         size: How many to draw.
-        seed: Where the draws start.
+        seed: The seed of the draws.
     """
     generator = np.random.default_rng(seed)
     held = _Held(size, source.schema)
@@ -288,9 +288,9 @@ class _Held:
         self._highest = 1.0
 
     def add(self, batch: pa.Table, numbers: FloatArray) -> None:
-        """Keeps what may be among the lowest, and makes room when there are twice as many."""
+        """Adds rows that may be among the lowest, and prunes when there are twice as many."""
         low = numbers < self._highest
-        # As plain values: rows that are few must not hold on to the dictionary of all.
+        # As plain values, so that a few rows do not keep the dictionary of all in memory.
         self._tables.append(_plain(batch.filter(pa.array(low))))
         self._numbers = np.concatenate([self._numbers, numbers[low]])
         if len(self._numbers) > 2 * self._size:

@@ -26,7 +26,7 @@ from unveil.tables.domains import (
 
 
 class SeenColumn:
-    """The values of one column in the order of first sight, and how many rows and records hold each."""
+    """The values of one column in order of appearance, and how many rows and records hold each."""
 
     def __init__(self, name: str, type_: pa.DataType) -> None:
         self.name = name
@@ -37,7 +37,7 @@ class SeenColumn:
         self.records: IntArray = np.zeros((0, 0), dtype=np.int64)
 
     def numbered(self, values: Sequence[Any]) -> Codes:
-        """The numbers of values, new ones for those that were not seen before."""
+        """The numbers of values; new values get new numbers."""
         number_of = self.number_of
         return np.array([number_of.setdefault(value, len(number_of)) for value in values], dtype=np.int32)
 
@@ -48,7 +48,7 @@ class SeenColumn:
             sight: The rows.
             class_: The name of the class.
             width: How many classes are known.
-            records: How many records each row stands for, if not one.
+            records: How many records each row represents, if not one.
         """
         raw, classes = sight.columns[self.name], sight.columns[class_]
         numbers, labels = sight.numbers[self.name], sight.numbers[class_]
@@ -62,7 +62,7 @@ class SeenColumn:
         add_counts(self.records.reshape(-1), cell_numbers.reshape(-1), cells)
 
     def absorb(self, other: SeenColumn, classes: Codes, width: int) -> None:
-        """Takes over what another survey saw of the column.
+        """Adds what another survey saw of the column.
 
         Args:
             other: What it saw.
@@ -86,7 +86,7 @@ class SeenColumn:
 
 
 class Survey:
-    """Takes rows in, batch by batch, and checks what they add up to against the spec."""
+    """Reads rows batch by batch, and checks the result against the spec."""
 
     def __init__(self, spec: Spec, schema: pa.Schema, origin: str) -> None:
         check_columns(spec, schema.names, origin)
@@ -107,7 +107,7 @@ class Survey:
         return Survey(self._spec, self._schema, self._origin)
 
     def add(self, batch: pa.Table) -> Sight:
-        """Takes rows in."""
+        """Adds rows."""
         sight = self._reading.sight(batch, self.columns, self._numbered)
         self.read += batch.num_rows
         self._kept += int(sight.kept.sum())
@@ -119,7 +119,7 @@ class Survey:
         return sight
 
     def absorb(self, other: Survey) -> None:
-        """Takes over what a survey of other rows of the same table saw."""
+        """Adds what a survey of other rows of the same table saw."""
         class_ = self._spec.table.class_
         classes = self.columns[class_].numbered(list(other.columns[class_].number_of))
         for name, column in self.columns.items():
@@ -131,7 +131,7 @@ class Survey:
         return self.columns[raw.name].numbered(raw.distinct)
 
     def _provisional(self, sight: Sight) -> IntArray | None:
-        """Weights before they are checked; what is none counts nothing and is refused in the end."""
+        """Weights before they are checked; an invalid one counts as 0 and is refused at the end."""
         if self._spec.table.weight is None:
             return None
         raw = sight.columns[self._spec.table.weight]
@@ -197,7 +197,7 @@ class Survey:
         held, numbers = seen.held()
         private = self._spec.plan is not None
         coding = class_coding(held, self._spec.table.class_values, self._origin, private=private)
-        # Whether a private table is empty or of one class must not show, so such tables are published like any other.
+        # The release must not reveal that a private table is empty or has one class, so these are published as usual.
         if len(held.distinct) < 2 and not private:
             label = coding.domain.values[int(coding.code_of[0])]
             raise one_label(self._origin, seen.name, str(label))
@@ -221,7 +221,7 @@ class Survey:
         return records
 
     def _check_rows(self) -> None:
-        """The missing-value policy, and that rows are left. A private table may be empty, and must not show it."""
+        """Checks the missing-value policy and that rows remain. A private table may be empty and must not show it."""
         if self.read == 0 and self._spec.plan is None:
             raise TableError(f"{self._origin}: the table has no rows.")
         for column in self.columns.values():
@@ -257,7 +257,7 @@ def other_names(spec: Spec, names: Sequence[str]) -> list[str]:
 
 
 def check_columns(spec: Spec, names: Sequence[str], origin: str) -> None:
-    """The table has the columns that the spec describes, and no others where those are refused."""
+    """Checks that the table has the columns that the spec describes, and no others if those are refused."""
     described = [*spec.attributes, spec.table.class_, *([spec.table.weight] if spec.table.weight else [])]
     for name in described:
         if name not in names:
@@ -273,7 +273,7 @@ def check_columns(spec: Spec, names: Sequence[str], origin: str) -> None:
 
 
 def _spread(codes: Codes, numbers: IntArray, size: int) -> Codes:
-    """Codes by the number of sight; values that no kept row holds have none."""
+    """Codes by number of appearance; values that no kept row holds have none."""
     spread = np.full(size, MISSING, dtype=np.int32)
     spread[numbers] = codes
     return spread

@@ -20,7 +20,7 @@ from unveil.tables.survey import Survey, one_label, other_names
 
 
 class Rows(Protocol):
-    """Rows of a checked table, as often as asked."""
+    """Rows of a checked table that can be read repeatedly."""
 
     @property
     def outline(self) -> Outline:
@@ -60,7 +60,7 @@ def load_table(spec: Spec, source: Any = None, progress: Watcher = unwatched) ->
     Args:
         spec: What the owner says about the table.
         source: A path or a frame in memory; the spec's own source where it is not given.
-        progress: Told of the work as it is done.
+        progress: Where progress is reported.
     """
     opened = open_source(spec.source if source is None else source, spec)
     survey = Survey(spec, opened.schema, opened.origin)
@@ -77,12 +77,12 @@ def load_table(spec: Spec, source: Any = None, progress: Watcher = unwatched) ->
 
 
 def part_of(table: Table, spec: Spec, rows: IntArray, origin: str) -> Table:
-    """Some rows of a checked table, as `load_table` would give them if they were all there is.
+    """Some rows of a checked table, as if `load_table` had read only these.
 
     Args:
         table: The checked table.
         spec: The spec that it was checked against.
-        rows: The places of the rows.
+        rows: The positions of the rows.
         origin: What messages call them.
     """
     classes = _held(table.classes, rows, observed=spec.table.class_values is None)
@@ -109,7 +109,7 @@ def part_of(table: Table, spec: Spec, rows: IntArray, origin: str) -> Table:
 
 
 def _held(column: Column, rows: IntArray, *, observed: bool) -> Column:
-    """A column of some rows; values that none of them holds are not in its domain where that is observed."""
+    """A column of some rows; an observed domain has only the values that they hold."""
     if not observed:
         return replace(column, codes=column.codes[rows])
     held, codes = np.unique(column.codes[rows], return_inverse=True)
@@ -137,7 +137,7 @@ class StreamedTable:
         Args:
             spec: What the owner says about the table.
             source: A path or a frame; the spec's own source where it is not given.
-            progress: Told how many rows of each pass have been read.
+            progress: Where the number of rows read in each pass is reported.
         """
         self._progress = progress
         self._source: Source = open_source(spec.source if source is None else source, spec)
@@ -161,7 +161,7 @@ class StreamedTable:
         recount.check()
 
     def _batches(self, names: Sequence[str], total: int) -> Iterator[pa.Table]:
-        """One pass. The total is a guess in the first one over a csv file; a guess that is too low is dropped."""
+        """One pass. In the first pass over a csv file the total is an estimate, and dropped if it is too low."""
         done = 0
         for batch in self._source.batches(names):
             yield batch
