@@ -20,7 +20,7 @@ def test_why_no_attribute_is_finer(project: Project, run: Run) -> None:
     for name in ("age", "job", "town"):
         assert f"  {name}, " in outcome.out
     assert "k asks for 3" in outcome.out
-    assert "Keep them to yourself." in outcome.out
+    assert "Keep them private." in outcome.out
     assert "would buy" not in outcome.out
     assert project.files() == before
 
@@ -77,7 +77,7 @@ def test_a_private_release(project: Project, run: Run) -> None:
     outcome = run("explain", private.spec, "--release", private.release, "--no-shadow")
     assert outcome.code == 0, outcome
     assert "where the budget of ε = 0.5 goes, by the release." in outcome.out
-    assert "read off the release alone" in outcome.out
+    assert "read from the release alone" in outcome.out
     private.table.unlink()
     assert run("explain", private.spec, "--release", private.release, "--no-shadow").out == outcome.out
     assert run("explain", private.spec, "--release", private.release).code == 2

@@ -31,7 +31,7 @@ def has_lists() -> bool:
 
 
 def by_places(values: Values, *, asked: bool) -> Proposal:
-    """Most values are countries, US states or subdivisions; others stand under a label of their own."""
+    """Most values are countries, US states or subdivisions; others go under a label of their own."""
     if not has_lists():
         raise UnfitError(LISTS_MISSING)
     if not asked and not any(character.isalpha() for text in values.counts for character in text):
@@ -54,7 +54,7 @@ def by_places(values: Values, *, asked: bool) -> Proposal:
 def _missed(others: list[str]) -> str:
     if len(others) == 1:
         return f"; {others[0]!r} is not recognised"
-    return f"; the others stand under {UNKNOWN!r}" if others else ""
+    return f"; the others are under {UNKNOWN!r}" if others else ""
 
 
 def _called(text: str, known: Places) -> str | None:

@@ -72,7 +72,7 @@ def column_values(table: Any, attribute: str, missing: Sequence[str] | None = No
 
 
 def tree_of(root: str, paths: Paths) -> Branch:
-    """The tree over the values. A label that groups nothing is left out, one that stands elsewhere is told apart."""
+    """The tree over the values. A label that groups nothing is left out; one that appears twice is renamed."""
     top: Branch = (root, [])
     groups: dict[tuple[str, ...], Branch] = {(): top}
     for value, path in paths.items():
@@ -83,7 +83,7 @@ def tree_of(root: str, paths: Paths) -> Branch:
                 groups[key[:-1]][1].append(groups[key])
         groups[path][1].append((value, []))
     label, below = _pruned(top)
-    # A root that one group alone stands below has been replaced by this group; it keeps its own name.
+    # A root with one group below it has been replaced by this group; it keeps its own name.
     pruned: Branch = (root, below or [(label, [])])
     return _renamed(pruned, set(paths))
 

@@ -107,7 +107,7 @@ def _why_not(values: Values, forms: tuple[Form, ...]) -> str:
 
 RUNS = 4
 LEAST = 0.01
-"""Shares below this are not told apart in a sentence."""
+"""Shares below this are not written out."""
 
 
 def by_frequency(values: Values, *, asked: bool) -> Proposal:

@@ -49,7 +49,7 @@ def weka() -> Any:
     """The bridge to Java, with Weka loaded."""
     home = find_spec("weka")
     if home is None or find_spec("jpype") is None:
-        raise UnveilError("the classifier 'c45' needs Weka: install unveil[c45], and Java 17 or later beside it.")
+        raise UnveilError("the classifier 'c45' needs Weka: install unveil[c45], and Java 17 or later.")
     import jpype
 
     if not jpype.isJVMStarted():
@@ -78,7 +78,7 @@ def _start(jpype: Any, jar: Path) -> None:
 
 
 def _header(java: Any, columns: Sequence[Coded | Numbers], classes: int) -> Any:
-    """The attributes. Values are told by their codes; the last one stands for whatever the training part lacks."""
+    """The attributes. Values are written as codes; the last code means any value that the training part lacks."""
     attributes = java.java.util.ArrayList()
     for place, column in enumerate(columns):
         attribute = java.JClass("weka.core.Attribute")

@@ -1,7 +1,7 @@
 """The classifiers that say what a release is worth. Each learns from one part only and answers for the other.
 
 Nothing is fitted on test rows: codes, bins and pruning come from the training part. A value that it does not have is
-no value that a classifier knows; what each makes of one is told beside it. A row of weight w counts as w rows.
+unknown to a classifier; each says what it does with one. A row of weight w counts as w rows.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ def _chosen_bits(rows: Any, classes: IntArray, weight: FloatArray) -> float:
         learn, test = np.flatnonzero(kept > 0), np.flatnonzero(held > 0)
         if len(learn) and len(test):
             model = _grown(rows[learn], classes[learn], kept[learn])
-            # The cost of a leaf is told for all records, of which this part holds some.
+            # The cost of a leaf is per record of the whole, of which this part holds some.
             leaves = leaves_above(model.tree_, [bits / weight.sum() for bits in BITS])[model.apply(rows[test])]
             said = model.classes_[model.tree_.value[:, 0].argmax(axis=1)]
             wrong += held[test] @ (said[leaves] != classes[test][:, None])

@@ -80,7 +80,7 @@ def rows_of(spec: Spec, source: Any) -> Identity:
 
 
 def ledger_of(spec: Spec, rows: Identity) -> Path | None:
-    """Where releases of these rows by this spec are entered; None where there is no place for it.
+    """Where releases of these rows by this spec are entered; None if there is no place for it.
 
     Next to the spec, if it is a file. Otherwise next to what is read; and rows in memory that have a name are entered
     in the working folder.

@@ -36,11 +36,11 @@ class Explanation:
     requirements: tuple[str, ...]
     """The requirements, in the order by which reasons number them."""
     cuts: tuple[Cut, ...]
-    """For refinement: the masked attributes and what stands against refining them."""
+    """For refinement: the masked attributes and what prevents refining them."""
     spending: Spending | None
     """For differential privacy: where the budget went."""
     prices: tuple[Price, ...]
-    """What relaxing would buy; what buys most stands first."""
+    """What relaxing would buy; what buys most comes first."""
     unpriced: tuple[str, ...]
     """What was not relaxed or not measured, and why."""
     protocol: str | None
@@ -112,7 +112,7 @@ def _cut_lines(cuts: Sequence[Cut], *, every: bool) -> Iterator[str]:
 
 
 def summary(cut: Cut) -> str:
-    """Why an attribute is not finer, in one sentence: what stands against it, and what is nearest to valid."""
+    """Why an attribute is not finer, in one sentence: what prevents it, and what is nearest to valid."""
     counts: Counter[str] = Counter(stop.why for stop in cut.stops)
     told = [_against(cut)] if cut.invalid else []
     told += [
@@ -148,7 +148,7 @@ def _blocks(cut: Cut) -> str:
 
 
 def _against(cut: Cut) -> str:
-    """Which requirements stand against refining it, and the way that is nearest to valid."""
+    """Which requirements prevent refining it, and the way that is nearest to valid."""
     ways = len(cut.invalid)
     what = "hidden value" if cut.masking == "suppression" else "block"
     which = " and ".join(

@@ -212,7 +212,7 @@ class Price:
 
 
 def ranked_prices(prices: Sequence[Price]) -> tuple[Price, ...]:
-    """What buys most stands first."""
+    """What buys most comes first."""
     return tuple(sorted(prices, key=lambda price: price.worth, reverse=True))
 
 

@@ -1,4 +1,4 @@
-"""Why a search stopped where it did: for every block of its cuts what stands against refining it."""
+"""Why a search stopped where it did: for every block of its cuts, what prevents refining it."""
 
 from __future__ import annotations
 
@@ -146,12 +146,12 @@ class Cut:
 
     @property
     def invalid(self) -> tuple[Stop, ...]:
-        """What a requirement stands against, the nearest to valid first."""
+        """The ways that a requirement prevents, the nearest to valid first."""
         return tuple(sorted((stop for stop in self.stops if stop.why == "invalid"), key=lambda stop: stop.distance))
 
     @property
     def against(self) -> dict[int, int]:
-        """How many refinements each requirement stands against, by its number in the spec; the most first."""
+        """How many refinements each requirement prevents, by its number in the spec; the most first."""
         numbers = Counter(number for stop in self.stops for number in {item.requirement for item in stop.breaks})
         return dict(sorted(numbers.items(), key=lambda item: (-item[1], item[0])))
 
@@ -168,7 +168,7 @@ class Cut:
 
 
 def cuts_of(table: Table, requirements: Sequence[Requirement], search: Search) -> tuple[Cut, ...]:
-    """What stands against each further refinement of a search that has come to its end.
+    """What prevents each further refinement of a search that has come to its end.
 
     Args:
         table: The table.

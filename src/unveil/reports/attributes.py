@@ -50,7 +50,7 @@ def panels(release: Release, figure: Figure, spec: Spec | None = None) -> list[P
 
     Args:
         release: The release.
-        figure: How shares are told.
+        figure: How shares are written.
         spec: The owner's spec, which knows whole taxonomies; a release knows the cuts through them.
     """
     return [_panel(release, name, figure, spec) for name in release.masking]

@@ -41,7 +41,7 @@ class Owner:
     measures: Measures | None
     """What this release costs and risks; None for noisy counts."""
     trace: Sequence[dict[str, Any]] | None
-    """The steps that led to the release; None where they cannot be told."""
+    """The steps that led to the release; None where they are not known."""
     groups: Sequence[GroupRisk] = ()
     """What the raw table would give away about who is who."""
     inferences: Sequence[InferenceRisk] = ()

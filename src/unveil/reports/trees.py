@@ -44,7 +44,7 @@ class Row:
     state: State
     note: str = ""
     counted: bool = False
-    """Whether it stands for several branches that are not drawn."""
+    """Whether it counts several branches that are not drawn."""
 
     @property
     def text(self) -> str:
@@ -107,7 +107,7 @@ def _taxonomy_branch(node: Node, cut: set[str], *, below: bool) -> Branch:
 
 
 def suppression_branch(name: str, entry: Suppression, *, hides: bool) -> Branch:
-    """Disclosed values, and one branch for all others: which those are is not told."""
+    """Disclosed values, and one branch for all others, which are not named."""
     others = (Branch(entry.marker, "released", note="every other value"),) if hides else ()
     if not entry.disclosed:
         return Branch(entry.marker, "released", note="every value is hidden")

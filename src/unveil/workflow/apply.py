@@ -114,7 +114,7 @@ class MaskedStream:
         Args:
             application: How rows are masked.
             source: The rows.
-            progress: Told how many rows are masked.
+            progress: Called with the number of rows that are masked.
         """
         self._progress = progress
         self._application = application

@@ -77,10 +77,10 @@ def check(table: Any, spec: SpecLike | None = None, *, progress: Watcher = unwat
     """Reads spec and table; raises the error that `publish` would raise.
 
     Args:
-        table: The rows: a path, or a pandas, polars or pyarrow table. A spec file may stand in its place; it names its
+        table: The rows: a path, or a pandas, polars or pyarrow table. Or a spec file, which names its
             own table.
         spec: The spec: a path to a TOML file, a mapping of the same shape, or a `Spec`.
-        progress: Told of the work as it is done.
+        progress: Called as the work is done.
     """
     checked = load_spec(table if spec is None else spec)
     source = None if spec is None else table

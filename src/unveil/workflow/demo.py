@@ -68,7 +68,7 @@ def demo(folder: Path, progress: Watcher = unwatched) -> Demo:
 
     Args:
         folder: Where the releases and their pages go, all or none; must not exist.
-        progress: Told of the work as it is done.
+        progress: Called as the work is done.
     """
     found: list[Demo] = []
     write_folder(folder, lambda draft: found.append(_demo(draft, progress)), "demo")

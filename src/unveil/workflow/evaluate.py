@@ -1,4 +1,4 @@
-"""Evaluate: what classifiers learn from a release, beside what they learn from raw and from fully masked rows."""
+"""Evaluate: what classifiers learn from a release, compared with raw and with fully masked rows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LEARNED_NOTE = (
     "`unveil evaluate` lets it learn from all."
 )
 TRIALS = "learning and testing"
-"""What a watcher is told of an evaluation."""
+"""What a watcher calls an evaluation."""
 
 
 def evaluate(
@@ -53,14 +53,14 @@ def evaluate(
 ) -> Evaluation:
     """Publishes training rows, masks test rows the same way, and tests on them what classifiers learned.
 
-    Beside it stand the errors on raw rows and on rows with everything masked; where a requirement protects sensitive
+    It also gives the errors on raw rows and on rows with everything masked; where a requirement protects sensitive
     attributes, also on raw rows without them.
 
     Nothing that is published here is handed out. A differentially private release is drawn from a seed, so that it is
     not charged to the owner's ledger and says that it is not private. The figures are private to the owner.
 
     Args:
-        table: The rows: a path, or a pandas, polars or pyarrow table. A spec file may stand in its place; it names its
+        table: The rows: a path, or a pandas, polars or pyarrow table. Or a spec file, which names its
             own table.
         spec: The spec: a path to a TOML file, a mapping of the same shape, or a `Spec`.
         classifiers: Names out of `CLASSIFIERS`.
@@ -70,7 +70,7 @@ def evaluate(
         seeds: Seeds of private draws; each split is drawn once per seed.
         sample: Work on so many rows, drawn at random, if there are more. Without it, on all rows of a table that is
             held in memory, and else on a million of them; the notes of the result say so.
-        progress: Told of every setting that is tried.
+        progress: Called for every setting that is tried.
     """
     checked = load_spec(table if spec is None else spec)
     source = checked.source if spec is None else table
@@ -98,7 +98,7 @@ def compare(
         together: Mask all rows together, then part them.
         seeds: Seeds of private draws.
         sample: Work on so many rows, as for `evaluate`; the same ones for every spec.
-        progress: Told of every setting that is tried.
+        progress: Called for every setting that is tried.
     """
     checked = [load_spec(spec) for spec in specs]
     if not checked:

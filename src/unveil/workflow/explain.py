@@ -34,12 +34,12 @@ from unveil.tables import FrameSource, Table, load_table, open_source
 from unveil.workflow.evaluate import DRAWN, OWNERS, Rows, check_trials, try_releases
 from unveil.workflow.publish import trial_release
 
-NAMED = "These reasons are counted on the raw rows and tell of small groups and hidden values. Keep them to yourself."
-FROM_RELEASE = "Where the budget went is read off the release alone, and may be told to whoever has it."
+NAMED = "These reasons are counted on the raw rows and name small groups and hidden values. Keep them private."
+FROM_RELEASE = "Where the budget went is read from the release alone, so whoever has the release may know it."
 PRICED = "trying relaxed requirements"
-"""What a watcher is told of the runs behind prices."""
+"""What a watcher calls the runs behind prices."""
 DRAWS = range(5)
-"""The seeds of the draws that tell where a budget goes where there is no release."""
+"""The seeds of the draws that show where a budget goes if there is no release."""
 
 
 def explain(
@@ -53,13 +53,13 @@ def explain(
     release: str | Path | Release | None = None,
     progress: Watcher = unwatched,
 ) -> Explanation:
-    """Says what stands against each further refinement, and what relaxing each requirement would buy.
+    """Says what prevents each further refinement, and what relaxing each requirement would buy.
 
     Nothing that is published here is handed out. A differentially private release is drawn from seeds, so that it is
     not charged to the owner's ledger and says that it is not private. The explanation is private to the owner.
 
     Args:
-        table: The rows: a path, or a pandas, polars or pyarrow table. A spec file may stand in its place; it names its
+        table: The rows: a path, or a pandas, polars or pyarrow table. Or a spec file, which names its
             own table.
         spec: The spec: a path to a TOML file, a mapping of the same shape, or a `Spec`.
         shadow: Run the search again with each requirement a little relaxed.
@@ -67,7 +67,7 @@ def explain(
         protocol: How rows are parted for that: `Holdout`, `Folds` or `Given`.
         seeds: Seeds of private draws; each split is drawn once per seed.
         release: For differential privacy: a release at hand, whose own draws are explained.
-        progress: Told of every part of the work that is done.
+        progress: Called for every part of the work that is done.
     """
     check_trials(classifiers, protocol, seeds)
     checked = load_spec(table if spec is None else spec)

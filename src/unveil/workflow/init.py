@@ -20,13 +20,13 @@ K = 5
 
 
 def spec_text(guess: TableGuess, origin: str, table: Path, target: Path | None = None, query: str | None = None) -> str:
-    """The text of a first spec for a table; sources are written relative to where the spec will stand.
+    """The text of a first spec for a table; sources are written relative to where the spec will be.
 
     Args:
         guess: What the table seems to be.
         origin: What messages call it.
         table: A file or folder, or the database that a query is put to.
-        target: Where the spec will stand; here if it is not given.
+        target: Where the spec will be; here if it is not given.
         query: The query, for a database.
     """
     folder = (target or Path("spec.toml")).absolute().parent
@@ -103,7 +103,7 @@ def _range(bounds: tuple[float, float], unit: Unit) -> str:
 
 
 def _taxonomy_hint(name: str, table: Path | None, place: Path) -> Iterator[str]:
-    """The key that a taxonomy would have, and for the column of a file the command that drafts it beside the spec."""
+    """The key that a taxonomy would have, and for the column of a file the command that drafts it next to the spec."""
     file = "".join(character if character.isalnum() or character in "-_." else "_" for character in name) + ".tree"
     yield f"# taxonomy = {_text(file)}"
     if table is None:

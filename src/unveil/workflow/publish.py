@@ -32,7 +32,7 @@ def publish(
     """Makes a release.
 
     Args:
-        table: The rows: a path, or a pandas, polars or pyarrow table. A spec file may stand in its place; it names its
+        table: The rows: a path, or a pandas, polars or pyarrow table. Or a spec file, which names its
             own table.
         spec: The spec: a path to a TOML file, a mapping of the same shape, or a `Spec`.
         steps: Stop after so many refinements; the table is valid at any time.
@@ -45,8 +45,8 @@ def publish(
         index: For Spark, where the distinct rows that a requirement is about are searched: in the `driver`, on the
             `cluster`, or `auto`, wherever they fit.
         spark: For Spark, settings of the session that is started, such as `{"spark.master": "local[2]"}`.
-        progress: Told what is being done, how much of it, and of how much (None where nobody can know). Of the rows
-            behind a private release it is told nothing that was counted.
+        progress: Called with what is being done, how much of it is done, and of how much (None if unknown). For
+            private releases it never receives row counts.
     """
     if steps is not None and (not isinstance(steps, int) or steps < 0):
         raise UnveilError(f"steps is {steps!r}, but it must be a whole number, 0 or more.")

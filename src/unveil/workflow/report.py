@@ -36,7 +36,7 @@ def report(
             what classifiers keep. Without it the page is made from the folder alone and is safe to hand out
             with it.
         table: The raw table, where the owner's spec does not name it: a path, or a pandas, polars or pyarrow table.
-        progress: Told of the work as it is done.
+        progress: Called as the work is done.
     """
     spec = None if owner is None else load_spec(owner)
     with release_folder(release) as folder:

@@ -54,7 +54,7 @@ def verify(
         release: The release folder, or a release that is not written yet.
         raw: The owner's spec. With it, the release is also checked against the raw table.
         table: The raw table, where the spec does not name it: a path, or a pandas, polars or pyarrow table.
-        progress: Told of the work as it is done.
+        progress: Called as the work is done.
     """
     if raw is None and table is not None:
         raise SpecError("verify compares a release with a raw table by the owner's spec; give it as raw.")
