@@ -34,7 +34,7 @@ LEARNED = 100_000
 """How many values (records times columns) a classifier learns from on the owner's page."""
 LEARNED_NOTE = (
     "The classifier learned from {:,} records of each training part, drawn at random, so that this page takes seconds; "
-    "`unveil evaluate` lets it learn from all."
+    "the command unveil evaluate lets it learn from all."
 )
 TRIALS = "learning and testing"
 """What a watcher calls an evaluation."""
