@@ -1,4 +1,4 @@
-"""What is measured: three settings of the papers, and what issue 2 asks of them at a million rows."""
+"""What is measured: three settings of the papers, and what is asked of them at a million rows."""
 
 from __future__ import annotations
 
