@@ -156,7 +156,7 @@ def as_frame(table: pa.Table) -> Any:
     return spark_session().createDataFrame(table)
 
 
-NAMES = ("a.b", "a`b", "AGE", "age ", "中 文", "x\ny", "", 'q"', "c0", "count", "`")
+NAMES = ("a.b", "a`b", "AGE", "age ", "中 文", "", 'q"', "c0", "count", "`")
 
 
 def test_column_names_mean_nothing_to_spark(tmp_path: Path) -> None:
