@@ -79,9 +79,13 @@ CASES: dict[str, tuple[Spoil, list[str]]] = {
     ),
     "no h": (spec(("specializations = 3", "")), ["people.toml", "[publish]", "lacks the key 'specializations'"]),
     "an h larger than any cut allows": (
-        # age 99, job 3, town 1, income 3999
-        spec(("specializations = 3", "specializations = 4103")),
-        ["people.toml", "specializations is 4103", "4102 at most"],
+        # age 99, job 3, town 1, income 399
+        spec(("specializations = 3", "specializations = 503"), ("range = [0, 2000]", "range = [0, 200]")),
+        ["people.toml", "specializations is 503", "502 at most"],
+    ),
+    "an h that a search would not come to the end of": (
+        spec(("specializations = 3", "specializations = 1001")),
+        ["people.toml", "specializations is 1001", "at most 1000"],
     ),
     "a number outside its range": (row("x,100,baker,Cork,1,no"), ["people.csv", "'age'", "100", "range [0, 100)"]),
     "a number off its grid": (row("x,30,baker,Cork,1.3,no"), ["people.csv", "'income'", "1.3", "step 0.5"]),
