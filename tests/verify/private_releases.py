@@ -94,7 +94,7 @@ def ledger(share: str, counts: str, steps: int = 6) -> list[Charge]:
 def manifest() -> Manifest:
     return {
         "schema_version": 1,
-        "unveil_version": "0.1.0",
+        "unveil_version": "0.2.0",
         "method": "diffgen",
         "guarantee": GUARANTEE,
         "private": True,

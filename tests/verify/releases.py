@@ -142,7 +142,7 @@ def _capital(text: str) -> str:
 def manifest() -> dict[str, Any]:
     return {
         "schema_version": 1,
-        "unveil_version": "0.1.0",
+        "unveil_version": "0.2.0",
         "method": "refinement",
         "guarantee": FITTING,
         "class": "income",
