@@ -1,5 +1,3 @@
 """The command line."""
 
 from unveil.cli.app import main, script
-
-__all__ = ["main", "script"]

@@ -1,5 +1,3 @@
 """Counting: the only part that touches rows."""
 
 from unveil.counting.engine import Cells, Engine, Index, Pieces
-
-__all__ = ["Cells", "Engine", "Index", "Pieces"]

@@ -1,5 +1,3 @@
 """Taxonomies proposed from the values of a column: by dates, prefixes, numbers, places or frequency."""
 
 from unveil.drafts.proposal import WAYS, Draft, draft
-
-__all__ = ["WAYS", "Draft", "draft"]

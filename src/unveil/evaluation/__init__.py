@@ -15,31 +15,3 @@ from unveil.evaluation.reidentification import (
     whole_row_risk,
 )
 from unveil.evaluation.risk import GroupRisk, Inference, InferenceRisk, group_risk, inference_risk
-
-__all__ = [
-    "CLASSIFIERS",
-    "Classifier",
-    "Comparison",
-    "Evaluation",
-    "Examples",
-    "Folds",
-    "Given",
-    "GroupRisk",
-    "GroupSummary",
-    "Holdout",
-    "Inference",
-    "InferenceRisk",
-    "InformationLoss",
-    "Line",
-    "ReidentificationRisk",
-    "accuracy",
-    "error_rate",
-    "group_risk",
-    "group_sizes",
-    "group_summaries",
-    "inference_risk",
-    "information_loss",
-    "quasi_identifiers",
-    "reidentification_risk",
-    "whole_row_risk",
-]

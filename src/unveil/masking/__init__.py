@@ -3,48 +3,7 @@
 from unveil.masking.blocks import Block, Offer, Refinement, Rest
 from unveil.masking.freeze import as_is, domain_of, freeze
 from unveil.masking.labels import ClassType, class_type, typed_labels
-from unveil.masking.masking import (
-    AsIs,
-    ColumnMasking,
-    Discretization,
-    Entry,
-    Generalization,
-    Masking,
-    Suppression,
-)
+from unveil.masking.masking import AsIs, ColumnMasking, Discretization, Entry, Generalization, Masking, Suppression
 from unveil.masking.trees import Discretize, Flat, Generalize, Splitter, Suppress, Tree
 from unveil.masking.values import days, decoded, dictionary_of, is_text, python_values, single_values
 from unveil.masking.views import View
-
-__all__ = [
-    "AsIs",
-    "Block",
-    "ClassType",
-    "ColumnMasking",
-    "Discretization",
-    "Discretize",
-    "Entry",
-    "Flat",
-    "Generalization",
-    "Generalize",
-    "Masking",
-    "Offer",
-    "Refinement",
-    "Rest",
-    "Splitter",
-    "Suppress",
-    "Suppression",
-    "Tree",
-    "View",
-    "as_is",
-    "class_type",
-    "days",
-    "decoded",
-    "dictionary_of",
-    "domain_of",
-    "freeze",
-    "is_text",
-    "python_values",
-    "single_values",
-    "typed_labels",
-]

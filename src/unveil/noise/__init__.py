@@ -5,20 +5,3 @@ from unveil.noise.geometric import Geometric, TwoSidedGeometric
 from unveil.noise.ledger import Entry, Ledger
 from unveil.noise.source import SeededSource, Source, SystemSource, below
 from unveil.noise.uniform import Bounds, Uniform, accept_exp, exp_bounds
-
-__all__ = [
-    "Bounds",
-    "Entry",
-    "Geometric",
-    "Ledger",
-    "SeededSource",
-    "Source",
-    "SystemSource",
-    "TwoSidedGeometric",
-    "Uniform",
-    "accept_exp",
-    "below",
-    "exp_bounds",
-    "exponential_choice",
-    "permute_and_flip",
-]

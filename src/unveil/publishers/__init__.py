@@ -9,15 +9,3 @@ from unveil.publishers.guards import (
     shared_groups,
 )
 from unveil.publishers.refinement import describe, publish_refinement, start_search
-
-__all__ = [
-    "describe",
-    "make_guards",
-    "publish_diffgen",
-    "publish_refinement",
-    "redundant_atoms",
-    "resolved_requirements",
-    "sensitive_values",
-    "shared_groups",
-    "start_search",
-]

@@ -4,17 +4,3 @@ from unveil.refine.gains import best_split, info_gain
 from unveil.refine.guard import Guard
 from unveil.refine.search import Remaining, Search, Step, gain_alone, gain_per_loss
 from unveil.refine.utilities import InfoGainUtility, MaxUtility, Utility
-
-__all__ = [
-    "Guard",
-    "InfoGainUtility",
-    "MaxUtility",
-    "Remaining",
-    "Search",
-    "Step",
-    "Utility",
-    "best_split",
-    "gain_alone",
-    "gain_per_loss",
-    "info_gain",
-]

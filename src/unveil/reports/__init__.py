@@ -1,5 +1,3 @@
 """The report: one self-contained page about a release, safe to hand out, or private to its owner."""
 
 from unveil.reports.page import Owner, handout_page, owner_page
-
-__all__ = ["Owner", "handout_page", "owner_page"]

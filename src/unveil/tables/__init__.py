@@ -18,35 +18,3 @@ from unveil.tables.sources import (
 )
 from unveil.tables.survey import Survey
 from unveil.tables.table import Rows, StreamedTable, Table, load_table, part_of
-
-__all__ = [
-    "HELD",
-    "MARKS",
-    "Chunk",
-    "Coder",
-    "Column",
-    "Domain",
-    "FileSource",
-    "FrameSource",
-    "Guess",
-    "Outline",
-    "Recount",
-    "Rows",
-    "Sample",
-    "Source",
-    "StreamedTable",
-    "Survey",
-    "Table",
-    "TableGuess",
-    "changed",
-    "draw_sample",
-    "guess_table",
-    "held_rows",
-    "load_table",
-    "open_source",
-    "part_of",
-    "plain_type",
-    "raw_column",
-    "read_table",
-    "table_read",
-]

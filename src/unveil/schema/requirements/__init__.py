@@ -16,27 +16,6 @@ from unveil.schema.requirements.shares import AlphaKAnonymity, Confidence, Templ
 from unveil.schema.requirements.sizes import KAnonymity
 from unveil.schema.requirements.spread import KEAnonymity
 
-__all__ = [
-    "KINDS",
-    "AlphaKAnonymity",
-    "Atom",
-    "BetaLikeness",
-    "Bound",
-    "Confidence",
-    "Domain",
-    "KAnonymity",
-    "KEAnonymity",
-    "LDiversity",
-    "Level",
-    "Promise",
-    "Requirement",
-    "TCloseness",
-    "Template",
-    "Worst",
-    "stated",
-    "without_redundant",
-]
-
 Requirement = KAnonymity | Confidence | LDiversity | TCloseness | AlphaKAnonymity | BetaLikeness | KEAnonymity
 KINDS: dict[str, type[Kind]] = {kind.model_fields["kind"].default: kind for kind in get_args(Requirement)}
 """The kinds of requirement, by the name that a spec and a manifest give them."""
