@@ -2,6 +2,7 @@
 
 from unveil.schema.attributes import (
     Attribute,
+    Fineness,
     Kind,
     MaskingKind,
     Unit,
@@ -34,7 +35,9 @@ from unveil.schema.requirements import (
     stated,
     without_redundant,
 )
+from unveil.schema.sections import Goal, LeftOut, Recoding, SearchName
 from unveil.schema.spec import Bounds, Criterion, Missing, Spec, SpecLike, TableSpec, load_spec
+from unveil.schema.steering import PERIODS
 from unveil.schema.taxonomy import SUPPRESSED, Branch, Node, Taxonomy
 from unveil.schema.taxonomy_files import read_taxonomy
 from unveil.schema.taxonomy_text import drawn, printable, taxonomy_text

@@ -14,6 +14,9 @@ MaskingKind = Literal["generalization", "suppression", "discretization"]
 Unit = Literal["number", "date"]
 """The unit of an ordered value: numbers are themselves, dates are days since 1970-01-01."""
 Range = tuple[float, float]
+Fineness = tuple[str, ...] | float | str
+"""How fine an attribute is: the labels of a cut, or the values that are told apart; for a number the step between the
+ends of intervals; for a date that step in days, or a period of the calendar."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,18 @@ class Attribute:
     values: tuple[str, ...] | None = None
     """For a category without a taxonomy: its values, in domain order."""
     taxonomy: Taxonomy | None = None
+    gain_weight: float = 1.0
+    """The owner's preference: the search multiplies the gain of its refinements by it. `[table] weight` is another."""
+    keep: Fineness | None = None
+    """The release is at least this fine."""
+    finest: Fineness | None = None
+    """The release is no finer than this."""
+
+    @property
+    def steering(self) -> tuple[str, ...]:
+        """The keys by which the owner steers its refinement."""
+        asked = {"weight": self.gain_weight != 1, "keep": self.keep is not None, "finest": self.finest is not None}
+        return tuple(key for key, is_asked in asked.items() if is_asked)
 
     @property
     def ordered(self) -> bool:

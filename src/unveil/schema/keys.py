@@ -41,6 +41,23 @@ def _day(value: object) -> str:
     return day.isoformat()
 
 
+def _fineness(value: Any) -> Any:
+    """A number, a word, or a list of texts as a tuple. Which of them fits depends on the attribute."""
+    if isinstance(value, list | tuple) and value and all(isinstance(item, str) for item in value):
+        return tuple(value)
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise PydanticCustomError("fineness", "not a fineness")
+    return value
+
+
+def _goal(value: Any) -> Any:
+    if value in ("class", "statistics"):
+        return value
+    if isinstance(value, list | tuple) and value and all(isinstance(item, str) for item in value):
+        return tuple(value)
+    raise PydanticCustomError("goal", "not a goal")
+
+
 def _frozen(value: Any) -> Any:
     """A list as a tuple, so that the section that holds it is hashable."""
     return tuple(value) if isinstance(value, list) else value
@@ -58,6 +75,9 @@ Size = Annotated[int, Field(ge=1, le=10**15)]
 Line = Annotated[str, AfterValidator(_line)]
 """One line of text for a reader, without invisible characters."""
 Day = Annotated[str, BeforeValidator(_day)]
+AsFine = Annotated[Any, BeforeValidator(_fineness)]
+"""How fine an attribute is. The rest is checked with the attribute."""
+Purpose = Annotated[Any, BeforeValidator(_goal)]
 Tree = Annotated[str | Taxonomy, PlainValidator(_tree)]
 """The path of a taxonomy file; in a mapping also the taxonomy itself."""
 

@@ -22,7 +22,7 @@ FINEST = 2**50
 """How many steps a bound may be away from zero, so that the values of a grid are distinct floats."""
 LEAST = 1e-6
 """Below this ε a release is nothing but noise."""
-OF_REFINEMENT = {"criterion", "bounds"}
+OF_REFINEMENT = {"search", "recoding", "leave_out", "left_out", "goal", "criterion", "bounds"}
 """The keys of `[publish]` that have no meaning under differential privacy."""
 Utility = Literal["max", "infogain"]
 Choice = Literal["exponential", "permute-and-flip"]
@@ -76,7 +76,8 @@ def read_plan(sections: SpecSections, origin: str) -> PrivatePlan | None:
             f"{origin}: the method 'diffgen' needs one requirement, of kind 'differential-privacy', and no other."
         )
     if strange := sorted(publish.model_fields_set & OF_REFINEMENT):
-        raise SpecError(f"{origin}: [publish] {strange[0]} belongs to the method 'refinement', not to 'diffgen'.")
+        key = strange[0].replace("_", "-")
+        raise SpecError(f"{origin}: [publish] {key} belongs to the method 'refinement', not to 'diffgen'.")
     epsilon = budgets[0].epsilon
     if not (math.isfinite(epsilon) and epsilon > 0):
         raise SpecError(f"{origin}: [[require]] number 1 epsilon is {epsilon:g}, but it must be above 0 and finite.")
@@ -106,6 +107,10 @@ def check_public(
         raise SpecError(f"{origin}: a column is called {COUNT!r}, which is what a private release calls its counts.")
     if not attributes:
         raise SpecError(f"{origin}: no attribute is described except the class, so there is nothing to release.")
+    for attribute in attributes:
+        if attribute.steering:
+            place = f"{origin}: [attributes.{attribute.name}] {attribute.steering[0]}"
+            raise SpecError(f"{place} belongs to the method 'refinement', not to 'diffgen'.")
     if others == "release":
         raise SpecError(f"{origin}: [table] others = 'release' would publish raw values, which no budget covers.")
     if labels is None:

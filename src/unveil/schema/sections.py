@@ -6,10 +6,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from unveil.schema.keys import Bound, Day, Line, Names, Number, Section, Size, Tree
+from unveil.schema.keys import AsFine, Bound, Day, Line, Names, Number, Purpose, Section, Size, Tree
 from unveil.schema.requirements import KINDS as REQUIREMENTS
 from unveil.schema.requirements import Requirement
 
+SearchName = Literal["paper", "joint"]
+Recoding = Literal["global", "local"]
+LeftOut = Literal["drop", "mask"]
+Goal = Literal["class", "statistics"] | tuple[str, ...]
 MOST_SPECIALIZATIONS = 1000
 """More would leave almost no budget for each, and take hours."""
 
@@ -49,6 +53,9 @@ class AttributeSection(Section):
     outside: Literal["refuse", "clamp"] = "refuse"
     values: Names | None = None
     taxonomy: Tree | None = None
+    weight: Number | None = None
+    keep: AsFine | None = None
+    finest: AsFine | None = None
 
 
 class DifferentialPrivacySection(Section):
@@ -65,7 +72,12 @@ class PublishSection(Section):
     """`[publish]`: the method and its options."""
 
     method: Literal["refinement", "diffgen"] = "refinement"
-    criterion: Literal["score", "infogain"] = "score"
+    search: SearchName | None = None
+    recoding: Recoding | None = None
+    leave_out: str | None = None
+    left_out: LeftOut | None = None
+    goal: Purpose = "class"
+    criterion: Literal["score", "infogain"] | None = None
     bounds: Literal["round", "observed"] = "round"
     specializations: Annotated[int, Field(ge=0, le=MOST_SPECIALIZATIONS)] | None = None
     utility: Literal["max", "infogain"] = "max"

@@ -38,6 +38,8 @@ RULES = {
     "less_than_equal": "must be at most {le}",
     "literal_error": "must be {expected}",
     "line": "must be one line of 1 to 200 visible characters",
+    "fineness": "must be a number or a list of texts",
+    "goal": "must be 'class', 'statistics' or a list of columns",
     "day": "must be a day such as 2024-01-31",
 }
 

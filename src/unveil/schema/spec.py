@@ -19,8 +19,17 @@ from unveil.schema.queries import Query, check_query, source_of
 from unveil.schema.readable import check_readable
 from unveil.schema.requirements import Requirement
 from unveil.schema.requirements.checks import check_requirements
-from unveil.schema.sections import AttributeSection, DifferentialPrivacySection, SpecSections
+from unveil.schema.sections import (
+    AttributeSection,
+    DifferentialPrivacySection,
+    Goal,
+    LeftOut,
+    Recoding,
+    SearchName,
+    SpecSections,
+)
 from unveil.schema.sentences import read_sections, toml_text
+from unveil.schema.steering import check_steering, recoding_of, search_of, share_of, steered
 from unveil.schema.taxonomy import SUPPRESSED, Taxonomy
 from unveil.schema.taxonomy_files import read_taxonomy
 from unveil.schema.units import bound_text, interval_label, number_of
@@ -78,6 +87,15 @@ class Spec:
     table: TableSpec
     attributes: dict[str, Attribute]
     requirements: tuple[Requirement, ...]
+    search: SearchName = "paper"
+    recoding: Recoding = "global"
+    """Whether the joint search refines a block everywhere, or in each group by itself."""
+    leave_out: Fraction = Fraction(0)
+    """The share of the records that the joint search may leave out."""
+    left_out: LeftOut = "drop"
+    """What happens to them: they are dropped, or released fully masked."""
+    goal: Goal = "class"
+    """What the joint search keeps information about."""
     criterion: Criterion = "score"
     bounds: Bounds = "round"
     """Where a split between two values is published: at a round number between them, or at the upper one."""
@@ -176,7 +194,7 @@ def load_spec(
 def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
     """Reads taxonomies and checks the rules between sections."""
     folder = parent or Path()
-    table = sections.table
+    table, publish = sections.table, sections.publish
     check_query(table.source, table.query, origin)
     described = dict(sections.attributes)
     labels = _class_labels(described.pop(table.class_, None), table.class_, origin)
@@ -190,6 +208,8 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
     plan = read_plan(sections, origin)
     requirements = tuple(item for item in sections.require if not isinstance(item, DifferentialPrivacySection))
     check_requirements(requirements, attributes, table.class_, origin)
+    if plan is None:
+        check_steering(publish, attributes, requirements, table.class_, origin)
     if table.budget is not None and plan is None:
         raise SpecError(f"{origin}: [table] budget is what differential privacy may cost; it needs method = 'diffgen'.")
     if plan:
@@ -221,8 +241,13 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
         ),
         attributes=attributes,
         requirements=requirements,
-        criterion=sections.publish.criterion,
-        bounds=sections.publish.bounds,
+        search=search_of(publish),
+        recoding=recoding_of(publish),
+        leave_out=share_of(publish, origin),
+        left_out=publish.left_out or "drop",
+        goal=publish.goal,
+        criterion=publish.criterion or "score",
+        bounds=publish.bounds,
         plan=plan,
         origin=origin,
         folder=folder,
@@ -253,7 +278,7 @@ def _attribute(name: str, section: AttributeSection, origin: str, folder: Path) 
         raise SpecError(f"{place} has both values and a taxonomy; the leaves of a taxonomy are its values.")
     if section.step is not None and section.whole:
         raise SpecError(f"{place} is whole, so its step is 1 and cannot be given.")
-    return Attribute(
+    attribute = Attribute(
         name,
         kind=section.kind,
         range=_range(section, place),
@@ -263,6 +288,7 @@ def _attribute(name: str, section: AttributeSection, origin: str, folder: Path) 
         values=_distinct(section.values, place),
         taxonomy=_taxonomy(name, section.taxonomy, place, folder),
     )
+    return steered(attribute, section, place)
 
 
 def _taxonomy(name: str, tree: str | Taxonomy | None, place: str, folder: Path) -> Taxonomy | None:

@@ -1,0 +1,230 @@
+"""How the owner steers a search: how it refines, what it is good for, and how fine each attribute must or may be."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from unveil.errors import SpecError, did_you_mean, listed
+from unveil.schema.attributes import Attribute, Fineness, number_text
+from unveil.schema.grid import fraction
+from unveil.schema.requirements import Requirement
+from unveil.schema.sections import AttributeSection, Goal, PublishSection, Recoding, SearchName
+from unveil.schema.sentences import toml_text
+from unveil.schema.taxonomy import Node, Taxonomy
+
+PERIODS = {"month": 1, "quarter": 3, "year": 12}
+"""The calendar steps of a date, in months."""
+PERCENTAGE = re.compile(r"(\d{1,3}(?:\.\d{1,6})?) ?%", re.ASCII)
+OF_THE_PAPER = ("criterion", "bounds")
+"""The keys of `[publish]` that choose among the paper's own ways, so that they imply its search."""
+OF_THE_WHOLE = ("t-closeness", "beta-likeness")
+"""The kinds that compare a group with the whole table, which rows left out would change."""
+
+
+def search_of(publish: PublishSection) -> SearchName:
+    """The search of a spec: the one it names, or the paper's."""
+    return publish.search or "paper"
+
+
+def recoding_of(publish: PublishSection) -> Recoding:
+    """Whether blocks are refined everywhere at once, or group by group."""
+    return publish.recoding or "global"
+
+
+def share_of(publish: PublishSection, origin: str) -> Fraction:
+    """The share of the records that may be left out."""
+    if publish.leave_out is None:
+        return Fraction(0)
+    written = PERCENTAGE.fullmatch(publish.leave_out)
+    if written is None or (percentage := Fraction(written[1])) >= 100:
+        raise SpecError(
+            f"{origin}: [publish] leave-out is {publish.leave_out!r}, but it must be a percentage below 100%, "
+            "such as '1%'."
+        )
+    return percentage / 100
+
+
+def steered(attribute: Attribute, section: AttributeSection, place: str) -> Attribute:
+    """The attribute with its weight in the search, and with the bounds on its fineness read and checked."""
+    keep = _fineness("keep", section.keep, attribute, place)
+    finest = _fineness("finest", section.finest, attribute, place)
+    if keep is not None and finest is not None and (why := _too_fine(keep, finest, attribute)):
+        raise SpecError(
+            f"{place} keep is {toml_text(section.keep)}, finer than finest, {toml_text(section.finest)}: {why}."
+        )
+    weight = 1.0 if section.weight is None else section.weight
+    if not (math.isfinite(weight) and weight > 0):
+        raise SpecError(f"{place} weight is {weight:g}, but it must be above 0 and finite.")
+    return replace(attribute, gain_weight=weight, keep=keep, finest=finest)
+
+
+def _fineness(key: str, value: Any, attribute: Attribute, place: str) -> Fineness | None:
+    place = f"{place} {key}"
+    if value is None:
+        return None
+    if attribute.taxonomy is not None:
+        return _cut(value, attribute.taxonomy, place)
+    if attribute.kind == "category":
+        return _values(value, attribute.values, place)
+    return _step(value, attribute, place)
+
+
+def _cut(value: Any, taxonomy: Taxonomy, place: str) -> tuple[str, ...]:
+    """The labels of a cut, in tree order, from a depth below the root or from the labels themselves."""
+    if isinstance(value, int):
+        deepest = taxonomy.depth - 1
+        if not 0 <= value <= deepest:
+            raise SpecError(f"{place} is {value}, but {taxonomy.origin} has the levels 0 to {deepest} below its root.")
+        return tuple(node.label for node in _level(taxonomy.root, value))
+    if not isinstance(value, tuple):
+        raise SpecError(f"{place} is {toml_text(value)}, but it must be a depth below the root or a list of labels.")
+    for label in value:
+        if label not in taxonomy:
+            hint = did_you_mean(label, taxonomy.labels) or "."
+            raise SpecError(f"{place} names {label!r}, which is not a label of {taxonomy.origin}{hint}")
+    nodes = sorted((taxonomy.node(label) for label in value), key=lambda node: (node.lo, -node.hi))
+    reached = 0
+    for node in nodes:
+        if node.lo < reached:
+            raise SpecError(
+                f"{place} is not a cut of {taxonomy.origin}: {node.label!r} is named twice or below another."
+            )
+        if node.lo > reached:
+            break
+        reached = node.hi
+    if reached < len(taxonomy.leaves):
+        raise SpecError(f"{place} is not a cut of {taxonomy.origin}: no label covers {taxonomy.leaves[reached]!r}.")
+    return tuple(node.label for node in nodes)
+
+
+def _level(node: Node, depth: int) -> list[Node]:
+    """The nodes at a depth below a node, and the leaves that end above it."""
+    if depth == 0 or not node.children:
+        return [node]
+    return [below for child in node.children for below in _level(child, depth - 1)]
+
+
+def _values(value: Any, declared: tuple[str, ...] | None, place: str) -> tuple[str, ...]:
+    if not isinstance(value, tuple):
+        raise SpecError(f"{place} is {toml_text(value)}, but without a taxonomy it must be a list of values.")
+    for index, item in enumerate(value):
+        if declared is not None and item not in declared:
+            raise SpecError(
+                f"{place} names {item!r}, which is not a declared value{did_you_mean(item, declared) or '.'}"
+            )
+        if item in value[:index]:
+            raise SpecError(f"{place} names {item!r} twice.")
+    return value
+
+
+def _step(value: Any, attribute: Attribute, place: str) -> float | str:
+    """The width of intervals whose ends are multiples of it; for a date also a period of the calendar."""
+    if attribute.kind == "date":
+        if value in PERIODS or (isinstance(value, int) and value > 0):
+            return value if isinstance(value, str) else float(value)
+        periods = ", ".join(f"'{period}'" for period in PERIODS)
+        raise SpecError(f"{place} is {toml_text(value)}, but it must be a whole number of days, or one of {periods}.")
+    if not isinstance(value, int | float) or not (math.isfinite(value) and value > 0):
+        raise SpecError(f"{place} is {toml_text(value)}, but it must be a step above 0, as its attribute is a number.")
+    unit = 1.0 if attribute.whole else attribute.step
+    if unit is not None and fraction(value) % fraction(unit) != 0:
+        raise SpecError(f"{place} is {number_text(value)}, but it must be a multiple of {number_text(unit)}, its step.")
+    return float(value)
+
+
+def _too_fine(keep: Fineness, finest: Fineness, attribute: Attribute) -> str | None:
+    """Why the blocks of `keep` cannot be told apart where nothing finer than `finest` is."""
+    if not isinstance(keep, tuple) or not isinstance(finest, tuple):
+        return None if _made_of(keep, finest) else "it must be made of whole steps of it"
+    if attribute.taxonomy is None:
+        hidden = [value for value in keep if value not in finest]
+        return f"{hidden[0]!r} may not be told apart" if hidden else None
+    below = {node.label for label in finest for node in attribute.taxonomy.node(label).walk()} - set(finest)
+    found = [label for label in keep if label in below]
+    return f"{found[0]!r} is below it" if found else None
+
+
+def _made_of(keep: Fineness, finest: Fineness) -> bool:
+    """Whether a step consists of whole finer ones: every end of its intervals is an end of theirs."""
+    if isinstance(keep, str):
+        return PERIODS[keep] % PERIODS[finest] == 0 if isinstance(finest, str) else finest == 1
+    return isinstance(keep, float) and isinstance(finest, float) and fraction(keep) % fraction(finest) == 0
+
+
+def check_steering(
+    publish: PublishSection,
+    attributes: Mapping[str, Attribute],
+    requirements: Sequence[Requirement],
+    class_: str,
+    origin: str,
+) -> None:
+    """Refuses keys of a search that contradict each other, or that would have no effect."""
+    masked = {name for requirement in requirements for name in requirement.attributes}
+    _check_paper(publish, attributes, origin)
+    for attribute in attributes.values():
+        if attribute.steering and attribute.name not in masked:
+            place = f"{origin}: [attributes.{attribute.name}] {attribute.steering[0]}"
+            raise SpecError(
+                f"{place} has no effect: no requirement names {attribute.name!r}, so it is released as it is."
+            )
+    if publish.left_out is not None and share_of(publish, origin) == 0:
+        raise SpecError(f"{origin}: [publish] left-out is {publish.left_out!r}, but leave-out lets no row be left out.")
+    if share_of(publish, origin) > 0:
+        for number, requirement in enumerate(requirements, start=1):
+            if requirement.kind in OF_THE_WHOLE:
+                raise SpecError(
+                    f"{origin}: [publish] leave-out is {publish.leave_out!r}, but [[require]] number {number} is "
+                    f"{requirement.kind}, which compares groups with the whole table, so no row may be left out."
+                )
+    if isinstance(publish.goal, tuple):
+        _check_goal(publish.goal, attributes, masked, class_, f"{origin}: [publish] goal")
+
+
+def _check_paper(publish: PublishSection, attributes: Mapping[str, Attribute], origin: str) -> None:
+    """The paper's search refines everywhere, for the class, by its own criteria; the joint one does not have those."""
+    if search_of(publish) == "joint":
+        strange = [key for key in OF_THE_PAPER if getattr(publish, key) not in (None, "round")]
+        if strange:
+            value = getattr(publish, strange[0])
+            raise SpecError(
+                f"{origin}: [publish] {strange[0]} = {value!r} belongs to search = 'paper', not to 'joint'."
+            )
+        return
+    asked = {
+        "recoding": recoding_of(publish) != "global",
+        "leave-out": publish.leave_out is not None,
+        "left-out": publish.left_out is not None,
+        "goal": publish.goal != "class",
+    }
+    if found := [key for key, is_asked in asked.items() if is_asked]:
+        value = toml_text(getattr(publish, found[0].replace("-", "_")))
+        raise SpecError(
+            f"{origin}: [publish] {found[0]} = {value} needs search = 'joint'; the paper's search has no such key."
+        )
+    for attribute in attributes.values():
+        if attribute.steering:
+            place = f"{origin}: [attributes.{attribute.name}] {attribute.steering[0]}"
+            raise SpecError(f"{place} needs [publish] search = 'joint'; the paper's search cannot be steered.")
+
+
+def _check_goal(goal: Goal, attributes: Mapping[str, Attribute], masked: set[str], class_: str, place: str) -> None:
+    for index, name in enumerate(goal):
+        if name in goal[:index]:
+            raise SpecError(f"{place} names {name!r} twice.")
+        if name == class_:
+            continue
+        if name not in attributes:
+            known = [*attributes, class_]
+            hint = did_you_mean(name, known) or f"; there are {listed(known)}."
+            raise SpecError(f"{place} names {name!r}, which is not described{hint}")
+        if attributes[name].role == "identifier":
+            raise SpecError(f"{place} names the identifier {name!r}, which is never released.")
+        if name in masked:
+            raise SpecError(f"{place} names {name!r}, which a requirement masks, so it cannot be predicted as it is.")
+        if attributes[name].kind != "category":
+            raise SpecError(f"{place} names {name!r}, a {attributes[name].kind}; it must name categories or the class.")
