@@ -18,7 +18,7 @@ from unveil.errors import ReleaseError, SpecError
 from unveil.evaluation.reidentification import SIZE, group_sizes, grouped, refinement_manifest, size_counts
 from unveil.masking import AsIs, Discretization, Generalization, Suppression
 from unveil.release import RefinementManifest, Release
-from unveil.schema import Attribute, Node, Spec, Taxonomy
+from unveil.schema import Attribute, Spec, Taxonomy
 from unveil.tables import Table
 
 
@@ -246,12 +246,7 @@ def _heights(entry: Generalization, attribute: Attribute, spec: Spec) -> dict[st
     tree: Taxonomy | None = attribute.taxonomy
     if tree is None or any(block.label not in tree for block in entry.blocks):
         raise _misfit(attribute.name, spec)
-    top = _height(tree.root)
-    return {block.label: _height(tree.node(block.label)) / top for block in entry.blocks}
-
-
-def _height(node: Node) -> int:
-    return 1 + max(_height(child) for child in node.children) if node.children else 0
+    return {block.label: tree.node(block.label).height / tree.root.height for block in entry.blocks}
 
 
 def _attribute(spec: Spec, name: str) -> Attribute:

@@ -1,20 +1,24 @@
 """What the owner declares: attributes, domains, taxonomies, requirements, and the spec file that holds them."""
 
 from unveil.schema.attributes import (
+    LAST_DAY,
     Attribute,
     Fineness,
     Kind,
     MaskingKind,
     Unit,
+    bound_text,
+    day_of,
+    interval_label,
+    number_of,
     number_text,
     parse_number,
     plain_number,
     value_text,
 )
-from unveil.schema.bounds import round_split, widened, widened_days
-from unveil.schema.grid import Grid, fraction, grid_of, off_step
+from unveil.schema.files import DATABASES, Query, source_of
+from unveil.schema.grid import Grid, fraction, grid_of, off_step, round_split, widened, widened_days
 from unveil.schema.privacy import COUNT, PrivatePlan, decimal_text, most_specializations
-from unveil.schema.queries import DATABASES, Query, source_of
 from unveil.schema.requirements import (
     KINDS,
     AlphaKAnonymity,
@@ -39,6 +43,4 @@ from unveil.schema.sections import Goal, LeftOut, Recoding, SearchName
 from unveil.schema.spec import Bounds, Criterion, Missing, Spec, SpecLike, TableSpec, load_spec
 from unveil.schema.steering import PERIODS
 from unveil.schema.taxonomy import SUPPRESSED, Branch, Node, Taxonomy
-from unveil.schema.taxonomy_files import read_taxonomy
-from unveil.schema.taxonomy_text import drawn, printable, taxonomy_text
-from unveil.schema.units import LAST_DAY, bound_text, day_of, interval_label, number_of
+from unveil.schema.taxonomy_files import drawn, printable, read_taxonomy, taxonomy_text

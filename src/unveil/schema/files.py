@@ -1,10 +1,14 @@
-"""Reads the owner's files. They must be regular files, since a pipe or a device may never end."""
+"""The owner's files: specs, taxonomies and tables, and queries to a database used in place of a table.
+
+They must be regular files, since a pipe or a device may never end.
+"""
 
 from __future__ import annotations
 
 import re
 import stat
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -58,3 +62,32 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise SpecError(f"{path}: the spec is not TOML: {error}.") from error
     except ValueError as error:  # a number of thousands of digits
         raise SpecError(f"{path}: the spec cannot be read: {str(error).partition(';')[0]}.") from error
+
+
+DATABASES = frozenset({".duckdb", ".ddb"})
+"""Endings of a database file."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """The rows that a query selects from a database file."""
+
+    path: Path
+    text: str
+    by_row: bool = False
+    """Whether it may only select columns and rows, looking at one row at a time, as differential privacy requires."""
+
+
+def source_of(path: Path, query: str | None, *, by_row: bool = False) -> Path | Query:
+    """The file or folder itself, or a query to it."""
+    return path if query is None else Query(path, query, by_row)
+
+
+def check_query(source: str | None, query: str | None, origin: str) -> None:
+    """Refuses a query without a database, and a database without a query."""
+    if query is not None and source is None:
+        raise SpecError(f"{origin}: [table] has a query but no source, the database file to run it on.")
+    if query is None and source is not None and Path(source).suffix in DATABASES:
+        raise SpecError(f"{origin}: [table] source is the database {source!r}, so a query must select the rows.")
+    if query is not None and not query.strip():
+        raise SpecError(f"{origin}: [table] query is empty.")

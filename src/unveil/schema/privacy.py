@@ -42,11 +42,7 @@ class PrivatePlan:
     """Publish only cells whose noisy count reaches this; if not given, it is chosen from public numbers."""
 
     def sentence(self, *, weighted: bool) -> str:
-        """The guarantee as a reader of the release gets it.
-
-        Args:
-            weighted: Whether rows represent several records; then a record is a unit of weight.
-        """
+        """The guarantee as a reader of the release gets it. In a weighted table, a record is a unit of weight."""
         unit = "one record (a row of weight n is n records)" if weighted else "one record"
         epsilon = decimal_text(self.epsilon)
         return (

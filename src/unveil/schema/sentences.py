@@ -11,14 +11,7 @@ from pydantic import ValidationError
 
 from unveil.errors import SpecError, did_you_mean, listed
 from unveil.schema.keys import Section
-from unveil.schema.sections import (
-    KINDS,
-    AttributeSection,
-    MissingSection,
-    PublishSection,
-    SpecSections,
-    TableSection,
-)
+from unveil.schema.sections import KINDS, AttributeSection, MissingSection, PublishSection, SpecSections, TableSection
 
 Place = Sequence[str | int]
 

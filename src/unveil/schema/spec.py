@@ -11,14 +11,12 @@ from typing import Any, Literal
 
 from unveil import html
 from unveil.errors import SpecError, TaxonomyError, count_text
-from unveil.schema.attributes import Attribute, Range, number_text
-from unveil.schema.files import read_toml
+from unveil.schema.attributes import Attribute, Range, bound_text, interval_label, number_of, number_text
+from unveil.schema.checks import check_readable, check_requirements
+from unveil.schema.files import Query, check_query, read_toml, source_of
 from unveil.schema.grid import fraction
 from unveil.schema.privacy import PrivatePlan, check_dropped, check_public, read_plan
-from unveil.schema.queries import Query, check_query, source_of
-from unveil.schema.readable import check_readable
 from unveil.schema.requirements import Requirement
-from unveil.schema.requirements.checks import check_requirements
 from unveil.schema.sections import (
     AttributeSection,
     DifferentialPrivacySection,
@@ -32,7 +30,6 @@ from unveil.schema.sentences import read_sections, toml_text
 from unveil.schema.steering import check_steering, recoding_of, search_of, share_of, steered
 from unveil.schema.taxonomy import SUPPRESSED, Taxonomy
 from unveil.schema.taxonomy_files import read_taxonomy
-from unveil.schema.units import bound_text, interval_label, number_of
 
 Criterion = Literal["score", "infogain"]
 Bounds = Literal["round", "observed"]

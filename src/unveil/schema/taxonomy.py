@@ -32,6 +32,11 @@ class Node:
     lo: int
     hi: int
 
+    @property
+    def height(self) -> int:
+        """The longest way down to a leaf."""
+        return max((1 + child.height for child in self.children), default=0)
+
     def walk(self) -> Iterator[Node]:
         """This node and all below it, parents before children."""
         yield self
@@ -117,7 +122,7 @@ class Taxonomy:
     @property
     def depth(self) -> int:
         """The number of levels, with the root and the leaves."""
-        return _depth(self.root)
+        return 1 + self.root.height
 
     def __str__(self) -> str:
         """The tree in the project's own format, with the `observed:` mark if it has one."""
@@ -136,10 +141,6 @@ def _lines(node: Node, depth: int) -> Iterator[str]:
     yield "  " * depth + line_label(node.label)
     for child in node.children:
         yield from _lines(child, depth + 1)
-
-
-def _depth(node: Node) -> int:
-    return 1 + max((_depth(child) for child in node.children), default=0)
 
 
 def line_label(label: str) -> str:

@@ -23,14 +23,7 @@ from unveil.choices import Unseen
 from unveil.errors import SpecError, TableError, listed
 from unveil.release import Release
 from unveil.schema import COUNT, Spec, SpecLike, load_spec
-from unveil.sklearn.descriptions import (
-    Section,
-    Sections,
-    TaxonomyLike,
-    attribute_sections,
-    plain,
-    tuned_spec,
-)
+from unveil.sklearn.descriptions import Section, Sections, TaxonomyLike, attribute_sections, plain, tuned_spec
 from unveil.sklearn.encoding import Encoding, Output
 from unveil.sklearn.rows import (
     checked_rows,

@@ -31,15 +31,7 @@ from unveil.schema import (
     widened,
     widened_days,
 )
-from unveil.tables.columns import (
-    Check,
-    Codes,
-    RawColumn,
-    declared_label_type,
-    label_type,
-    number_array,
-    number_type,
-)
+from unveil.tables.columns import Check, Codes, RawColumn, declared_label_type, label_type, number_array, number_type
 
 LARGEST = 1e300
 """The largest number of an observed range, which must end above its values."""

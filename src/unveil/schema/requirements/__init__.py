@@ -1,4 +1,4 @@
-"""What a release must satisfy, one file per kind of requirement.
+"""What a release must satisfy, one class per kind of requirement.
 
 A new kind is a class in one of these files, a place in `Requirement` below, and its recount in `unveil.verifier`.
 """
@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
-from unveil.schema.requirements.closeness import TCloseness
+from unveil.schema.requirements.closeness import BetaLikeness, TCloseness
 from unveil.schema.requirements.diversity import LDiversity
 from unveil.schema.requirements.kind import Atom, Bound, Domain, Kind, Level, Promise, Worst
-from unveil.schema.requirements.likeness import BetaLikeness
 from unveil.schema.requirements.shares import AlphaKAnonymity, Confidence, Template
-from unveil.schema.requirements.sizes import KAnonymity
-from unveil.schema.requirements.spread import KEAnonymity
+from unveil.schema.requirements.sizes import KAnonymity, KEAnonymity
 
 Requirement = KAnonymity | Confidence | LDiversity | TCloseness | AlphaKAnonymity | BetaLikeness | KEAnonymity
 KINDS: dict[str, type[Kind]] = {kind.model_fields["kind"].default: kind for kind in get_args(Requirement)}

@@ -12,16 +12,7 @@ from unveil.arrays import FloatArray, IntArray
 from unveil.errors import SpecError, braced, count_text, named, quoted
 from unveil.schema.attributes import number_text
 from unveil.schema.keys import Number
-from unveil.schema.requirements.kind import (
-    DECIMALS,
-    ROUNDING,
-    Bound,
-    Level,
-    OneLevel,
-    Promise,
-    Worst,
-    figure,
-)
+from unveil.schema.requirements.kind import DECIMALS, ROUNDING, Bound, Level, OneLevel, Promise, Worst, figure
 
 
 def less_diverse(least: float) -> dict[float, str]:
