@@ -1,4 +1,4 @@
-"""Regular files, opened without following links and without waiting for a pipe that has no writer.
+"""Files of a folder, found and opened without following links and without waiting for a pipe that has no writer.
 
 A release may come from a stranger. All code that opens its files does it here, so that one rule applies.
 """
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
+from typing import NoReturn
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -43,6 +44,20 @@ def read_bytes(folder: Path, name: str, most: int) -> bytes:
     if len(content) > most:
         raise OSError(errno.EFBIG, f"it is larger than {most:,} bytes")
     return content
+
+
+def paths_below(folder: Path) -> Iterator[Path]:
+    """Everything in a folder, at any depth, folders too; links are not followed.
+
+    Raises:
+        OSError: A folder cannot be listed; `filename` says which. `Path.rglob` would skip it without a word.
+    """
+
+    def refuse(error: OSError) -> NoReturn:
+        raise error
+
+    for place, folders, names in os.walk(folder, onerror=refuse):
+        yield from (Path(place, name) for name in [*folders, *names])
 
 
 def _descriptor(folder: Path, name: str) -> int:

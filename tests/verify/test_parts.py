@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from unveil.errors import TableError
 from unveil.schema import load_spec
 from unveil.verifier import Finding, data, verify_release
 from unveil.verifier.comparison import verify_against_raw
@@ -229,6 +231,38 @@ def test_the_raw_table_may_be_files_of_other_types(tmp_path: Path) -> None:
     _as_files(tmp_path / "raw")
     release = draft().write(tmp_path / "release", parts=PARTS)
     assert verify_against_raw(release, load_spec(spec)) == []
+
+
+def closed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folders of this name cannot be listed, whoever runs the tests; their files can still be opened."""
+    usual = os.scandir
+
+    def scandir(path: str) -> object:
+        if Path(path).name == name:
+            raise PermissionError(13, "Permission denied", str(path))
+        return usual(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+
+
+def test_a_raw_folder_that_cannot_be_listed_is_not_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = write_raw(tmp_path, spec=SPEC.replace("raw.csv", "raw"))
+    below = tmp_path / "raw" / "below"
+    below.mkdir(parents=True)
+    _as_files(tmp_path / "raw")
+    closed("below", monkeypatch)
+    with pytest.raises(TableError) as caught:
+        verify_against_raw(draft().write(tmp_path / "release"), load_spec(spec))
+    assert str(caught.value) == f"{below}: the folder cannot be read: Permission denied."
+
+
+def test_parts_in_a_folder_that_cannot_be_listed_are_found(release: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody sees what else is in it."""
+    (release / "data.parquet" / "trace.json").write_text("[]")
+    closed("data.parquet", monkeypatch)
+    [finding] = verify_release(release)
+    assert finding.claim == "files"
+    assert "data.parquet: the folder cannot be listed: Permission denied" in finding.message
 
 
 @pytest.mark.parametrize("place", range(10))

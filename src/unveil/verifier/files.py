@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from unveil.errors import ReleaseError, listed
 from unveil.limits import MANIFEST_BYTES
-from unveil.regular import opened, read_bytes
+from unveil.regular import opened, paths_below, read_bytes
 from unveil.verifier.claims import CSV, MANIFEST, PARQUET, Claims, DiffGenManifest, Manifest, RefinementManifest
 from unveil.verifier.columns import is_text
 from unveil.verifier.data import DataFiles
@@ -123,8 +123,11 @@ def check_files(folder: Path, manifest: Claims) -> Iterator[Finding]:
     """The folder holds the listed files with the listed hashes, and nothing else."""
     yield from _listing_findings(manifest)
     known = {MANIFEST, *manifest.files, *([PARQUET] if manifest.part_names else [])}
-    if extra := {path.relative_to(folder).as_posix() for path in folder.rglob("*")} - known:
-        yield Finding("files", f"the folder holds {listed(sorted(extra))}, which {MANIFEST} does not list.")
+    try:
+        if extra := {path.relative_to(folder).as_posix() for path in paths_below(folder)} - known:
+            yield Finding("files", f"the folder holds {listed(sorted(extra))}, which {MANIFEST} does not list.")
+    except OSError as error:
+        yield Finding("files", f"{error.filename}: the folder cannot be listed: {first_line(error)}.")
     for name, claim in manifest.files.items():
         try:
             with opened(folder, name) as file:

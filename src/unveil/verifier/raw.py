@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from unveil.errors import TableError, listed
 from unveil.limits import COUNT
+from unveil.regular import paths_below
 from unveil.verifier.columns import Column, Counts, encode, is_text, missing, number, plain
 from unveil.verifier.data import BATCH
 from unveil.verifier.findings import first_line
@@ -186,11 +187,14 @@ def _reading(path: Path) -> Iterator[None]:
 
 def _files_in(folder: Path) -> list[Path]:
     """The files of a folder; engines leave marks such as _SUCCESS there."""
-    return sorted(
-        file
-        for file in folder.rglob("*")
-        if ENDINGS & set(file.suffixes) and file.is_file() and not file.name.startswith(("_", "."))
-    )
+    try:
+        return sorted(
+            file
+            for file in paths_below(folder)
+            if ENDINGS & set(file.suffixes) and file.is_file() and not file.name.startswith(("_", "."))
+        )
+    except OSError as error:
+        raise TableError(f"{error.filename}: the folder cannot be read: {first_line(error)}.") from error
 
 
 def _is_csv(path: Path) -> bool:
