@@ -61,6 +61,10 @@ SETTINGS = (
 )
 
 
+PUBLISH = ["", "[publish]", 'search = "paper"']
+"""The search of the papers, whose speed and memory the pages show."""
+
+
 def write_spec(setting: Setting, number: int, rows: int) -> Path:
     """Writes the spec that publishes the blown-up table under one requirement of a setting."""
     lines = ["[table]", f'source = "{table_file(rows, "csv").name}"', f'class = "{CLASS}"']
@@ -68,6 +72,7 @@ def write_spec(setting: Setting, number: int, rows: int) -> Path:
         lines += ["", f"[attributes.{name}]", *_entries(_attribute(name))]
     for qid in setting.requirements[number]:
         lines += ["", "[[require]]", *_entries({"kind": "k-anonymity", "quasi-identifier": qid, "k": K})]
+    lines += PUBLISH
     path = CACHE / f"{setting.name.lower()}-{number}-{rows}.toml"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
@@ -79,6 +84,7 @@ def write_scale_spec(setting: str, rows: int) -> Path:
     for name in GA if setting == "8" else ATTRIBUTES:
         lines += ["", f"[attributes.{name}]", *_entries(_attribute(name))]
     lines += ["", "[[require]]", *_entries({"kind": "k-anonymity", "quasi-identifier": GA, "k": K})]
+    lines += PUBLISH
     path = CACHE / f"scale-{setting}-{rows}.toml"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
@@ -90,6 +96,7 @@ def write_side_spec(table: Path) -> Path:
     for name in GA:
         lines += ["", f"[attributes.{name}]", *_entries(_attribute(name))]
     lines += ["", "[[require]]", *_entries({"kind": "k-anonymity", "quasi-identifier": GA, "k": K})]
+    lines += PUBLISH
     path = table.with_suffix(".toml")
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path

@@ -70,7 +70,14 @@ def measure(kind: str, size: int) -> Measured:
     """Searches one table."""
     table, attribute = KINDS[kind](size)
     requirement = {"kind": "k-anonymity", "quasi-identifier": ["x"], "k": 1}
-    spec = load_spec({"table": {"class": "class"}, "attributes": {"x": attribute}, "require": [requirement]})
+    spec = load_spec(
+        {
+            "table": {"class": "class"},
+            "attributes": {"x": attribute},
+            "require": [requirement],
+            "publish": {"search": "paper"},
+        }
+    )
     coded = load_table(spec, table)
     before = process_time()
     steps = sum(1 for _ in start_search(coded, spec, MemoryEngine(coded)).steps())

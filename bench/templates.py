@@ -22,7 +22,7 @@ from measure import Command, Stages, stages
 from places import CACHE
 from rich.console import Console
 from rich.table import Table
-from settings import CLASS
+from settings import CLASS, PUBLISH
 
 SENSITIVE = "marital-status"
 CHANNEL = ("workclass", "education", "occupation", "relationship", "race", "sex", "native-country")
@@ -144,6 +144,7 @@ def _write_spec(rows: int, rare: Sequence[str]) -> None:
         lines += ["", f"[attributes.{name}]", 'kind = "category"']
     lines += ["", "[[require]]", 'kind = "confidence"', f"channel = {json.dumps(CHANNEL)}"]
     lines += [f'sensitive = "{SENSITIVE}"', f"values = {json.dumps(rare)}", f"limit = {LIMIT}"]
+    lines += PUBLISH
     _spec(rows).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

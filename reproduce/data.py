@@ -101,7 +101,7 @@ class DataSet:
                 for name, section in self.described.items()
             },
             "require": list(require),
-            "publish": publish or {"bounds": "observed"},  # as the papers print them
+            "publish": publish or {"search": "paper", "bounds": "observed"},  # as the papers print them
         }
 
 

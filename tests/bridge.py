@@ -43,6 +43,7 @@ def spec_of(problem: Problem) -> Spec:
             **{name: sensitive_of(name, tuple(values)) for name, values in problem.sensitive.items()},
         },
         requirements=tuple(requirement_of(requirement) for requirement in problem.requirements),
+        search="paper",
         criterion=problem.criterion,
         bounds="observed",
     )

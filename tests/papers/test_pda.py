@@ -55,6 +55,7 @@ def spec(*requirements: dict[str, Any]) -> dict[str, Any]:
         "table": {"class": "Rating", "weight": "#Rec"},
         "attributes": {name: {"kind": "category"} for name in NAMES},
         "require": list(requirements),
+        "publish": {"search": "paper"},
     }
 
 

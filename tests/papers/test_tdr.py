@@ -100,7 +100,14 @@ def spec_of(education: Attribute, sex: Attribute, *requirements: KAnonymity, cri
     attributes = {attribute.name: attribute for attribute in (education, sex, WORK_HRS_RANGE)}
     table = TableSpec(class_="Class", weight=RECORDS)
     # The paper prints the values that it splits at.
-    return Spec(table, attributes, requirements, criterion=criterion, bounds="observed")  # type: ignore[arg-type]
+    return Spec(
+        table,
+        attributes,
+        requirements,
+        search="paper",
+        criterion=criterion,  # type: ignore[arg-type]
+        bounds="observed",
+    )
 
 
 def with_trees(*requirements: KAnonymity, criterion: str = "score") -> Spec:
@@ -505,6 +512,7 @@ quasi-identifier = ["Sex", "Work_Hrs"]
 k                = 11
 
 [publish]
+search = "paper"
 bounds = "observed"
 """
 
@@ -537,6 +545,7 @@ def test_example_5_from_files(spec_file: Path) -> None:
         'quasi-identifier = ["Education", "Sex", "Work_Hrs"]\n'
         "k = 4\n"
         "[publish]\n"
+        'search = "paper"\n'
         'bounds = "observed"\n'
         'criterion = "infogain"\n'
     )

@@ -52,6 +52,7 @@ def traced(made: tuple[pa.Table, dict[str, Any]]) -> list[dict[str, Any]]:
             "table": {"class": "class"},
             "attributes": attributes,
             "require": [{"kind": "k-anonymity", "quasi-identifier": ["x"], "k": 1}],
+            "publish": {"search": "paper"},
         }
     )
     coded = load_table(spec, table)
@@ -101,6 +102,7 @@ def test_what_stays_suppressed_is_what_was_not_disclosed_by_then() -> None:
             "table": {"class": "class"},
             "attributes": attributes,
             "require": [{"kind": "k-anonymity", "quasi-identifier": ["x"], "k": 1}],
+            "publish": {"search": "paper"},
         }
     )
     coded = load_table(spec, table)
@@ -123,6 +125,7 @@ def test_equal_weights_and_classes_are_disclosed_in_the_order_of_the_values() ->
                 "table": {"class": "class"},
                 "attributes": {"x": {"kind": "category"}},
                 "require": [{"kind": "k-anonymity", "quasi-identifier": ["x"], "k": 2}],
+                "publish": {"search": "paper"},
             }
         ),
     )

@@ -97,7 +97,8 @@ def test_round_bounds_part_the_rows_as_observed_ones_do(
         "attributes": {"x": attribute},
         "require": [{"kind": "k-anonymity", "quasi-identifier": ["x"], "k": k}],
     }
-    release, paper = (unveil.publish(table, {**spec, "publish": {"bounds": way}}) for way in ("round", "observed"))
+    ways = ({"search": "paper", "bounds": bounds} for bounds in ("round", "observed"))
+    release, paper = (unveil.publish(table, {**spec, "publish": way}) for way in ways)
     assert scores(release) == scores(paper)
     rounded, observed = (cut.masking["x"].labels(values) for cut in (release, paper))
     assert len(set(zip(rounded, observed, strict=True))) == len(set(rounded)) == len(set(observed))
