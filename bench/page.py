@@ -13,15 +13,14 @@ from report import HEADER, OTHERS, deaths, linearity, markdown, other_rows, tabl
 
 
 def speed_parts(results: Results) -> dict[str, str]:
-    """What was measured, by the names that the page has for it."""
+    """What was measured, by the names that the page has for it: in detail for the largest table, and how time grows."""
     parts = {
-        "machine": f"{results.machine} Others may use the machine, so figures vary between runs: its load was "
-        f"{results.load_before} before this run and {results.load_after} at its end, of which the benchmark "
-        "is about 1.",
+        "machine": f"{results.machine} Others may use the machine: its load was {results.load_before} before this run "
+        f"and {results.load_after} at its end, of which the benchmark is about 1.",
         "compiling": f"{results.compiling:.0f} s",
-        "figures": markdown(HEADER, *table_rows(results)),
+        "figures": markdown(HEADER, *table_rows(results, (results.sizes[-1],))),
         "growth": _list(*linearity(results), *deaths(results)),
-        "others": markdown(OTHERS, *other_rows(results)),
+        "others": markdown(OTHERS[:-1], *(row[:-1] for row in other_rows(results))),
     }
     return parts | side_part()
 

@@ -31,9 +31,9 @@ FIGURES: tuple[tuple[Callable[[Case], float], str], ...] = (
 )
 
 
-def table_rows(results: Results) -> Iterator[tuple[str, ...]]:
+def table_rows(results: Results, sizes: tuple[int, ...]) -> Iterator[tuple[str, ...]]:
     for setting in SETTINGS:
-        for rows in results.sizes:
+        for rows in sizes:
             yield from _lines(results.of(setting.name, rows))
             if rows == ASKED_ROWS:
                 yield _asked(setting)
@@ -95,7 +95,7 @@ def print_report(console: Console, results: Results) -> None:
     table = Table(title="seconds, refinements (steps), and peak memory in gigabytes")
     for place, title in enumerate(HEADER):
         table.add_column(title, justify="left" if place == 0 else "right", no_wrap=True)
-    for row in table_rows(results):
+    for row in table_rows(results, tuple(results.sizes)):
         table.add_row(*row, style="dim" if row[1] == "asked" else None)
     console.print(table)
     console.print(f"Load of the machine: {results.load_before} before, {results.load_after} after.", highlight=False)

@@ -21,18 +21,16 @@ SHUFFLED = 16
 PASSES, SMALL_JOBS, JOBS = "8:100000000:spark:driver", "8:1000000:spark:cluster", "8:10000000:spark:cluster"
 STEPS = "8:100000000:stream"
 """The cases that the arithmetic takes its constants from."""
-RATED, WIDE = "8:10000000:stream", "14:10000000:stream"
-PASSED = ("survey", "index", "rows", "write")
-"""The stages that pass over rows."""
+LARGE = 10**7
+"""Smaller tables are not on the page: starting takes most of their time."""
 NOT_YET = "Not measured yet: `make bench FULL=1` fills this in."
 
 
 def scale_parts(found: Found) -> dict[str, str]:
     """What was measured and what follows from it, by the names that the page has for it."""
     return {
-        "scale": markdown(HEADER, *map(cells, found.cases)) if found.cases else NOT_YET,
+        "scale": _table(HEADER, (cells(case) for case in found.cases if case.plan.rows >= LARGE)),
         "scale_machine": str(found.machine),
-        "constants": _table(("case", *PASSED, "search"), _constants(found)),
         "arithmetic": _table(("step", "seconds", *(f"n = {rows:.0e}" for rows in SIZES)), _arithmetic(found)),
         "cluster": f"{MACHINES} machines of {CORES} cores, {NETWORK / 1e9:g} GB/s to and from each",
         "product": f"{_product():,}",
@@ -53,28 +51,6 @@ def cells(case: Case) -> tuple[str, ...]:
 def _table(header: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
     held = list(rows)
     return markdown(header, *held) if held else NOT_YET
-
-
-def _constants(found: Found) -> Iterator[tuple[str, ...]]:
-    """A line for each case: CPU seconds depend less on what else the machine does than seconds."""
-    for name, search in ((RATED, _in_process), (WIDE, None), (STEPS, _in_process), (PASSES, None)):
-        if case := found.of(name):
-            rates = (_million(case, stage) if name != STEPS else "" for stage in PASSED)
-            yield name, *rates, search(case) if search else ""
-    if case := found.of(SMALL_JOBS):
-        yield SMALL_JOBS, *("" for _ in PASSED), f"{_job(case):.1f} s a job"
-    if case := found.of(JOBS):
-        yield JOBS, *("" for _ in PASSED), f"{_step(case) * 1e6:.1f} µs"
-
-
-def _million(case: Case, stage: str) -> str:
-    """Millions of rows per core and second, of a stage that took long enough to tell."""
-    return f"{_rate(case, stage) / 1e6:.2f}" if case.stages[stage].cpu > 1 else ""
-
-
-def _in_process(case: Case) -> str:
-    more = (case.stages["search"].peak - case.stages["survey"].peak) / case.distinct
-    return f"{_step(case) * 1e6:.3f} µs, {more:.0f} B"
 
 
 def _arithmetic(found: Found) -> Iterator[tuple[str, ...]]:
