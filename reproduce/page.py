@@ -12,15 +12,14 @@ from reproduce.points import Cache, Results, key_of
 
 PAPERS = {
     "TDR": "Fung, Wang, Yu: Anonymizing classification data for privacy preservation (TKDE 2007). Unless noted, "
-    "training and test records are masked together, the classifier learns from the masked training records, and "
-    "numbers are discretized.",
+    "training and test records are masked together, and numbers are discretized.",
     "PDA": "Wang, Fung, Yu: Template-based privacy preservation in classification problems (ICDM 2005). Categories "
     "only. From all other attributes, none of the 50% least frequent values of a sensitive attribute may be inferred "
     "above h. Training and test records are suppressed together; the classifier is C4.5.",
     "DiffGen": "Mohammed, Chen, Fung, Yu: Differentially private data release for data mining (KDD 2011). C4.5 learns "
-    "from the cells, weighted by their noisy counts. Everything random comes from seeds. With more than 100,000 cells, "
-    "only those that reach a public threshold are released; the paper lists all. “Our budget” spends the same ε "
-    "without waste ([DiffGen in the code](papers/diffgen.md)).",
+    "from the cells, weighted by their noisy counts. With more than 100,000 cells, only those that reach a public "
+    "threshold are released; the paper lists all. “Our budget” spends the same ε without waste ([DiffGen in the "
+    "code](papers/diffgen.md)).",
 }
 """Who wrote each paper, and what all of its figures share."""
 WORDS = {True: "yes", False: "**no**", None: "–"}
@@ -30,8 +29,8 @@ HEAD = f"""# The papers' experiments, run again
 
 Each figure and table of the three papers, measured with this library. A percentage agrees if it is within {NEAR} points
 of the printed one; a limit agrees if it is kept. C4.5 is Weka's J48 with its defaults. BE is the error on raw data, UE
-with the attributes of the requirement removed, AE and SE on masked data, RE with the sensitive attributes removed; BA,
-LA and CA are accuracies in the DiffGen paper.
+without the attributes of the requirement, AE and SE on masked data, RE without the sensitive attributes; BA, LA and CA
+are accuracies.
 """
 
 
@@ -68,14 +67,18 @@ def write_page(
 
 
 def _overview(figures: Sequence[Figure], results: Mapping[str, Results]) -> str:
-    lines = ["| figure | statements that agree | points measured |", "|---|---|---|"]
+    lines = ["| figure | statements that agree |", "|---|---|"]
     for figure in figures:
         judged = [item.holds for item in figure.compare(results[figure.name]) if item.holds is not None]
         agree = f"{sum(judged)} of {len(judged)}" if judged else "–"
-        title = figure.title.partition(":")[0]
-        points = f"{len(results[figure.name])} of {len(figure.settings)}"
-        lines.append(f"| [{figure.paper}, {title}](#{figure.name}) | {agree} | {points} |")
+        measured, points = len(results[figure.name]), len(figure.settings)
+        partly = "" if measured == points else f" ({measured} of {points} points measured)"
+        lines.append(f"| [{figure.paper}, {_short(figure)}](#{figure.name}) | {agree}{partly} |")
     return "\n".join(lines) + "\n"
+
+
+def _short(figure: Figure) -> str:
+    return figure.title.partition(":")[0]
 
 
 def _section(figure: Figure, results: Results, picture: str | None) -> str:
@@ -92,7 +95,7 @@ def _section(figure: Figure, results: Results, picture: str | None) -> str:
     if figure.more is not None:
         parts.append(figure.more(results))
     if picture is not None:
-        parts.append(f"![{figure.title}]({picture})\n")
+        parts.append(f"![{_short(figure)}]({picture})\n")
     return "\n".join(parts)
 
 
@@ -113,8 +116,7 @@ def _origin(results: Iterable[Results], sources: Mapping[str, str], versions: Ma
         "## Where these numbers come from\n\n"
         f"- Measured: {told or 'nothing yet'}.\n"
         f"- Data: {data}. The rows are the bundled ones.\n"
-        f"- Seeds: everything random follows from {SEED}; a private run adds its number and its fold "
-        "(`reproduce/diffgen.py`, `seed_of`).\n"
+        f"- Seeds: everything random follows from {SEED} (private runs: `seed_of` in `reproduce/diffgen.py`).\n"
         f"- Versions: {tools}.\n"
         "- Again: `make reproduce`, or `make reproduce QUICK=1` for a few points of each figure.\n"
     )

@@ -138,9 +138,8 @@ def _compare_3b(results: Results) -> list[Statement]:
                 "SE is averaged over h = 10%, 30%, 50%, 70%, 90%",
                 f"no release exists for {which}",
                 False,
-                "There a sensitive value is more frequent in the whole table than h allows, so not even a fully "
-                "suppressed table satisfies the template (Lemma 3.3); our mean is over the other h. Like Table 3, this "
-                "suggests that the paper had other sensitive values on Adult.",
+                "There a sensitive value is more frequent in the whole table than h allows (Lemma 3.3); our mean is "
+                "over the other h. Like Table 3, this suggests that the paper had other sensitive values on Adult.",
             )
         )
     return found
@@ -198,8 +197,7 @@ FIGURES = (
         name="pda-3c",
         paper=PAPER,
         title="Fig. 3c: search time on Adult blown up, h = 90%, Top1",
-        protocol="The time of the search alone, on this machine; the paper's is of 2005. Variations "
-        "change attributes of the channel only.",
+        protocol="The time of the search alone. Variations change attributes of the channel only.",
         settings=_times(SIZES),
         quick=_times(SIZES[:1]),
         compare=_compare_3c,

@@ -26,9 +26,13 @@ def facts(run: Run) -> Any:
 
 
 def documented(command: str) -> set[str]:
-    """The keys that the page has for a command."""
-    section = PAGE.read_text(encoding="utf-8").split(f"\n### `{command}`\n")[1].split("\n### ")[0]
-    rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    """The keys that the page has for a command, in a section of its own or in a row of the last table."""
+    page = PAGE.read_text(encoding="utf-8")
+    _, own, section = page.partition(f"\n### `{command}`\n")
+    if own:
+        rows = [line.split("|")[1] for line in section.split("\n### ")[0].splitlines() if line.startswith("| `")]
+    else:
+        rows = [line.split("|")[2] for line in page.splitlines() if line.startswith(f"| `{command}` |")]
     return {key.strip().strip("`") for row in rows for key in row.split(",")}
 
 

@@ -26,7 +26,7 @@ def written(folder: Path, cache: Cache, *shown: Figure) -> str:
     return page.read_text(encoding="utf-8")
 
 
-def test_what_was_measured_stands_beside_what_the_paper_says(tmp_path: Path) -> None:
+def test_what_was_measured_is_next_to_what_the_paper_says(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "points.jsonl")
     for setting, error in zip(SETTINGS, (10.25, 4.0), strict=True):
         cache.add(Point(setting, {"error": error}, 0.1, "0123abc"))
@@ -35,9 +35,15 @@ def test_what_was_measured_stands_beside_what_the_paper_says(tmp_path: Path) -> 
     assert "| below 3 | error at most 10.25 points | **no** |" in text
     assert "It is above.\n" in text
     assert "It is off." not in text
-    assert "| [TDR, Fig. X](#tdr-x) | 1 of 2 | 2 of 2 |" in text
+    assert "| [TDR, Fig. X](#tdr-x) | 1 of 2 |\n" in text
     assert "2 points at commit 0123abc" in text
     assert "adult: made up" in text
+
+
+def test_a_figure_of_which_some_points_are_missing_is_said_so(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "points.jsonl")
+    cache.add(Point(SETTINGS[0], {"error": 10.25}, 0.1, "0123abc"))
+    assert "| 1 of 2 (1 of 2 points measured) |" in written(tmp_path, cache, a_figure())
 
 
 def test_what_was_not_measured_is_said_so(tmp_path: Path) -> None:
@@ -59,7 +65,7 @@ def test_a_picture_is_drawn_and_linked(tmp_path: Path) -> None:
         *("tdr-x", "TDR", "Fig. X: made up", "A protocol.", SETTINGS, SETTINGS, compare),
         plot=lambda results, axes: axes.plot(list(results.series("k", "error").values())),
     )
-    assert "![Fig. X: made up](images/tdr-x.png)" in written(tmp_path, cache, drawn)
+    assert "![Fig. X](images/tdr-x.png)" in written(tmp_path, cache, drawn)
     assert (tmp_path / "docs" / "images" / "tdr-x.png").exists()
 
 
