@@ -14,7 +14,7 @@ import pytest
 import unveil
 from commands import Run
 from project import Project
-from unveil.cli.interrupt import stop_on_interrupt
+from unveil.cli.publication import stop_on_interrupt
 
 
 def test_publish_verify_apply(project: Project, run: Run) -> None:

@@ -17,13 +17,13 @@ import unveil
 from commands import Outcome
 from noise.private import PrivateProject
 from project import Project
-from unveil.cli import bars
-from unveil.cli.bars import Bar
+from unveil.cli import terminal
+from unveil.cli.terminal import Bar
 from unveil.evaluation import Holdout
 from unveil.progress import Watcher
 from unveil.workflow.demo import demo
 
-PATIENT = "import sys; from unveil.cli import bars, script; bars.PATIENCE = float(sys.argv.pop(1)); script()"
+PATIENT = "import sys; from unveil.cli import script, terminal; terminal.PATIENCE = float(sys.argv.pop(1)); script()"
 Told = list[tuple[str, int, int | None]]
 
 
@@ -78,7 +78,7 @@ def test_quiet_where_stderr_is_no_terminal(project: Project, monkeypatch: pytest
 
 
 def test_two_seconds() -> None:
-    assert bars.PATIENCE == 2.0
+    assert terminal.PATIENCE == 2.0
 
 
 def drawn(bar: Bar) -> str:

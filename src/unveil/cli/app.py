@@ -11,11 +11,13 @@ from typer.core import TyperGroup
 
 from unveil.characters import visible
 from unveil.choices import FileIntervals, Unseen
-from unveil.cli import evaluation, explanation, publication, report, taxonomy
-from unveil.cli.bars import watched
+from unveil.cli import evaluation, publication, taxonomy
 from unveil.cli.endings import crash, end, fail, foreseen, open_streams
-from unveil.cli.publication import KeepFormulas
-from unveil.cli.terminal import console, print_json, print_text
+from unveil.cli.evaluation import Figures
+from unveil.cli.publication import KeepFormulas, SpecArgument
+from unveil.cli.taxonomy import Json
+from unveil.cli.terminal import console, print_json, print_text, watched
+from unveil.errors import UnverifiedError
 from unveil.interruption import leave_on_interrupt
 from unveil.version import __version__
 
@@ -44,9 +46,7 @@ app = typer.Typer(
     help="Publish person-level tables that are safe to share and still train good classifiers.",
 )
 
-SpecArgument = Annotated[Path, typer.Argument(metavar="SPEC", help="The spec: a TOML file.")]
 ReleaseArgument = Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -73,7 +73,7 @@ def init(
     as_json: Json = False,
 ) -> None:
     """Draft a spec from a table, with every guess marked."""
-    from unveil.cli import facts
+    from unveil.cli import screens
     from unveil.release import check_absent, write_text
     from unveil.schema import source_of
     from unveil.tables import guess_table
@@ -88,7 +88,7 @@ def init(
     if to is not None:
         write_text(to, text, "spec")
     if as_json:
-        print_json(facts.guess_facts(guess, origin, to))
+        print_json(screens.guess_facts(guess, origin, to))
         return
     if to is None:
         print_text(text)
@@ -101,13 +101,13 @@ def init(
 @app.command()
 def check(spec: SpecArgument, as_json: Json = False) -> None:
     """Say whether a spec fits its table and whether its requirements can hold."""
-    from unveil.cli import facts, screens
+    from unveil.cli import screens
     from unveil.workflow.check import check as run
 
     with watched() as progress:
         fit = run(spec, progress=progress)
     if as_json:
-        print_json(facts.fit_facts(fit))
+        print_json(screens.fit_facts(fit))
     else:
         screens.show_fit(console, fit)
 
@@ -184,20 +184,67 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Publish the bundled data set and show the result."""
-    from unveil.cli import facts, screens
+    from unveil.cli import screens
     from unveil.workflow.demo import demo as run
 
     with watched() as progress:
         shown = run(to or fresh_folder(Path("demo-release")), progress)
     if as_json:
-        print_json(facts.demo_facts(shown))
+        print_json(screens.demo_facts(shown))
     else:
         screens.show_demo(console, shown)
 
 
-for command in (evaluation.evaluate, evaluation.compare, report.report, explanation.explain):
+for command in (evaluation.evaluate, evaluation.compare):
     app.command()(command)
+
+
+@app.command()
+def report(
+    release: ReleaseArgument,
+    to: Annotated[
+        Path | None,
+        typer.Option("--to", metavar="FILE", help="Where to write the page; next to the folder if omitted."),
+    ] = None,
+    owner: Annotated[
+        Path | None,
+        typer.Option("--owner", metavar="SPEC", help="Write the private page, with exact figures, steps and accuracy."),
+    ] = None,
+    as_json: Figures = False,
+) -> None:
+    """Write an HTML page about a release: one to share, or a private one with --owner."""
+    from unveil.workflow.report import report_to_file
+
+    target = to or default_target(release, owner)
+    if target.suffix not in (".html", ".htm"):
+        raise typer.BadParameter(f"{str(target)!r} ends in neither .html nor .htm.", param_hint="--to")
+    try:
+        with watched() as progress:
+            report_to_file(release, target, owner, progress=progress)
+    except UnverifiedError as error:
+        if as_json:
+            print_json({"report": None, "broken": str(error)})
+        else:
+            console.print(str(error))
+        raise typer.Exit(1) from error
+    if as_json:
+        print_json({"report": str(target), "private": owner is not None})
+        return
+    console.print(f"The report is in {target}.")
+    if owner is None:
+        console.print("It says no more than the release does and can be shared with it.")
+    else:
+        console.print("It is private: it contains exact figures from the raw table. Do not share it.", style="yellow")
+
+
+app.command()(evaluation.explain)
 app.add_typer(taxonomy.commands, name="taxonomy")
+
+
+def default_target(release: Path, owner: Path | None) -> Path:
+    """Next to the release folder, named after it."""
+    folder = release.resolve()
+    return folder.with_name(f"{folder.name}-report{'' if owner is None else '-private'}.html")
 
 
 def fresh_folder(wish: Path) -> Path:

@@ -1,4 +1,4 @@
-"""The commands `evaluate` and `compare`, and what they print."""
+"""The commands `evaluate`, `compare` and `explain`, and what they print."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from unveil.cli.bars import watched
-from unveil.cli.terminal import console, print_json
+from unveil.cli.publication import SpecArgument
+from unveil.cli.terminal import console, print_json, watched
 from unveil.errors import braced, count_text
 
 if TYPE_CHECKING:
     from unveil.evaluation import Comparison, Evaluation, Folds, Given, Holdout, Line
     from unveil.evaluation.evaluation import Measures
+if TYPE_CHECKING:
+    from unveil.reasons import Explanation
 
 SEEDS = 5
 
@@ -40,11 +42,11 @@ Sample = Annotated[
     int | None,
     typer.Option("--sample", metavar="N", min=2, help="Use N rows drawn at random; a million for very large tables."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
+Figures = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
 
 
 def evaluate(
-    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec: a TOML file.")],
+    spec: SpecArgument,
     classifiers: Classifiers = None,
     folds: FoldsOption = None,
     test: TestOption = None,
@@ -52,7 +54,7 @@ def evaluate(
     seeds: Seeds = SEEDS,
     together: Together = False,
     sample: Sample = None,
-    as_json: Json = False,
+    as_json: Figures = False,
 ) -> None:
     """Compare what a classifier learns from a release, from raw data and from full masking."""
     from unveil.workflow.evaluate import evaluate as run
@@ -78,7 +80,7 @@ def compare(
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Plot accuracy against k, limit or ε: .png or .svg.")
     ] = None,
-    as_json: Json = False,
+    as_json: Figures = False,
 ) -> None:
     """Evaluate several specs on the same held-out rows."""
     from unveil.evaluation.plot import check_plot
@@ -201,3 +203,49 @@ def _percent(share: float) -> str:
 
 def _reach(line: Line) -> str:
     return "" if line.high is None else f"± {line.high - line.error:.2%}"
+
+
+def explain(
+    spec: SpecArgument,
+    shadow: Annotated[
+        bool, typer.Option("--shadow/--no-shadow", help="Also run with each requirement slightly relaxed.")
+    ] = True,
+    classifiers: Classifiers = None,
+    seeds: Seeds = SEEDS,
+    every: Annotated[bool, typer.Option("--all", help="Explain every block, not only every attribute.")] = False,
+    release: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="A differentially private release to explain.")
+    ] = None,
+    as_json: Figures = False,
+) -> None:
+    """Say why a release is as coarse as it is, and what relaxing its requirements would buy."""
+    from unveil.evaluation import Holdout
+    from unveil.workflow.explain import explain as run
+
+    with watched() as progress:
+        found = run(
+            spec,
+            shadow=shadow,
+            classifiers=classifiers or ("tree",),
+            protocol=Holdout(seeds=range(seeds)),
+            release=release,
+            progress=progress,
+        )
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        show_explanation(console, found, every=every)
+
+
+def show_explanation(console: Console, found: Explanation, *, every: bool) -> None:
+    """The result of `explain`."""
+    for number, part in enumerate(found.passages(every=every)):
+        if number:
+            console.print()
+        if part.heading:
+            console.print(part.heading, style="bold")
+        for line in part.lines:
+            console.print(line)
+    console.print()
+    for note in found.notes:
+        console.print(note, style="yellow")

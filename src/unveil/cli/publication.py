@@ -1,17 +1,18 @@
-"""The command `publish`."""
+"""The command `publish`; on Ctrl-C it can stop at the table reached so far instead of aborting."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from unveil.choices import ENGINES, PLACES, Format
-from unveil.cli.bars import watched
-from unveil.cli.interrupt import stop_on_interrupt
-from unveil.cli.terminal import console, print_json
+from unveil.cli.terminal import console, print_json, watched
 from unveil.errors import ReleaseError, SpecError
 from unveil.interruption import provisional
 from unveil.progress import Watcher
@@ -19,13 +20,14 @@ from unveil.progress import Watcher
 if TYPE_CHECKING:
     from unveil.release import Formulas, Release
 
+SpecArgument = Annotated[Path, typer.Argument(metavar="SPEC", help="The spec: a TOML file.")]
 KeepFormulas = Annotated[
     bool, typer.Option("--keep-formulas", help="In a csv file, leave text that spreadsheets read as a formula.")
 ]
 
 
 def publish(
-    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec: a TOML file.")],
+    spec: SpecArgument,
     to: Annotated[Path, typer.Option("--to", metavar="DIR", help="The folder to write; must not exist.")],
     trace: Annotated[Path | None, typer.Option(help="Write the private trace of the search here, as JSON.")] = None,
     steps: Annotated[int | None, typer.Option(min=0, help="Stop after this many refinements.")] = None,
@@ -44,7 +46,7 @@ def publish(
     as_json: Annotated[bool, typer.Option("--json", help="Print what was released as JSON.")] = False,
 ) -> None:
     """Make a release from a spec."""
-    from unveil.cli import facts, screens
+    from unveil.cli import screens
     from unveil.counting.engine import check_formats
     from unveil.release import check_absent
     from unveil.schema import load_spec
@@ -69,7 +71,7 @@ def publish(
             )
         write(release, to, formats, trace, progress, "kept" if keep_formulas else "guarded")
     if as_json:
-        print_json(facts.release_facts(release, to))
+        print_json(screens.release_facts(release, to))
         return
     screens.show_release(console, release)
     console.print(f"Written to {to}.")
@@ -112,3 +114,27 @@ def check_trace(trace: Path, folder: Path) -> None:
     if folder.absolute() in trace.absolute().parents:
         raise ReleaseError(f"{trace}: the trace is private and cannot be written into the release {folder}.")
     check_absent(trace, "trace file")
+
+
+@contextmanager
+def stop_on_interrupt(keep: bool) -> Iterator[Callable[[], bool]]:
+    """Gives a function to call between steps: has Ctrl-C been pressed?
+
+    With `keep`, it returns True after the first Ctrl-C; a second one interrupts as usual. Without, nothing changes.
+    """
+    pressed, before = False, signal.getsignal(signal.SIGINT)
+    if not keep:
+        yield lambda: False
+        return
+
+    def press(number: int, frame: FrameType | None) -> None:
+        nonlocal pressed
+        if pressed and callable(before):
+            before(number, frame)
+        pressed = True
+
+    signal.signal(signal.SIGINT, press)
+    try:
+        yield lambda: pressed
+    finally:
+        signal.signal(signal.SIGINT, before)

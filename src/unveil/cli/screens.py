@@ -1,9 +1,14 @@
-"""What the commands print."""
+"""What the commands report: on a screen, and with `--json` as plain values.
+
+docs/exit-codes.md documents the keys of the latter, which are stable.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from rich.console import Console
@@ -11,13 +16,17 @@ from rich.table import Table
 from rich.text import Text
 
 from unveil.arrays import IntArray
-from unveil.errors import braced, count_text, listed, records_text, rows_text, shortened
+from unveil.errors import braced, count_text, listed, rows_text, shortened
 from unveil.evaluation import GroupSummary, InferenceRisk, group_summaries
 from unveil.masking import AsIs, Discretization, Generalization, Suppression
 from unveil.release import DiffGenManifest, RefinementManifest, Release
 from unveil.schema import Atom, Spec
 
 if TYPE_CHECKING:
+    from unveil.workflow.check import Fit
+    from unveil.workflow.demo import Demo
+if TYPE_CHECKING:
+    from unveil.tables import TableGuess
     from unveil.workflow.check import Fit
     from unveil.workflow.demo import Demo
 
@@ -138,7 +147,7 @@ def _show_groups(console: Console, release: Release) -> None:
 def _group_line(summary: GroupSummary) -> str:
     return (
         f"{braced(summary.names, MOST)}: {count_text(summary.groups, 'group')}; the smallest has "
-        f"{records_text(summary.smallest)}, the middle one {summary.median:,}, the largest {summary.largest:,}."
+        f"{count_text(summary.smallest, 'record')}, the middle one {summary.median:,}, the largest {summary.largest:,}."
     )
 
 
@@ -188,3 +197,74 @@ def _say_redundant(console: Console, atoms: Sequence[Atom]) -> None:
 def _say_as_is(console: Console, names: Iterable[str]) -> None:
     if names := list(names):
         console.print(f"In no requirement, so released as they are: {listed(names, 30)}.", style="yellow")
+
+
+def release_facts(release: Release, folder: Path) -> dict[str, Any]:
+    """A release: only what its folder holds, so that no row behind a private release is counted here."""
+    manifest = release.manifest
+    facts = {
+        "release": str(folder),
+        "method": manifest.method,
+        "guarantee": manifest.guarantee,
+        "requirements": list(manifest.requirements),
+        "files": {name: file.sha256 for name, file in manifest.files.items()},
+        "attributes": {
+            name: {"masking": entry.kind, "blocks": None if isinstance(entry, AsIs) else len(entry.shown)}
+            for name, entry in release.masking.columns.items()
+        },
+    }
+    if not isinstance(manifest, RefinementManifest):
+        return {**facts, "cells": manifest.cells, "rows": {"released": release.rows.num_rows}}
+    sizes = ("groups", "smallest", "median", "largest")
+    groups = [
+        {"attributes": list(summary.names), **{key: getattr(summary, key) for key in sizes}}
+        for summary in group_summaries(release)
+    ]
+    return {**facts, "records": manifest.records, "rows": manifest.rows.model_dump(), "groups": groups}
+
+
+def fit_facts(fit: Fit) -> dict[str, Any]:
+    """What `check` found."""
+    return {
+        "spec": fit.spec.origin,
+        "table": fit.table.origin,
+        "records": fit.table.records,
+        "rows": {"read": fit.table.read, "dropped": fit.table.dropped},
+        "requirements": [requirement.sentence() for requirement in fit.requirements],
+        "groups": [asdict(group) for group in fit.groups],
+        "inferences": [asdict(risk) for risk in fit.inferences],
+        "redundant": [str(atom) for atom in fit.redundant],
+        "as_is": list(fit.as_is),
+        "observed": list(fit.observed),
+        "warnings": list(fit.warnings),
+    }
+
+
+def demo_facts(demo: Demo) -> dict[str, Any]:
+    """What the demo made."""
+    return {
+        "folder": str(demo.folder),
+        "accuracy": {"raw": demo.raw, "masked": demo.masked},
+        "releases": [
+            {
+                "name": published.name,
+                **release_facts(published.release, published.place),
+                "accuracy": published.accuracy,
+                "findings": [vars(finding) for finding in published.findings],
+                "report": None if published.report is None else str(published.report),
+            }
+            for published in demo.published
+        ],
+    }
+
+
+def guess_facts(guess: TableGuess, table: str, spec: Path | None) -> dict[str, Any]:
+    """What `init` guessed of a table."""
+    return {
+        "spec": None if spec is None else str(spec),
+        "table": table,
+        "rows": guess.rows,
+        "class": guess.class_,
+        "missing": list(guess.marks),
+        "columns": [{"name": item.name, "role": item.role, "reason": item.reason} for item in guess.columns],
+    }

@@ -10,8 +10,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from unveil.cli.bars import watched
-from unveil.cli.terminal import Terminal, console, print_json, print_text
+from unveil.cli.terminal import Terminal, console, print_json, print_text, watched
+from unveil.errors import count_text, listed, rows_text
 
 if TYPE_CHECKING:
     from unveil.drafts import Draft
@@ -124,16 +124,11 @@ def draw(console: Console, taxonomy: Taxonomy, *, whole: bool) -> None:
 
 
 def _size(taxonomy: Taxonomy) -> str:
-    values, labels = _counted(len(taxonomy.leaves), "value"), _counted(len(taxonomy.inner_labels), "label")
+    values, labels = count_text(len(taxonomy.leaves), "value"), count_text(len(taxonomy.inner_labels), "label")
     return f"{values} under {labels}, {taxonomy.depth} levels"
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def _say_guess(console: Console, found: Draft) -> None:
-    from unveil.errors import listed, rows_text
     from unveil.schema import printable
 
     values = found.values
