@@ -83,6 +83,12 @@ def test_one_row_cannot_be_k_anonymous():
         ),
         (TopDownRefinement(unseen="ignore"), "unseen is 'ignore', but it must be one of 'refuse', 'suppress'."),
         (TopDownRefinement(criterion="best"), "[publish] criterion is 'best', but"),
+        (TopDownRefinement(search="greedy"), "[publish] search is 'greedy', but it must be 'paper' or 'joint'."),
+        (TopDownRefinement(search="joint", leave_out="all"), "[publish] leave-out is 'all', but it must be a percent"),
+        (TopDownRefinement(search="paper", recoding="local"), "[publish] recoding = 'local' needs search = 'joint'"),
+        (TopDownRefinement(search="paper", left_out="mask"), "[publish] left-out = 'mask' needs search = 'joint'"),
+        (TopDownRefinement(search="joint", goal=("jobb",)), "[publish] goal names 'jobb', which is not described"),
+        (ProgressiveDisclosure(TEMPLATES, search="joint", goal="all"), "[publish] goal is 'all', but it must be"),
         (TopDownRefinement(quasi_identifier=["agee"]), "names 'agee', which is not described; did you mean 'age'?"),
         (TopDownRefinement(quasi_identifier=[]), "quasi-identifier is [], but it must not be empty."),
         (

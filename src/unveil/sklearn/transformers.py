@@ -14,7 +14,7 @@ import pyarrow as pa
 from unveil.choices import Unseen
 from unveil.errors import SpecError
 from unveil.release import Release
-from unveil.schema import Criterion, Spec, SpecLike
+from unveil.schema import Criterion, Goal, LeftOut, Recoding, SearchName, Spec, SpecLike
 from unveil.sklearn.descriptions import Section, Sections, TaxonomyLike, class_section, plain, plain_section
 from unveil.sklearn.encoding import Output
 from unveil.sklearn.masker import Masker, given
@@ -25,7 +25,28 @@ EPSILON = 1.0
 SPECIALIZATIONS = 10
 
 
-class TopDownRefinement(Masker):
+class Refining(Masker):
+    """A transformer that searches: the keys of `[publish]` that say how."""
+
+    search: SearchName | None
+    recoding: Recoding | None
+    leave_out: str | None
+    left_out: LeftOut | None
+    goal: Goal | Sequence[str] | None
+    criterion: Criterion | None
+
+    def _publishing(self) -> Section:
+        return {
+            "search": self.search,
+            "recoding": self.recoding,
+            "leave-out": self.leave_out,
+            "left-out": self.left_out,
+            "goal": self.goal,
+            "criterion": self.criterion,
+        }
+
+
+class TopDownRefinement(Refining):
     """Masks rows so that every combination of values of the quasi-identifier is shared by at least k fitted rows.
 
     Args:
@@ -36,7 +57,12 @@ class TopDownRefinement(Masker):
             A column that is not described is a number or a category by its type, with its observed domain.
         taxonomies: Taxonomies of columns, by name: a `Taxonomy`, the path of a file, or a nested mapping.
         default: The description of every column that neither of these has.
-        criterion: `score`, gain for loss, or `infogain`, gain alone.
+        search: `paper` or `joint`; this and the next five are the keys of `[publish]` in a spec, with its defaults.
+        recoding: `global` or `local`: refine a block everywhere, or in each group by itself.
+        leave_out: The share of the records that may be left out, such as `1%`.
+        left_out: `drop` or `mask`: what happens to them.
+        goal: `class`, `statistics`, or columns that are released as they are.
+        criterion: For the paper's search: `score`, gain for loss, or `infogain`, gain alone.
         spec: A whole spec, a path, a mapping or a `Spec`, instead of the descriptions above. Its class is y. What is
             given as k replaces the k of each of its requirements.
         output: `onehot`, `codes` or `labels`.
@@ -60,6 +86,11 @@ class TopDownRefinement(Masker):
         attributes: Sections | None = None,
         taxonomies: Mapping[str, TaxonomyLike] | None = None,
         default: Mapping[str, Any] | None = None,
+        search: SearchName | None = None,
+        recoding: Recoding | None = None,
+        leave_out: str | None = None,
+        left_out: LeftOut | None = None,
+        goal: Goal | Sequence[str] | None = None,
         criterion: Criterion | None = None,
         spec: SpecLike | None = None,
         output: Output = "onehot",
@@ -70,6 +101,11 @@ class TopDownRefinement(Masker):
         self.attributes = attributes
         self.taxonomies = taxonomies
         self.default = default
+        self.search = search
+        self.recoding = recoding
+        self.leave_out = leave_out
+        self.left_out = left_out
+        self.goal = goal
         self.criterion = criterion
         self.spec = spec
         self.output = output
@@ -81,13 +117,13 @@ class TopDownRefinement(Masker):
         return [{"kind": "k-anonymity", "quasi-identifier": listed, "k": K if self.k is None else plain(self.k)}]
 
     def _tuning(self) -> tuple[Section, Section]:
-        return {"k": self.k}, {"criterion": self.criterion}
+        return {"k": self.k}, self._publishing()
 
     def _described(self) -> Section:
         return {"quasi_identifier": self.quasi_identifier, **super()._described()}
 
 
-class ProgressiveDisclosure(Masker):
+class ProgressiveDisclosure(Refining):
     """Masks rows so that no named sensitive value has a larger share in a group than its limit.
 
     Args:
@@ -98,7 +134,12 @@ class ProgressiveDisclosure(Masker):
         attributes: What is known about columns, as for `TopDownRefinement`.
         taxonomies: Taxonomies of columns, as there.
         default: The description of every other column, as there.
-        criterion: `score`, gain for loss, or `infogain`, gain alone.
+        search: How to search, as there, and so the next five.
+        recoding: `global` or `local`.
+        leave_out: The share of the records that may be left out.
+        left_out: `drop` or `mask`.
+        goal: `class`, `statistics`, or columns.
+        criterion: `score` or `infogain`.
         spec: A whole spec, as there. What is given as limit replaces the limit of each of its templates.
         output: `onehot`, `codes` or `labels`.
         unseen: What happens to a value without a block when rows are transformed: `refuse` or `suppress`.
@@ -123,6 +164,11 @@ class ProgressiveDisclosure(Masker):
         attributes: Sections | None = None,
         taxonomies: Mapping[str, TaxonomyLike] | None = None,
         default: Mapping[str, Any] | None = None,
+        search: SearchName | None = None,
+        recoding: Recoding | None = None,
+        leave_out: str | None = None,
+        left_out: LeftOut | None = None,
+        goal: Goal | Sequence[str] | None = None,
         criterion: Criterion | None = None,
         spec: SpecLike | None = None,
         output: Output = "onehot",
@@ -133,6 +179,11 @@ class ProgressiveDisclosure(Masker):
         self.attributes = attributes
         self.taxonomies = taxonomies
         self.default = default
+        self.search = search
+        self.recoding = recoding
+        self.leave_out = leave_out
+        self.left_out = left_out
+        self.goal = goal
         self.criterion = criterion
         self.spec = spec
         self.output = output
@@ -148,7 +199,7 @@ class ProgressiveDisclosure(Masker):
         return [{"kind": "confidence", "channel": channel, **template, **limit} for template in templates]
 
     def _tuning(self) -> tuple[Section, Section]:
-        return {"limit": self.limit}, {"criterion": self.criterion}
+        return {"limit": self.limit}, self._publishing()
 
     def _described(self) -> Section:
         return {"templates": self.templates, **super()._described()}
