@@ -48,6 +48,9 @@ def broken_labels(published: Published) -> Iterator[str]:
         released: Counter[Any] = Counter()
         for row, records in weighted(published):
             released[row[name]] += records
+        if entry.get("local"):
+            yield from broken_vocabulary(name, entry, released, published.raw[name])
+            continue
         expected: Counter[Any] = Counter()
         for value, records in published.raw[name].items():
             labels = labels_over(entry, value)
@@ -56,6 +59,21 @@ def broken_labels(published: Published) -> Iterator[str]:
             expected.update(dict.fromkeys(labels, records))
         if +expected != released:
             yield f"{name}: {released} was released, but the raw values make {expected}"
+
+
+def broken_vocabulary(
+    name: str, entry: Mapping[str, Any], released: Mapping[Any, int], raw: Mapping[Any, int]
+) -> Iterator[str]:
+    """Labels that overlap between groups: each stands for at most the records that hold a raw value it covers."""
+    for label, records in released.items():
+        held = sum(count for value, count in raw.items() if label in vocabulary_over(entry, value))
+        if records > held:
+            yield f"{name}: {label!r} was released {records} times, but {held} records can hold it"
+
+
+def vocabulary_over(entry: Mapping[str, Any], value: Any) -> list[str]:
+    """The labels of a vocabulary that may stand for a raw value."""
+    return [*labels_over(entry, value), *([entry["marker"]] if entry["kind"] == "suppression" else [])]
 
 
 def labels_over(entry: Mapping[str, Any], value: Any) -> list[str]:

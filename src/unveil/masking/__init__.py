@@ -1,9 +1,19 @@
 """Blocks of values, the trees that refine them, and the masking at the end of a search."""
 
 from unveil.masking.blocks import Block, Offer, Refinement, Rest
+from unveil.masking.boxes import LEAF, BoxTree, LeftOut, Split, rest_label
+from unveil.masking.entries import (
+    AnyMasking,
+    AsIs,
+    ColumnMasking,
+    Discretization,
+    Entry,
+    Generalization,
+    Suppression,
+)
 from unveil.masking.freeze import as_is, domain_of, freeze
 from unveil.masking.labels import ClassType, class_type, typed_labels
-from unveil.masking.masking import AsIs, ColumnMasking, Discretization, Entry, Generalization, Masking, Suppression
+from unveil.masking.masking import Masking
 from unveil.masking.trees import Discretize, Flat, Generalize, Splitter, Suppress, Tree
 from unveil.masking.values import days, decoded, dictionary_of, is_text, python_values, single_values
 from unveil.masking.views import View

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from unveil.masking.blocks import Block
-from unveil.masking.masking import (
+from unveil.masking.entries import (
     AsIs,
     Bound,
     Discretization,

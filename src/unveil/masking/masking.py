@@ -1,155 +1,28 @@
-"""The frozen result of a search: how the values of each attribute are released, for these rows and for later ones.
-
-The classes below are both the entries of a manifest (`docs/release.md`) and the code that masks.
-"""
+"""The frozen result of a search: how the values of each attribute are released, for these rows and for later ones."""
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from pydantic import BaseModel, ConfigDict, Field
 
 from unveil import html
+from unveil.arrays import CodeArray, IntArray
 from unveil.choices import Intervals, Unseen
-from unveil.errors import TableError, did_you_mean, rows_text, shortened
+from unveil.errors import ReleaseError, TableError, did_you_mean, rows_text, shortened
 from unveil.frames import arrow_table, is_pandas, like
+from unveil.masking.boxes import BoxTree
+from unveil.masking.entries import AnyMasking, AsIs, Discretization
 from unveil.masking.labels import ClassType, typed_labels
 from unveil.masking.values import date_column, days, decoded, dictionary_of, is_text, python_values
 from unveil.masking.views import View
-from unveil.schema import SUPPRESSED, Kind, Unit, number_of, value_text
+from unveil.schema import SUPPRESSED, Kind
 
-Bound = int | float | datetime.date
-"""An end of an interval, as the manifest writes it."""
-Domain = Literal["declared", "observed"]
-Labels = list[str | None]
-"""The label of each value; None if the masking has no block for it."""
-
-
-class Entry(BaseModel):
-    """A part of a manifest: fixed keys, fixed types, immutable."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
-
-class Generalized(Entry):
-    """A block of a taxonomy cut: its label and its leaves."""
-
-    label: str
-    values: tuple[str, ...]
-
-
-class Interval(Entry):
-    """A block of a discretization, `[from, to)`."""
-
-    label: str
-    from_: Bound = Field(alias="from")
-    to: Bound
-
-    @property
-    def lo(self) -> float:
-        """Where it starts, as a number; a date as days since 1970-01-01."""
-        return _number(self.from_)
-
-    @property
-    def hi(self) -> float:
-        """Where it ends."""
-        return _number(self.to)
-
-
-def _number(bound: Bound) -> float:
-    return number_of(bound, "date" if isinstance(bound, datetime.date) else "number") or 0
-
-
-class Generalization(Entry):
-    """A cut through a taxonomy."""
-
-    kind: Literal["generalization"] = "generalization"
-    domain: Domain
-    blocks: tuple[Generalized, ...]
-
-    @property
-    def shown(self) -> tuple[str, ...]:
-        """What a reader may see in the column, in domain order."""
-        return tuple(block.label for block in self.blocks)
-
-    def labels(self, values: Sequence[Any]) -> Labels:
-        """The label above each value; None for a value that the taxonomy does not have."""
-        label_of = {value: block.label for block in self.blocks for value in block.values}
-        return [None if value is None else label_of.get(value_text(value)) for value in values]
-
-
-class Suppression(Entry):
-    """The disclosed values. Every other value is hidden, whether or not it was ever seen."""
-
-    kind: Literal["suppression"] = "suppression"
-    domain: Domain
-    disclosed: tuple[str, ...]
-    marker: str = SUPPRESSED
-
-    @property
-    def shown(self) -> tuple[str, ...]:
-        """What a reader may see in the column, in domain order."""
-        return (*self.disclosed, self.marker)
-
-    def labels(self, values: Sequence[Any]) -> Labels:
-        """The value itself if it is disclosed, else the marker."""
-        disclosed = set(self.disclosed)
-        texts = [None if value is None else value_text(value) for value in values]
-        return [text if text is None or text in disclosed else self.marker for text in texts]
-
-
-class Discretization(Entry):
-    """Intervals that cover the range."""
-
-    kind: Literal["discretization"] = "discretization"
-    domain: Domain
-    unit: Unit = "number"
-    """What the bounds are: numbers, or dates."""
-    whole: bool
-    blocks: tuple[Interval, ...]
-
-    @property
-    def shown(self) -> tuple[str, ...]:
-        """What a reader may see in the column, in domain order."""
-        return tuple(block.label for block in self.blocks)
-
-    def middle(self, block: Interval) -> float:
-        """The middle of the values that an interval can hold.
-
-        Whole numbers in `[17, 46)` run from 17 to 45, so their middle is 31; other numbers come arbitrarily close to
-        46, so their middle is 31.5. The middle of dates is a day, the earlier one of two.
-        """
-        middle = (block.lo + block.hi - (1 if self.whole else 0)) / 2
-        return middle // 1 if self.unit == "date" else middle
-
-    def labels(self, values: Sequence[Any]) -> Labels:
-        """The interval that holds each number or date; None outside the range and for other values."""
-        starts = np.array([block.lo for block in self.blocks])
-        numbers = np.array([number_of(value, self.unit) for value in values], dtype=np.float64)
-        places = np.searchsorted(starts, numbers, side="right") - 1
-        inside = (places >= 0) & (numbers < self.blocks[-1].hi)
-        return [self.blocks[place].label if held else None for place, held in zip(places, inside, strict=True)]
-
-
-class AsIs(Entry):
-    """An attribute in no requirement, released as it is."""
-
-    kind: Literal["released"] = "released"
-    domain: Domain
-    type: Kind
-
-    @property
-    def shown(self) -> tuple[str, ...]:
-        """Nothing is masked, so there is no list of labels."""
-        return ()
-
-
-ColumnMasking = Annotated[Generalization | Suppression | Discretization | AsIs, Field(discriminator="kind")]
+if TYPE_CHECKING:
+    from unveil.masking.walk import Walk
 
 
 class Masking:
@@ -157,10 +30,11 @@ class Masking:
 
     def __init__(
         self,
-        columns: dict[str, Generalization | Suppression | Discretization | AsIs],
+        columns: dict[str, AnyMasking],
         class_: str | None = None,
         class_type: ClassType = "text",
         weight: str | None = None,
+        boxes: Sequence[BoxTree] = (),
     ) -> None:
         """Stores the arguments.
 
@@ -169,13 +43,15 @@ class Masking:
             class_: The column of the class. Later rows that have it keep it.
             class_type: What that column holds.
             weight: The column with the number of records that a row represents, kept in the same way.
+            boxes: The trees that give the labels of attributes refined group by group.
         """
         self.columns = columns
+        self.boxes = tuple(boxes)
         self._class = class_
         self._class_type = class_type
         self._weight = weight
 
-    def __getitem__(self, name: str) -> Generalization | Suppression | Discretization | AsIs:
+    def __getitem__(self, name: str) -> AnyMasking:
         return self.columns[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -229,40 +105,99 @@ class Masking:
             masked = masked.append_column(self._class, typed_labels(rows[self._class], self._class_type))
         return masked.append_column(self._weight, rows[self._weight]) if self._weight in rows.column_names else masked
 
+    @cached_property
+    def walks(self) -> tuple[Walk, ...]:
+        """The trees of boxes, ready to place rows.
+
+        Raises:
+            ReleaseError: A tree is damaged, or an attribute that is refined group by group is not in exactly one.
+        """
+        if not self.boxes:
+            # Only a local masking needs compiled code.
+            trees: tuple[Walk, ...] = ()
+        else:
+            from unveil.masking.walk import Walk
+
+            trees = tuple(Walk(tree, self.columns) for tree in self.boxes)
+        held = [name for tree in self.boxes for name in tree.attributes]
+        for name, entry in self.columns.items():
+            if not isinstance(entry, AsIs) and entry.local and held.count(name) != 1:
+                raise ReleaseError(f"boxes: {name!r} is in {held.count(name)} trees; a local attribute is in one.")
+        return trees
+
     def labels(self, rows: pa.Table, *, unseen: Unseen = "refuse") -> pa.Table:
         """Masks the columns as the data files of a release hold them, and drops all others."""
-        return pa.table({name: self._masked(name, rows, unseen) for name in self.columns})
+        for name in self.columns:
+            if name not in rows.column_names:
+                raise TableError(
+                    f"the rows to mask lack the column {name!r}{did_you_mean(name, rows.column_names) or '.'}"
+                )
+        local = {name: column for walk in self.walks for name, column in self._local(walk, rows, unseen)}
+        masked = {name: local[name] if name in local else self._masked(name, rows, unseen) for name in self.columns}
+        return pa.table(masked)
 
     def _masked(self, name: str, table: pa.Table, unseen: Unseen) -> pa.ChunkedArray | pa.DictionaryArray:
-        if name not in table.column_names:
-            raise TableError(
-                f"the rows to mask lack the column {name!r}{did_you_mean(name, table.column_names) or '.'}"
-            )
         entry = self.columns[name]
         if isinstance(entry, AsIs):
             return _typed(name, table[name], entry.type)
-        dates = isinstance(entry, Discretization) and entry.unit == "date"
-        encoded = dictionary_of(days(table[name]) if dates else table[name])
-        held = python_values(encoded.dictionary)
-        values = [*(None if value != value else value for value in held), None]
-        labels = entry.labels(values)
-        indices = encoded.indices.fill_null(len(values) - 1)
-        used = set(pc.unique(indices).to_pylist())
-        for place, (value, label) in enumerate(zip(values, labels, strict=True)):
-            if label is None and place in used and unseen == "refuse":
-                shown = "a missing value" if value is None else repr(value)
-                rows = rows_text(pc.sum(pc.equal(indices, place)).as_py())
-                raise TableError(
-                    f"column {name!r}: {shown} has no block in this release ({rows}); --unseen suppress "
-                    f'(in Python unseen="suppress") masks it as {SUPPRESSED}.'
-                )
-        distinct = sorted({label or SUPPRESSED for place, label in enumerate(labels) if place in used})
-        place_of = {label: place for place, label in enumerate(distinct)}
-        lookup = pa.array([place_of.get(label or SUPPRESSED, 0) for label in labels], pa.int32())
-        return pa.DictionaryArray.from_arrays(lookup.take(indices), pa.array(distinct, pa.string()))
+        held = _held(table[name], entry)
+        labels = entry.labels(held.values)
+        if unseen == "refuse":
+            _check_seen(name, held, [label is not None for label in labels])
+        return _column([label or SUPPRESSED for label in labels], held.places)
+
+    def _local(self, walk: Walk, table: pa.Table, unseen: Unseen) -> Iterator[tuple[str, pa.DictionaryArray]]:
+        """The columns that a tree masks. A row ends where a value has no block, with the labels that it has there."""
+        cells: dict[str, IntArray] = {}
+        for name in walk.attributes:
+            held = _held(table[name], self.columns[name])
+            cell_of = walk.cells[name].of(held.values)
+            if unseen == "refuse":
+                _check_seen(name, held, (cell_of >= 0).tolist())
+            cells[name] = cell_of[held.places]
+        nodes = walk.nodes(list(cells.values()))
+        for name, entry in walk.cells.items():
+            if entry.entry.local:
+                labels, label_at = walk.labels(name)
+                yield name, _column([*labels, SUPPRESSED], np.where(cells[name] < 0, len(labels), label_at[nodes]))
 
 
-def _described(name: str, entry: Generalization | Suppression | Discretization | AsIs) -> tuple[str, str, str, str]:
+class _Held(NamedTuple):
+    """The values of a column, None for a missing one, and for each row the place of its value."""
+
+    values: list[Any]
+    places: IntArray
+
+
+def _held(column: pa.ChunkedArray, entry: AnyMasking) -> _Held:
+    dates = isinstance(entry, Discretization) and entry.unit == "date"
+    encoded = dictionary_of(days(column) if dates else column)
+    values = [*(None if value != value else value for value in python_values(encoded.dictionary)), None]
+    return _Held(values, encoded.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False))
+
+
+def _check_seen(name: str, held: _Held, seen: Sequence[bool]) -> None:
+    """Refuses rows with a value that has no block."""
+    counts = np.bincount(held.places, minlength=len(held.values))
+    for value, count, known in zip(held.values, counts.tolist(), seen, strict=True):
+        if count and not known:
+            shown = "a missing value" if value is None else repr(value)
+            raise TableError(
+                f"column {name!r}: {shown} has no block in this release ({rows_text(count)}); --unseen suppress "
+                f'(in Python unseen="suppress") masks it as {SUPPRESSED}.'
+            )
+
+
+def _column(labels: Sequence[str], places: CodeArray) -> pa.DictionaryArray:
+    """A column of labels, in a dictionary of those that occur."""
+    used = np.bincount(places, minlength=len(labels)) > 0
+    distinct = sorted({label for label, held in zip(labels, used, strict=True) if held})
+    rank_of = {label: rank for rank, label in enumerate(distinct)}
+    ranks = np.array([rank_of.get(label, 0) for label in labels], dtype=np.int32)
+    return pa.DictionaryArray.from_arrays(pa.array(ranks[places]), pa.array(distinct, pa.string()))
+
+
+def _described(name: str, entry: AnyMasking) -> tuple[str, str, str, str]:
     if isinstance(entry, AsIs):
         return name, entry.kind, "", "every value as it is"
     return name, entry.kind, str(len(entry.shown)), shortened(entry.shown)

@@ -17,7 +17,7 @@ from unveil.schema import SUPPRESSED, day_of
 if TYPE_CHECKING:
     import pandas as pd
 
-    from unveil.masking.masking import ColumnMasking, Discretization, Interval
+    from unveil.masking.entries import ColumnMasking, Discretization, Interval
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from operator import not_
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,7 +12,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from unveil.errors import ReleaseError
 from unveil.limits import COLUMNS, MANIFEST_BYTES, NAME
-from unveil.masking import AsIs, ClassType, ColumnMasking, Entry, Masking
+from unveil.masking import AsIs, BoxTree, ClassType, ColumnMasking, Entry, Masking
 from unveil.release.rows import Formulas
 
 
@@ -21,6 +22,20 @@ class Rows(Entry):
     read: int
     dropped: int
     released: int
+    left_out: int = Field(default=0, exclude_if=not_)
+    """Rows that the search set aside, dropped or released fully masked."""
+
+
+class LeaveOut(Entry):
+    """What the owner allowed the search to set aside, and what it did set aside."""
+
+    share: str
+    """The largest share of the records, as the spec says it."""
+    records: int
+    """How many records were set aside."""
+    as_: Literal["drop", "mask"] = Field(alias="as")
+    labels: dict[str, str] = Field(default_factory=dict, exclude_if=not_)
+    """For rows released fully masked: the label of every masked attribute."""
 
 
 class File(Entry):
@@ -93,6 +108,16 @@ class RefinementManifest(Claims):
     weight: str | None
     rows: Rows
     records: int
+    search: Literal["paper", "joint"] = Field(default="paper", exclude_if="paper".__eq__)
+    recoding: Literal["global", "local"] = Field(default="global", exclude_if="global".__eq__)
+    leave_out: LeaveOut | None = Field(default=None, alias="leave-out", exclude_if=not_)
+    boxes: tuple[BoxTree, ...] = Field(default=(), exclude_if=not_)
+    """For each set of attributes in a requirement, the tree of its groups; none if every group is refined alike."""
+
+    @property
+    def masking(self) -> Masking:
+        """How the columns are masked, for rows that arrive later."""
+        return Masking(self.columns, self.class_, self.class_type, self.weight, self.boxes)
 
 
 class DiffGenManifest(Claims):

@@ -1,0 +1,165 @@
+"""The entries of a manifest that say how each attribute is masked (`docs/release.md`), and the labels they give.
+
+A local release has an entry per attribute too. Where an attribute is refined group by group, its entry is a vocabulary:
+every label that some group has, so labels overlap, and the trees of boxes say which rows have which.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from operator import not_
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from unveil.errors import BrokenPromiseError
+from unveil.schema import SUPPRESSED, Kind, Unit, number_of, value_text
+
+Bound = int | float | datetime.date
+"""An end of an interval, as the manifest writes it."""
+Domain = Literal["declared", "observed"]
+Labels = list[str | None]
+"""The label of each value; None if the masking has no block for it."""
+
+
+Local = Annotated[bool, Field(exclude_if=not_)]
+"""Whether the attribute is refined group by group: its labels overlap, and a tree of boxes says who has which."""
+
+
+class Entry(BaseModel):
+    """A part of a manifest: fixed keys, fixed types, immutable."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class Generalized(Entry):
+    """A block of a taxonomy cut: its label and its leaves."""
+
+    label: str
+    values: tuple[str, ...]
+    rest: bool = Field(default=False, exclude_if=not_)
+    """In a vocabulary: whether this is what other groups leave of a node, so that it covers these values at most."""
+
+
+class Interval(Entry):
+    """A block of a discretization, `[from, to)`."""
+
+    label: str
+    from_: Bound = Field(alias="from")
+    to: Bound
+
+    @property
+    def lo(self) -> float:
+        """Where it starts, as a number; a date as days since 1970-01-01."""
+        return _number(self.from_)
+
+    @property
+    def hi(self) -> float:
+        """Where it ends."""
+        return _number(self.to)
+
+
+def _number(bound: Bound) -> float:
+    return number_of(bound, "date" if isinstance(bound, datetime.date) else "number") or 0
+
+
+class Generalization(Entry):
+    """A cut through a taxonomy."""
+
+    kind: Literal["generalization"] = "generalization"
+    domain: Domain
+    local: Local = False
+    blocks: tuple[Generalized, ...]
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """What a reader may see in the column, in domain order."""
+        return tuple(block.label for block in self.blocks)
+
+    def labels(self, values: Sequence[Any]) -> Labels:
+        """The label above each value; None for a value that the taxonomy does not have."""
+        _check_cut(self)
+        label_of = {value: block.label for block in self.blocks for value in block.values}
+        return [None if value is None else label_of.get(value_text(value)) for value in values]
+
+
+class Suppression(Entry):
+    """The disclosed values. Every other value is hidden, whether or not it was ever seen."""
+
+    kind: Literal["suppression"] = "suppression"
+    domain: Domain
+    local: Local = False
+    disclosed: tuple[str, ...]
+    marker: str = SUPPRESSED
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """What a reader may see in the column, in domain order."""
+        return (*self.disclosed, self.marker)
+
+    def labels(self, values: Sequence[Any]) -> Labels:
+        """The value itself if it is disclosed, else the marker."""
+        _check_cut(self)
+        disclosed = set(self.disclosed)
+        texts = [None if value is None else value_text(value) for value in values]
+        return [text if text is None or text in disclosed else self.marker for text in texts]
+
+
+class Discretization(Entry):
+    """Intervals that cover the range."""
+
+    kind: Literal["discretization"] = "discretization"
+    domain: Domain
+    local: Local = False
+    unit: Unit = "number"
+    """What the bounds are: numbers, or dates."""
+    whole: bool
+    blocks: tuple[Interval, ...]
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """What a reader may see in the column, in domain order."""
+        return tuple(block.label for block in self.blocks)
+
+    def middle(self, block: Interval) -> float:
+        """The middle of the values that an interval can hold.
+
+        Whole numbers in `[17, 46)` run from 17 to 45, so their middle is 31; other numbers come arbitrarily close to
+        46, so their middle is 31.5. The middle of dates is a day, the earlier one of two.
+        """
+        middle = (block.lo + block.hi - (1 if self.whole else 0)) / 2
+        return middle // 1 if self.unit == "date" else middle
+
+    def labels(self, values: Sequence[Any]) -> Labels:
+        """The interval that holds each number or date; None outside the range and for other values."""
+        _check_cut(self)
+        starts = np.array([block.lo for block in self.blocks])
+        numbers = np.array([number_of(value, self.unit) for value in values], dtype=np.float64)
+        places = np.searchsorted(starts, numbers, side="right") - 1
+        inside = (places >= 0) & (numbers < self.blocks[-1].hi)
+        return [self.blocks[place].label if held else None for place, held in zip(places, inside, strict=True)]
+
+
+class AsIs(Entry):
+    """An attribute in no requirement, released as it is."""
+
+    kind: Literal["released"] = "released"
+    domain: Domain
+    type: Kind
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Nothing is masked, so there is no list of labels."""
+        return ()
+
+
+AnyMasking = Generalization | Suppression | Discretization | AsIs
+ColumnMasking = Annotated[AnyMasking, Field(discriminator="kind")]
+
+
+def _check_cut(entry: Generalization | Suppression | Discretization) -> None:
+    """Refuses to mask by a vocabulary: a label that holds a value may be finer than the value's group allows."""
+    if entry.local:
+        raise BrokenPromiseError("an attribute that is refined group by group has no label without its boxes.")

@@ -1,0 +1,230 @@
+"""The walk down a tree of boxes: from the cells of a row to the node where it ends, and to the labels there.
+
+The loops over rows and nodes are compiled. A chain of rests (one value told apart after the other) is walked in one
+step, because rows would otherwise take thousands of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from unveil.arrays import Array, CodeArray, IntArray
+from unveil.errors import ReleaseError
+from unveil.masking.boxes import LEAF, BoxTree
+from unveil.masking.cells import Cells, cells
+from unveil.masking.entries import AnyMasking, AsIs, Suppression
+
+NONE = -1
+
+
+class Steps(NamedTuple):
+    """Where a walk goes from each node."""
+
+    attribute: IntArray
+    """The attribute that a node tests, by its place in the tree; -1 for a leaf."""
+    first: IntArray
+    """Where the ranges of each node begin; one more entry ends the last one."""
+    start: IntArray
+    stop: IntArray
+    """The ranges of cells, in ascending order within a node."""
+    child: IntArray
+    """The node that each range leads to."""
+    rest: IntArray
+    """The node that all other cells lead to; -1 for none."""
+
+
+class Walk:
+    """A tree of boxes, ready to place rows."""
+
+    def __init__(self, tree: BoxTree, columns: Mapping[str, AnyMasking]) -> None:
+        """Checks the tree and prepares the walk.
+
+        Args:
+            tree: The tree.
+            columns: How each attribute is masked.
+
+        Raises:
+            ReleaseError: The tree does not fit the columns, or is no tree of boxes.
+        """
+        self.tree = tree
+        self.attributes = tree.attributes
+        self.cells: dict[str, Cells] = {name: _cells(name, columns, tree) for name in tree.attributes}
+        _check_splits(tree, self.cells)
+        self.parent, self._part = tree.edges()
+        order = np.array(tree.order, dtype=np.int64)
+        self.leaf_of: IntArray = np.where(order == LEAF, np.cumsum(order == LEAF) - 1, NONE)
+        """The number of the leaf that each node is; -1 for an inner node."""
+        self._parts = _Parts(tree, self.cells)
+        self._split_at = order
+        self._steps = self._prepared()
+        self._labels = self._inherited()
+
+    def nodes(self, codes: Sequence[CodeArray]) -> IntArray:
+        """The node where each row ends.
+
+        A row whose cell is -1, or that no part covers, ends at the node that tests it: not at a leaf.
+
+        Args:
+            codes: The cells of the rows, one array per attribute of the tree.
+        """
+        rows = np.stack([column.astype(np.int32) for column in codes], axis=1)
+        ends: IntArray = place_rows(np.ascontiguousarray(rows), *self._steps)
+        return ends
+
+    def labels(self, name: str) -> tuple[tuple[str, ...], IntArray]:
+        """The labels of an attribute in this tree, and for each node the place of its label among them."""
+        column = self.attributes.index(name)
+        return self._parts.labels[column], self._labels[:, column]
+
+    def _prepared(self) -> Steps:
+        """The ranges of all nodes, each chain of rests gathered in its first node."""
+        parts, above = self._parts, self.parent[1:]
+        edge = parts.first[self._split_at[above]] + self._part[1:]
+        inner = self._split_at != LEAF
+        attribute = np.where(inner, parts.attribute_of_split[self._split_at], NONE)
+        into_rest = np.zeros(len(inner), dtype=np.bool_)
+        into_rest[1:] = parts.is_rest[edge]
+        with_rest = inner & parts.has_rest[self._split_at]
+        chained = into_rest & with_rest & (attribute == attribute[self.parent])
+        owner = chain_heads(self.parent, chained)
+        rest = np.full(len(inner), NONE, dtype=np.int64)
+        nodes = np.arange(1, len(inner))
+        np.maximum.at(rest, owner[above[parts.is_rest[edge]]], nodes[parts.is_rest[edge]])
+        own = ~parts.is_rest[edge]
+        holder, start, stop, child = owner[above[own]], parts.start[edge[own]], parts.stop[edge[own]], nodes[own]
+        order = np.lexsort((start, holder))
+        holder, start, stop = holder[order], start[order], stop[order]
+        if ((holder[1:] == holder[:-1]) & (start[1:] < stop[:-1])).any():
+            raise ReleaseError("boxes: two parts of a split overlap.")
+        first = np.searchsorted(holder, np.arange(len(inner) + 1))
+        return Steps(attribute, first, start, stop, child[order], rest)
+
+    def _inherited(self) -> IntArray:
+        """The label of every attribute at every node."""
+        parts = self._parts
+        edge = np.concatenate([[0], parts.first[self._split_at[self.parent[1:]]] + self._part[1:]])
+        found: IntArray = inherited_labels(
+            self.parent, parts.attribute_of_part[edge], parts.label_of_part[edge], parts.root_labels
+        )
+        inner = np.flatnonzero(self._split_at != LEAF)
+        number = self._split_at[inner]
+        wrong = found[inner, parts.attribute_of_split[number]] != parts.block_of_split[number]
+        if wrong.any():
+            node = int(inner[np.argmax(wrong)])
+            split = self.tree.splits[self.tree.order[node]]
+            raise ReleaseError(f"boxes: node {node} does not hold {split.block!r} of {split.attribute!r} to split it.")
+        return found
+
+
+class _Parts:
+    """The parts of all splits, one after the other."""
+
+    def __init__(self, tree: BoxTree, held: Mapping[str, Cells]) -> None:
+        place_of = {name: place for place, name in enumerate(tree.attributes)}
+        numbers: list[dict[str, int]] = [_numbered(name, tree, held[name]) for name in tree.attributes]
+        self.labels = [tuple(labels) for labels in numbers]
+        self.first = np.cumsum([0, *(len(split.into) for split in tree.splits)])
+        self.attribute_of_split = _ints(place_of[split.attribute] for split in tree.splits)
+        self.block_of_split = _ints(numbers[place_of[split.attribute]][split.block] for split in tree.splits)
+        self.has_rest = np.array([*(split.has_rest for split in tree.splits), False], dtype=np.bool_)
+        self.root_labels = np.zeros(len(numbers), dtype=np.int64)
+        parts = [(split, label) for split in tree.splits for label in split.into]
+        self.attribute_of_part = _ints(place_of[split.attribute] for split, _ in parts)
+        self.label_of_part = _ints(numbers[place_of[split.attribute]][label] for split, label in parts)
+        self.is_rest = np.array([split.has_rest and label == split.into[-1] for split, label in parts], dtype=np.bool_)
+        ranges = [
+            (0, 0) if rest else held[split.attribute].ranges[label]
+            for (split, label), rest in zip(parts, self.is_rest, strict=True)
+        ]
+        self.start, self.stop = (_ints(bounds[end] for bounds in ranges) for end in (0, 1))
+
+
+def _numbered(name: str, tree: BoxTree, held: Cells) -> dict[str, int]:
+    """The labels of an attribute, the one of the root first."""
+    root = root_label(name, tree, held.entry)
+    splits = (split for split in tree.splits if split.attribute == name)
+    labels = dict.fromkeys([root, *(label for split in splits for label in (split.block, *split.into))])
+    return {label: place for place, label in enumerate(labels)}
+
+
+def root_label(name: str, tree: BoxTree, entry: AnyMasking) -> str:
+    """The label of an attribute at the root: the block of the first split, or else the first of the vocabulary."""
+    first = next((split.block for split in tree.splits if split.attribute == name), None)
+    if first is not None:
+        return first
+    return entry.marker if isinstance(entry, Suppression) else next(iter(entry.shown), "")
+
+
+def _cells(name: str, columns: Mapping[str, AnyMasking], tree: BoxTree) -> Cells:
+    entry = columns.get(name)
+    if entry is None or isinstance(entry, AsIs):
+        raise ReleaseError(f"boxes: {name!r} is not a masked attribute.")
+    return cells(name, entry, [split for split in tree.splits if split.attribute == name])
+
+
+def _check_splits(tree: BoxTree, held: Mapping[str, Cells]) -> None:
+    for split in tree.splits:
+        if split.attribute not in held:
+            raise ReleaseError(f"boxes: a split is about {split.attribute!r}, which is not an attribute of its tree.")
+        own = split.into[:-1] if split.has_rest else split.into
+        if strange := [label for label in own if label not in held[split.attribute].ranges]:
+            raise ReleaseError(f"boxes: {split.attribute!r}: nothing says what {strange[0]!r} covers.")
+
+
+def _ints(numbers: Iterable[int]) -> IntArray:
+    """The numbers, and one more that no node uses: a leaf has the split -1."""
+    return np.array([*numbers, 0], dtype=np.int64)
+
+
+@njit(cache=True, nogil=True)
+def place_rows(
+    cells: Array, attribute: Array, first: Array, start: Array, stop: Array, child: Array, rest: Array
+) -> Array:
+    """The node where each row ends; a child always comes after its parent, so every walk ends."""
+    ends = np.empty(len(cells), np.int64)
+    for row in range(len(cells)):
+        node = 0
+        while attribute[node] >= 0:
+            cell = cells[row, attribute[node]]
+            if cell < 0:
+                break
+            low, high = first[node], first[node + 1]
+            while low < high:
+                middle = (low + high) // 2
+                if start[middle] <= cell:
+                    low = middle + 1
+                else:
+                    high = middle
+            following = rest[node]
+            if low > first[node] and cell < stop[low - 1]:
+                following = child[low - 1]
+            if following < 0:
+                break
+            node = following
+        ends[row] = node
+    return ends
+
+
+@njit(cache=True, nogil=True)
+def chain_heads(parent: Array, chained: Array) -> Array:
+    """For each node the first one of its chain; parents come before their children."""
+    heads = np.arange(len(parent))
+    for node in range(len(parent)):
+        if chained[node]:
+            heads[node] = heads[parent[node]]
+    return heads
+
+
+@njit(cache=True, nogil=True)
+def inherited_labels(parent: Array, attribute: Array, label: Array, root: Array) -> Array:
+    """The labels of every node: those of its parent, but for the attribute that the parent splits."""
+    labels = np.empty((len(parent), len(root)), np.int32)
+    labels[0] = root
+    for node in range(1, len(parent)):
+        labels[node] = labels[parent[node]]
+        labels[node, attribute[node]] = label[node]
+    return labels
