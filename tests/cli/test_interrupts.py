@@ -61,7 +61,7 @@ def test_without_the_guard_these_tests_fail(project: Project) -> None:
     ("moment", "words"),
     [
         ("after unveil.evaluation.risk.group_risk", ("check", "SPEC")),
-        ("before unveil.tables.guesses.guess_table", ("init", "TABLE", "--to", "NEW.toml")),
+        ("before unveil.drafts.specs.guess_table", ("init", "TABLE", "--to", "NEW.toml")),
         ("after unveil.release.draft._beside", ("init", "TABLE", "--to", "NEW.toml")),
         ("after unveil.verifier.data.read_data", ("verify", "OLD", "--raw", "SPEC")),
         ("before unveil.masking.masking.Masking.labels", ("apply", "OLD", "TABLE", "--to", "NEW.csv")),
@@ -72,7 +72,7 @@ def test_without_the_guard_these_tests_fail(project: Project) -> None:
         ("after pathlib.Path.write_text", ("report", "OLD", "--to", "NEW.html")),
         ("after unveil.workflow.report.report_to_file", ("demo", "--to", "NEW")),
         ("after unveil.release.folder._settle", ("demo", "--to", "NEW")),
-        ("after unveil.drafts.proposal.draft", ("taxonomy", "draft", "TABLE", "town", "--to", "NEW.tree")),
+        ("after unveil.drafts.ways.draft", ("taxonomy", "draft", "TABLE", "town", "--to", "NEW.tree")),
     ],
 )
 def test_every_command(moment: str, words: tuple[str, ...], project: Project) -> None:

@@ -74,10 +74,9 @@ def init(
 ) -> None:
     """Draft a spec from a table, with every guess marked."""
     from unveil.cli import screens
+    from unveil.drafts import guess_table, spec_text
     from unveil.release import check_absent, write_text
     from unveil.schema import source_of
-    from unveil.tables import guess_table
-    from unveil.workflow.init import spec_text
 
     if to is not None:
         check_absent(to, "spec")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from unveil.workflow.check import Fit
     from unveil.workflow.demo import Demo
 if TYPE_CHECKING:
-    from unveil.tables import TableGuess
+    from unveil.drafts import TableGuess
     from unveil.workflow.check import Fit
     from unveil.workflow.demo import Demo
 
@@ -264,7 +264,7 @@ def guess_facts(guess: TableGuess, table: str, spec: Path | None) -> dict[str, A
         "spec": None if spec is None else str(spec),
         "table": table,
         "rows": guess.rows,
-        "class": guess.class_,
+        "class": guess.class_.name,
         "missing": list(guess.marks),
         "columns": [{"name": item.name, "role": item.role, "reason": item.reason} for item in guess.columns],
     }

@@ -1,3 +1,4 @@
-"""Taxonomies proposed from the values of a column: by dates, prefixes, numbers, places or frequency."""
+"""First drafts for a person to correct: a spec from a table, and a taxonomy from the values of a column."""
 
-from unveil.drafts.proposal import WAYS, Draft, draft
+from unveil.drafts.specs import TableGuess, guess_table, spec_text
+from unveil.drafts.ways import WAYS, Draft, draft

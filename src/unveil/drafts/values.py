@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from unveil.drafts.specs import MARKS
 from unveil.errors import TableError, did_you_mean
 from unveil.schema import Branch, value_text
-from unveil.tables import MARKS, raw_column, read_table
+from unveil.tables import raw_column, read_table
 
 Paths = dict[str, tuple[str, ...]]
 """For each value, in the order of the leaves, the labels above it from the top down."""
@@ -47,13 +48,7 @@ class Values:
 
 
 def column_values(table: Any, attribute: str, missing: Sequence[str] | None = None) -> Values:
-    """Reads the values of a column.
-
-    Args:
-        table: A path or a frame.
-        attribute: The column.
-        missing: Texts that mean that a value is missing; without, the usual ones.
-    """
+    """Reads the values of a column, without those that mean missing: the given texts, or else the usual ones."""
     rows, origin = read_table(table)
     if attribute not in rows.column_names:
         hint = did_you_mean(attribute, rows.column_names)

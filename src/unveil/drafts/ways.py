@@ -1,28 +1,25 @@
-"""Ways to draft a taxonomy from the values alone: as dates, numbers, codes with a common prefix, or by frequency."""
+"""Ways to draft a taxonomy: as dates, places, numbers, codes with a common prefix, or by frequency.
+
+The way is the one that was asked for, or the first that fits the values.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
+from typing import Any, Protocol
 
-from unveil.drafts.values import Paths, Proposal, UnfitError, Values
-from unveil.errors import count_text
-from unveil.schema import decimal_text, fraction, parse_number
+from unveil.drafts.places import LISTS_MISSING, by_places, has_lists
+from unveil.drafts.values import Paths, Proposal, UnfitError, Values, column_values, tree_of
+from unveil.errors import TableError, TaxonomyError, count_text, did_you_mean
+from unveil.schema import Taxonomy, decimal_text, fraction, parse_number, printable
 
 _TIME = r"(?P<time>[T ]\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?(Z|[+-]\d{2}(:?\d{2})?))?)?"
 _YEAR, _MONTH, _DAY = r"(?P<year>\d{4})", r"(?P<month>\d{1,2})", r"(?P<day>\d{1,2})"
-
-
-@dataclass(frozen=True)
-class Form:
-    """A way to write dates."""
-
-    name: str
-    pattern: re.Pattern[str]
 
 
 @dataclass(frozen=True, order=True)
@@ -42,31 +39,28 @@ class Moment:
         return labels[: self.levels]
 
 
-def _form(name: str, pattern: str) -> Form:
-    return Form(name, re.compile(pattern, re.ASCII))
-
-
-FORMS = (
-    _form("year-month-day", f"{_YEAR}-{_MONTH}-{_DAY}{_TIME}"),
-    _form("year/month/day", f"{_YEAR}/{_MONTH}/{_DAY}{_TIME}"),
-    _form("day.month.year", rf"{_DAY}\.{_MONTH}\.{_YEAR}{_TIME}"),
-    _form("day/month/year", f"{_DAY}/{_MONTH}/{_YEAR}{_TIME}"),
-    _form("month/day/year", f"{_MONTH}/{_DAY}/{_YEAR}{_TIME}"),
-    _form("day-month-year", f"{_DAY}-{_MONTH}-{_YEAR}{_TIME}"),
-    _form("month-day-year", f"{_MONTH}-{_DAY}-{_YEAR}{_TIME}"),
-    _form("yearmonthday", r"(?P<year>(19|20)\d{2})(?P<month>\d{2})(?P<day>\d{2})"),
-    _form("year-month", f"{_YEAR}-{_MONTH}"),
-)
-YEARS = _form("year", _YEAR)
+FORMS = {
+    "year-month-day": f"{_YEAR}-{_MONTH}-{_DAY}{_TIME}",
+    "year/month/day": f"{_YEAR}/{_MONTH}/{_DAY}{_TIME}",
+    "day.month.year": rf"{_DAY}\.{_MONTH}\.{_YEAR}{_TIME}",
+    "day/month/year": f"{_DAY}/{_MONTH}/{_YEAR}{_TIME}",
+    "month/day/year": f"{_MONTH}/{_DAY}/{_YEAR}{_TIME}",
+    "day-month-year": f"{_DAY}-{_MONTH}-{_YEAR}{_TIME}",
+    "month-day-year": f"{_MONTH}-{_DAY}-{_YEAR}{_TIME}",
+    "yearmonthday": r"(?P<year>(19|20)\d{2})(?P<month>\d{2})(?P<day>\d{2})",
+    "year-month": f"{_YEAR}-{_MONTH}",
+}
+"""Ways to write dates, as regular expressions."""
+YEARS = {"year": _YEAR}
 """Years alone are numbers as well, so they are taken for dates only if asked."""
 
 
 def by_dates(values: Values, *, asked: bool) -> Proposal:
     """All values are dates of one form."""
-    forms = (*FORMS, YEARS) if asked else FORMS
-    found = {form.name: moments for form in forms if (moments := _moments(values, form)) is not None}
+    forms = {**FORMS, **YEARS} if asked else FORMS
+    found = {name: moments for name, form in forms.items() if (moments := _moments(values, form)) is not None}
     if not found:
-        raise UnfitError(_why_not(values, forms))
+        raise UnfitError(_why_not(values, forms.values()))
     name, *also = found
     moments = found[name]
     example = f"dates written as {name}, such as {moments[0].text!r}"
@@ -75,7 +69,7 @@ def by_dates(values: Values, *, asked: bool) -> Proposal:
     return Proposal(paths, f"all {len(paths):,} values are {example}{doubt}")
 
 
-def _moments(values: Values, form: Form) -> list[Moment] | None:
+def _moments(values: Values, form: str) -> list[Moment] | None:
     moments = []
     for text in values.counts:
         moment = _moment(text, form)
@@ -85,8 +79,8 @@ def _moments(values: Values, form: Form) -> list[Moment] | None:
     return sorted(moments)
 
 
-def _moment(text: str, form: Form) -> Moment | None:
-    match = form.pattern.fullmatch(text)
+def _moment(text: str, form: str) -> Moment | None:
+    match = re.fullmatch(form, text, re.ASCII)
     if match is None:
         return None
     found = match.groupdict()
@@ -98,7 +92,7 @@ def _moment(text: str, form: Form) -> Moment | None:
     return Moment(day, text, levels)
 
 
-def _why_not(values: Values, forms: tuple[Form, ...]) -> str:
+def _why_not(values: Values, forms: Collection[str]) -> str:
     for text in values.counts:
         if all(_moment(text, form) is None for form in forms):
             return f"the value {text!r} is not a date"
@@ -256,3 +250,66 @@ def _check_codes(values: Values, codes: list[str]) -> None:
     zeros = len(codes[0]) > 1 and any(code.startswith("0") for code in codes)
     if digits and not zeros and not CODE_NAMES.search(values.attribute):
         raise UnfitError("the values are plain numbers")
+
+
+class Way(Protocol):
+    """A way to draft; raises `UnfitError` where it does not fit. What was asked for need fit less well than a guess."""
+
+    def __call__(self, values: Values, *, asked: bool) -> Proposal:
+        """The paths of the values and why the way fits."""
+        ...
+
+
+WAYS: dict[str, Way] = {
+    "dates": by_dates,
+    "countries": by_places,
+    "prefix": by_prefix,
+    "numbers": by_numbers,
+    "frequency": by_frequency,
+}
+"""All ways, in the order in which they are tried; the last fits always."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A proposed taxonomy, and what was guessed about the column."""
+
+    values: Values
+    by: str
+    reason: str
+    taxonomy: Taxonomy
+
+
+def draft(table: Any, attribute: str, by: str | None = None, missing: Sequence[str] | None = None) -> Draft:
+    """Proposes a taxonomy over the values of a column, by the first of `WAYS` that fits if none is asked for."""
+    if by is not None and by not in WAYS:
+        hint = did_you_mean(by, WAYS) or f"; the ways are {', '.join(WAYS)}."
+        raise TaxonomyError(f"a taxonomy cannot be drafted by {by!r}{hint}")
+    values = column_values(table, attribute, missing)
+    chosen, proposal = _guessed(values) if by is None else (by, _asked(values, by))
+    mark = (
+        f"drafted by {chosen} from the values of {attribute!r} in {printable(values.origin)}; "
+        "not public until a person removes this mark"
+    )
+    branch = tree_of(f"Any {attribute}", proposal.paths)
+    return Draft(values, chosen, proposal.reason, Taxonomy(branch, values.place, mark))
+
+
+def _asked(values: Values, by: str) -> Proposal:
+    try:
+        return WAYS[by](values, asked=True)
+    except UnfitError as error:
+        raise TableError(f"{values.place}: a taxonomy cannot be drafted by {by}: {error}.") from error
+
+
+def _guessed(values: Values) -> tuple[str, Proposal]:
+    for by, way in WAYS.items():
+        try:
+            proposal = way(values, asked=False)
+        except UnfitError:
+            continue
+        if by == "frequency":
+            doubt = "" if has_lists() else f"; {LISTS_MISSING}"
+            return by, Proposal(proposal.paths, f"{proposal.reason}, since no other way fits{doubt}")
+        return by, proposal
+    raise AssertionError("a draft by frequency fits any values")

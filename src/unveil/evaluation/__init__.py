@@ -1,6 +1,6 @@
 """What a release is worth and what the raw table would give away."""
 
-from unveil.evaluation.classifiers import CLASSIFIERS, Classifier, accuracy, error_rate
+from unveil.evaluation.classifiers import CLASSIFIERS, accuracy, error_rate
 from unveil.evaluation.evaluation import Comparison, Evaluation, Line
 from unveil.evaluation.examples import Examples
 from unveil.evaluation.information import InformationLoss, information_loss
@@ -11,7 +11,6 @@ from unveil.evaluation.reidentification import (
     group_sizes,
     group_summaries,
     quasi_identifiers,
-    reidentification_risk,
     whole_row_risk,
 )
-from unveil.evaluation.risk import GroupRisk, Inference, InferenceRisk, group_risk, inference_risk
+from unveil.evaluation.risk import GroupRisk, InferenceRisk, group_risk, inference_risk, table_warnings

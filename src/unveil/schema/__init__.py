@@ -40,6 +40,7 @@ from unveil.schema.requirements import (
     without_redundant,
 )
 from unveil.schema.sections import Goal, LeftOut, Recoding, SearchName
+from unveil.schema.sentences import toml_key
 from unveil.schema.spec import Bounds, Criterion, Missing, Spec, SpecLike, TableSpec, load_spec
 from unveil.schema.steering import PERIODS
 from unveil.schema.taxonomy import SUPPRESSED, Branch, Node, Taxonomy

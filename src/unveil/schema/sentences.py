@@ -98,7 +98,7 @@ def _place(loc: Place) -> str:
         case []:
             return "the file"
         case ["attributes", name, *rest]:
-            head = f"[attributes.{_key(str(name))}]"
+            head = f"[attributes.{toml_key(str(name))}]"
         case ["require", int() as number, *rest]:
             head = f"[[require]] number {number + 1}"
             rest = rest[1:] if rest and rest[0] in KINDS else rest
@@ -107,7 +107,7 @@ def _place(loc: Place) -> str:
     return " ".join([head, *(str(part) for part in rest)])
 
 
-def _key(name: str) -> str:
+def toml_key(name: str) -> str:
     """A key as TOML writes it."""
     bare = name.isascii() and name.replace("-", "").replace("_", "").isalnum()
     return name if bare else json.dumps(name, ensure_ascii=False)

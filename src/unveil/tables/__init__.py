@@ -3,7 +3,6 @@
 from unveil.tables.coder import Chunk, Coder, Recount, changed
 from unveil.tables.columns import plain_type, raw_column
 from unveil.tables.domains import Column, Domain, Outline
-from unveil.tables.guesses import MARKS, Guess, TableGuess, guess_table
 from unveil.tables.queries import table_read
 from unveil.tables.sources import (
     HELD,

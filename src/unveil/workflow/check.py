@@ -7,12 +7,11 @@ from typing import Any
 
 from unveil import html
 from unveil.errors import count_text, rows_text
-from unveil.evaluation import GroupRisk, InferenceRisk, group_risk, inference_risk
+from unveil.evaluation import GroupRisk, InferenceRisk, group_risk, inference_risk, table_warnings
 from unveil.progress import Watcher, unwatched
 from unveil.publishers import make_guards, redundant_atoms, resolved_requirements
 from unveil.schema import Atom, KAnonymity, Requirement, Spec, SpecLike, Template, load_spec
 from unveil.tables import Table, load_table
-from unveil.workflow.warnings import table_warnings
 
 
 @dataclass(frozen=True, repr=False)

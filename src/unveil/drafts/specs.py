@@ -1,19 +1,22 @@
-"""What a table seems to be: guesses for a first spec, each with its reason."""
+"""A first spec from a table: what each column seems to be, and why. A person corrects it and makes it a promise."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 
-from unveil.errors import count_text, rows_text
+from unveil.errors import count_text, listed, rows_text
 from unveil.masking import days
-from unveil.schema import number_of, parse_number
+from unveil.schema import Unit, bound_text, number_of, parse_number, toml_key, widened, widened_days
 from unveil.tables.columns import RawColumn, raw_column
 from unveil.tables.files import header_doubt
 from unveil.tables.sources import FileSource, open_source
@@ -63,9 +66,9 @@ class TableGuess:
     """Why the column names may not be names; a clause."""
 
     @property
-    def class_(self) -> str:
+    def class_(self) -> Guess:
         """The column that seems to be the class."""
-        return next(guess.name for guess in self.columns if guess.role == "class")
+        return next(guess for guess in self.columns if guess.role == "class")
 
 
 def guess_table(source: object) -> tuple[TableGuess, str]:
@@ -79,15 +82,13 @@ def guess_table(source: object) -> tuple[TableGuess, str]:
     certain = tuple(mark for mark in CERTAIN if mark in held)
     marks = (*certain, *(mark for mark in DOUBTFUL if mark in held and not _is_value(mark, columns, class_)))
     kept = [raw_column(name, table[name], marks, origin) for name in table.column_names]
-    guesses = tuple(_guess(column, column.name == class_.name, table.num_rows) for column in kept)
-    guesses = tuple(_counted(guess, column) for guess, column in zip(guesses, kept, strict=True))
+    guesses = tuple(
+        replace(_guess(column, column.name == class_.name, table.num_rows), missing=int(column.missing.sum()))
+        for column in kept
+    )
     has_lines = isinstance(opened, FileSource) and opened.is_text
     doubt = header_doubt(table.column_names) if has_lines else ""
     return TableGuess(guesses, marks, table.num_rows, _incomplete(kept, guesses), doubt), origin
-
-
-def _counted(guess: Guess, column: RawColumn) -> Guess:
-    return replace(guess, missing=int(column.missing.sum()))
 
 
 def _incomplete(columns: Sequence[RawColumn], guesses: Sequence[Guess]) -> int:
@@ -152,3 +153,101 @@ def _number(column: RawColumn, numbers: np.ndarray[tuple[int], np.dtype[np.float
     if whole and (distinct <= FEW or CODE_NAMES.search(column.name)):
         reason += "; if they are codes, it is a category"
     return Guess(column.name, "number", reason, whole, distinct, bounds)
+
+
+HEAD = """\
+# A first spec for {origin}. Every line marked `guess` was read off the data: check it.
+# Domains are observed until you declare them (range, values or taxonomy); only a declared domain is public.
+"""
+WIDENED = "observed and widened: declare it if it is public"
+K = 5
+
+
+def spec_text(guess: TableGuess, origin: str, table: Path, target: Path | None = None, query: str | None = None) -> str:
+    """The text of a first spec for a table, whose path is written relative to where the spec will be.
+
+    The table is a file or folder, or the database that a query is put to.
+    """
+    folder = (target or Path("spec.toml")).absolute().parent
+    source = Path(table).absolute()
+    relative = source.relative_to(folder) if source.is_relative_to(folder) else source
+    place = (target or Path("spec.toml")).parent
+    attributes = _attributes(guess, table if query is None else None, place)
+    head = HEAD.format(origin=origin) + (f"# But {guess.doubt}.\n" if guess.doubt else "")
+    return "\n".join([head, *_table(guess, str(relative), query), *attributes, *_require(guess)])
+
+
+def _text(value: str) -> str:
+    """A text as TOML writes it."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _table(guess: TableGuess, source: str, query: str | None) -> Iterator[str]:
+    marks = ", ".join(_text(mark) for mark in guess.marks or ("",))
+    yield "[table]"
+    yield f"source  = {_text(source)}"
+    if query is not None:
+        yield f"query   = {_text(query)}"
+    yield f"class   = {_text(guess.class_.name)}    # guess: {guess.class_.reason}"
+    yield f'missing = {{ values = [{marks}], rows = "drop" }}    # guess: {_missing(guess)}'
+    yield ""
+
+
+def _missing(guess: TableGuess) -> str:
+    """What dropping would cost: a mark in a column that nobody needs can take half of the table along."""
+    if not guess.incomplete:
+        return "no row lacks a value"
+    columns = listed(column.name for column in guess.columns if column.missing and column.role != "identifier")
+    return f"{guess.incomplete:,} of {rows_text(guess.rows)} would be dropped, for {columns}"
+
+
+def _attributes(guess: TableGuess, table: Path | None, place: Path) -> Iterator[str]:
+    for column in guess.columns:
+        if column.role != "class":
+            gone = f"; missing in {rows_text(column.missing)}" if column.missing else ""
+            yield f"[attributes.{toml_key(column.name)}]    # guess: {column.reason}{gone}"
+            yield from _described(column, table, place)
+            yield ""
+
+
+def _described(column: Guess, table: Path | None, place: Path) -> Iterator[str]:
+    if column.role == "identifier":
+        yield 'role = "identifier"'
+        return
+    yield f'kind = "{column.role}"'
+    if column.role == "category":
+        yield from _taxonomy_hint(column.name, table, place)
+        return
+    if column.role == "date":
+        yield f"# range = {_range(widened_days(*column.bounds or (0, 0)), 'date')}    # {WIDENED}"
+        return
+    if column.whole:
+        yield "whole = true    # guess: all observed numbers are"
+    if column.bounds is not None:
+        yield f"# range = {_range(widened(*column.bounds, whole=column.whole), 'number')}    # {WIDENED}"
+
+
+def _range(bounds: tuple[float, float], unit: Unit) -> str:
+    lo, hi = (bound_text(bound, unit) for bound in bounds)
+    return f"[{lo}, {hi}]"
+
+
+def _taxonomy_hint(name: str, table: Path | None, place: Path) -> Iterator[str]:
+    """The key that a taxonomy would have, and for the column of a file the command that drafts it next to the spec."""
+    file = "".join(character if character.isalnum() or character in "-_." else "_" for character in name) + ".tree"
+    yield f"# taxonomy = {_text(file)}"
+    if table is None:
+        return
+    words = ["unveil", "taxonomy", "draft", "--to", str(place / file), "--", str(table), name]
+    if (command := shlex.join(words)).isprintable():
+        yield f"# drafted by: {command}"
+
+
+def _require(guess: TableGuess) -> Iterator[str]:
+    names = [_text(column.name) for column in guess.columns if column.role in ("number", "date", "category")]
+    yield "# guess: everything that is released can be looked up somewhere. Leave out what nobody can know."
+    yield "[[require]]"
+    yield 'kind             = "k-anonymity"'
+    yield f"quasi-identifier = [{', '.join(names)}]"
+    yield f"k                = {K}    # guess"
+    yield ""
