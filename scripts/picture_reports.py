@@ -1,7 +1,7 @@
 """Makes the pictures of docs/report.md: pages about the bundled data, as a browser shows them.
 
-Usage: python scripts/picture_reports.py (needs Chromium, see CONTRIBUTING.md). With `--census report.html owner.html`
-it makes those of docs/tutorial-census.md instead, from the two pages that the commands there write.
+Usage: python scripts/picture_reports.py (needs Chromium, see CONTRIBUTING.md). With `--census report.html`
+it makes that of docs/tutorial-census.md instead, from the page that the commands there write.
 """
 
 from __future__ import annotations
@@ -26,10 +26,7 @@ PICTURES = [
     ("owner", "laptop", "#accuracy", "report-owner"),
 ]
 """Page, device, the part at the top of the window, and the name of the picture."""
-CENSUS = [
-    ("handed out", "laptop", "#promise", "census-promise"),
-    ("owner", "laptop", "#accuracy", "census-accuracy"),
-]
+CENSUS = [("handed out", "laptop", "#promise", "census-promise")]
 
 
 def write_pages(folder: Path) -> dict[str, Path]:
@@ -48,10 +45,10 @@ def write_pages(folder: Path) -> dict[str, Path]:
 def main() -> None:
     """Writes the pictures."""
     parser = argparse.ArgumentParser(description="Make pictures of reports.")
-    parser.add_argument("--census", nargs=2, type=Path, metavar="PAGE", help="The pages of docs/tutorial-census.md.")
+    parser.add_argument("--census", type=Path, metavar="PAGE", help="The page of docs/tutorial-census.md.")
     census = parser.parse_args().census
     if census:
-        photograph(dict(zip(("handed out", "owner"), census, strict=True)), CENSUS)
+        photograph({"handed out": census}, CENSUS)
         return
     with TemporaryDirectory() as folder:
         photograph(write_pages(Path(folder)), PICTURES)
