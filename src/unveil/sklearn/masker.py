@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self, get_args
 
 import numpy as np
@@ -39,18 +39,19 @@ from unveil.sklearn.rows import (
 from unveil.workflow.publish import publish
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Masker(TransformerMixin, BaseEstimator):
     """A transformer that publishes what it is fitted on, and masks what it transforms."""
 
     _private = False
     _least_columns = 1
 
-    spec: SpecLike | None
-    attributes: Sections | None
-    taxonomies: Mapping[str, TaxonomyLike] | None
-    default: Mapping[str, Any] | None
-    output: Output
-    unseen: Unseen
+    attributes: Sections | None = None
+    taxonomies: Mapping[str, TaxonomyLike] | None = None
+    default: Mapping[str, Any] | None = None
+    spec: SpecLike | None = None
+    output: Output = "onehot"
+    unseen: Unseen = "refuse"
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Publishes the rows and keeps the release and its masking.

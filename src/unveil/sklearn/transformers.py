@@ -7,16 +7,15 @@ Arguments only say what differs from the spec or, if there is no spec, from the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import pyarrow as pa
 
-from unveil.choices import Unseen
 from unveil.errors import SpecError
 from unveil.release import Release
-from unveil.schema import Criterion, Goal, LeftOut, Recoding, SearchName, Spec, SpecLike
-from unveil.sklearn.descriptions import Section, Sections, TaxonomyLike, class_section, plain, plain_section
-from unveil.sklearn.encoding import Output
+from unveil.schema import Criterion, Goal, LeftOut, Recoding, SearchName, Spec
+from unveil.sklearn.descriptions import Section, class_section, plain, plain_section
 from unveil.sklearn.masker import Masker, given
 from unveil.workflow.publish import publish
 
@@ -25,15 +24,16 @@ EPSILON = 1.0
 SPECIALIZATIONS = 10
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Refining(Masker):
     """A transformer that searches: the keys of `[publish]` that say how."""
 
-    search: SearchName | None
-    recoding: Recoding | None
-    leave_out: str | None
-    left_out: LeftOut | None
-    goal: Goal | Sequence[str] | None
-    criterion: Criterion | None
+    search: SearchName | None = None
+    recoding: Recoding | None = None
+    leave_out: str | None = None
+    left_out: LeftOut | None = None
+    goal: Goal | Sequence[str] | None = None
+    criterion: Criterion | None = None
 
     def _publishing(self) -> Section:
         return {
@@ -46,6 +46,7 @@ class Refining(Masker):
         }
 
 
+@dataclass(eq=False, repr=False)
 class TopDownRefinement(Refining):
     """Masks rows so that every combination of values of the quasi-identifier is shared by at least k fitted rows.
 
@@ -78,38 +79,9 @@ class TopDownRefinement(Refining):
         feature_names_in_: Their names, where they have some.
     """
 
-    def __init__(
-        self,
-        k: int | None = None,
-        *,
-        quasi_identifier: Sequence[str] | None = None,
-        attributes: Sections | None = None,
-        taxonomies: Mapping[str, TaxonomyLike] | None = None,
-        default: Mapping[str, Any] | None = None,
-        search: SearchName | None = None,
-        recoding: Recoding | None = None,
-        leave_out: str | None = None,
-        left_out: LeftOut | None = None,
-        goal: Goal | Sequence[str] | None = None,
-        criterion: Criterion | None = None,
-        spec: SpecLike | None = None,
-        output: Output = "onehot",
-        unseen: Unseen = "refuse",
-    ) -> None:
-        self.k = k
-        self.quasi_identifier = quasi_identifier
-        self.attributes = attributes
-        self.taxonomies = taxonomies
-        self.default = default
-        self.search = search
-        self.recoding = recoding
-        self.leave_out = leave_out
-        self.left_out = left_out
-        self.goal = goal
-        self.criterion = criterion
-        self.spec = spec
-        self.output = output
-        self.unseen = unseen
+    k: int | None = None
+    _: KW_ONLY
+    quasi_identifier: Sequence[str] | None = None
 
     def _requirements(self, names: Sequence[str]) -> list[Section]:
         chosen = names if self.quasi_identifier is None else self.quasi_identifier
@@ -123,6 +95,7 @@ class TopDownRefinement(Refining):
         return {"quasi_identifier": self.quasi_identifier, **super()._described()}
 
 
+@dataclass(eq=False, repr=False)
 class ProgressiveDisclosure(Refining):
     """Masks rows so that no named sensitive value has a larger share in a group than its limit.
 
@@ -144,50 +117,14 @@ class ProgressiveDisclosure(Refining):
         output: `onehot`, `codes` or `labels`.
         unseen: What happens to a value without a block when rows are transformed: `refuse` or `suppress`.
 
-    Attributes:
-        release_: The published rows and their manifest.
-        masking_: The cuts.
-        guarantee_: What is promised about the fitted rows, in a sentence.
-        spec_: The spec that was followed.
-        classes_: The labels of the class.
-        n_features_in_: How many columns were fitted.
-        feature_names_in_: Their names, where they have some.
+    Fitted attributes are those of `TopDownRefinement`.
     """
 
     _least_columns = 2
 
-    def __init__(
-        self,
-        templates: Sequence[Mapping[str, Any]] | None = None,
-        *,
-        limit: float | None = None,
-        attributes: Sections | None = None,
-        taxonomies: Mapping[str, TaxonomyLike] | None = None,
-        default: Mapping[str, Any] | None = None,
-        search: SearchName | None = None,
-        recoding: Recoding | None = None,
-        leave_out: str | None = None,
-        left_out: LeftOut | None = None,
-        goal: Goal | Sequence[str] | None = None,
-        criterion: Criterion | None = None,
-        spec: SpecLike | None = None,
-        output: Output = "onehot",
-        unseen: Unseen = "refuse",
-    ) -> None:
-        self.templates = templates
-        self.limit = limit
-        self.attributes = attributes
-        self.taxonomies = taxonomies
-        self.default = default
-        self.search = search
-        self.recoding = recoding
-        self.leave_out = leave_out
-        self.left_out = left_out
-        self.goal = goal
-        self.criterion = criterion
-        self.spec = spec
-        self.output = output
-        self.unseen = unseen
+    templates: Sequence[Mapping[str, Any]] | None = None
+    _: KW_ONLY
+    limit: float | None = None
 
     def _requirements(self, names: Sequence[str]) -> list[Section]:
         if not self.templates:
@@ -205,6 +142,7 @@ class ProgressiveDisclosure(Refining):
         return {"templates": self.templates, **super()._described()}
 
 
+@dataclass(eq=False, repr=False)
 class DiffGen(Masker):
     """Draws a differentially private release of the rows, and masks rows by its cuts.
 
@@ -232,52 +170,21 @@ class DiffGen(Masker):
         output: `onehot`, `codes` or `labels`.
         unseen: What happens to a value without a block when rows are transformed: `refuse` or `suppress`.
 
-    Attributes:
-        release_: The noisy counts and their manifest.
-        masking_: The cuts.
-        guarantee_: What is promised about the release, in a sentence.
-        spec_: The spec that was followed.
-        classes_: The declared labels of the class.
-        n_features_in_: How many columns were fitted.
-        feature_names_in_: Their names, where they have some.
+    Fitted attributes are those of `TopDownRefinement`.
     """
 
     _private = True
 
-    def __init__(
-        self,
-        epsilon: float | None = None,
-        *,
-        specializations: int | None = None,
-        classes: Iterable[Any] | None = None,
-        attributes: Sections | None = None,
-        taxonomies: Mapping[str, TaxonomyLike] | None = None,
-        default: Mapping[str, Any] | None = None,
-        utility: Literal["max", "infogain"] | None = None,
-        choice: Literal["exponential", "permute-and-flip"] | None = None,
-        budget: Literal["full", "paper"] | None = None,
-        threshold: int | None = None,
-        unsafe_seed: int | None = None,
-        spec: SpecLike | None = None,
-        name: str | None = None,
-        output: Output = "onehot",
-        unseen: Unseen = "refuse",
-    ) -> None:
-        self.epsilon = epsilon
-        self.specializations = specializations
-        self.classes = classes
-        self.attributes = attributes
-        self.taxonomies = taxonomies
-        self.default = default
-        self.utility = utility
-        self.choice = choice
-        self.budget = budget
-        self.threshold = threshold
-        self.unsafe_seed = unsafe_seed
-        self.spec = spec
-        self.name = name
-        self.output = output
-        self.unseen = unseen
+    epsilon: float | None = None
+    _: KW_ONLY
+    specializations: int | None = None
+    classes: Iterable[Any] | None = None
+    utility: Literal["max", "infogain"] | None = None
+    choice: Literal["exponential", "permute-and-flip"] | None = None
+    budget: Literal["full", "paper"] | None = None
+    threshold: int | None = None
+    unsafe_seed: int | None = None
+    name: str | None = None
 
     def __sklearn_tags__(self) -> Any:
         """As for the others; without a seed, every fit draws again."""
