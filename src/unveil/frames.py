@@ -13,11 +13,9 @@ from unveil.errors import TableError
 
 
 def arrow_table(frame: Any, *, alone: bool = False) -> pa.Table:
-    """A frame as an Arrow table. The index of a pandas frame is ignored.
+    """A pandas, polars or pyarrow frame as an Arrow table. The index of a pandas frame is ignored.
 
-    Args:
-        frame: A pandas, polars or pyarrow table.
-        alone: Whether each value is read on its own: pandas objects are then converted to text one by one.
+    If each value is read `alone`, pandas objects are converted to text one by one.
     """
     try:
         table = _converted(frame, alone)

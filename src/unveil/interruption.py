@@ -59,12 +59,9 @@ def provisional(path: Path) -> Iterator[None]:
 
 
 def settle(draft: Path, place: Path, *, over: bool = False) -> None:
-    """Moves a draft to its place. An interrupt takes effect before or after, so that its message is true.
+    """Moves a finished draft to its place. An interrupt takes effect before or after, so that its message is true.
 
-    Args:
-        draft: The finished draft.
-        place: Where it goes. If another process was faster, this raises `OSError`, unless `over` is set.
-        over: Whether to replace an existing file.
+    If another process was faster, this raises `OSError`, unless it may go `over` an existing file.
     """
     global _settling
     _settling = True

@@ -21,13 +21,6 @@ class Tasks:
     """Work with a known number of tasks; reports each one that finishes."""
 
     def __init__(self, watcher: Watcher, what: str, total: int) -> None:
-        """Reports that no task is done yet.
-
-        Args:
-            watcher: Where progress is reported.
-            what: What the work is.
-            total: How many tasks there are.
-        """
         self._watcher = watcher
         self._what = what
         self._total = total

@@ -20,25 +20,16 @@ FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 
 @contextmanager
 def opened(folder: Path, name: str) -> Iterator[BufferedReader]:
-    """Opens a file of a folder.
+    """Opens a file of a folder; `strerror` of an `OSError` says what is wrong with it.
 
-    Args:
-        folder: The folder, which may be reached through links.
-        name: The path of the file within the folder, with `/` between its parts; none of them may be a link.
-
-    Raises:
-        OSError: It does not exist, is a link, is not a regular file, or cannot be read; `strerror` says which.
+    The folder may be reached through links. No part of the name, with `/` between its parts, may be a link.
     """
     with os.fdopen(_descriptor(folder, name), "rb") as file:
         yield file
 
 
 def read_bytes(folder: Path, name: str, most: int) -> bytes:
-    """The content of a file of a folder.
-
-    Raises:
-        OSError: It cannot be opened, or is larger than `most` bytes.
-    """
+    """The content of a file of a folder; an `OSError` if it cannot be opened, or is larger than `most` bytes."""
     with opened(folder, name) as file:
         content = file.read(most + 1)
     if len(content) > most:

@@ -154,15 +154,9 @@ class Comparison:
 
 
 class Tally:
-    """Collects the errors of single runs."""
+    """Collects the errors of single runs. Classifiers learn from `records`, drawn at random, if there are more."""
 
     def __init__(self, classifiers: Sequence[str], records: int | None = None) -> None:
-        """Collects nothing yet.
-
-        Args:
-            classifiers: Names out of `CLASSIFIERS`.
-            records: Let them learn from so many records, drawn at random, where there are more.
-        """
         self._records = records
         self._classifiers = tuple(classifier(name).name for name in dict.fromkeys(classifiers))
         self._errors: defaultdict[tuple[str, str], list[float]] = defaultdict(list)

@@ -36,13 +36,9 @@ class Examples:
 
     @classmethod
     def of(cls, table: pa.Table, class_: str, weight: str | None = None) -> Examples:
-        """The rows of a table.
+        """The rows of a table, raw or released, to predict a column from the others.
 
-        Args:
-            table: Raw or released rows.
-            class_: The column to predict.
-            weight: The column that says how many records a row stands for (`count` in a DiffGen release); rows that
-                stand for none are left out.
+        A weight says how many records a row represents (`count` in a DiffGen release); rows of weight 0 are left out.
         """
         if weight is not None:
             table = table.filter(pc.greater(table[weight], 0))

@@ -97,13 +97,9 @@ class InformationLoss:
 def information_loss(
     release: Release, spec: Spec, quasi_identifier: Sequence[str] | None = None, *, table: Table | None = None
 ) -> InformationLoss:
-    """Measures what masking costs.
+    """Measures what masking costs the quasi-identifier, or all masked attributes if none is given.
 
-    Args:
-        release: A release of masked rows.
-        spec: The spec that it was made with.
-        quasi_identifier: The attributes to measure; all masked ones if it is not given.
-        table: The raw table. It is needed where values are hidden of an attribute whose domain nobody declared.
+    The raw table is needed where values are hidden of an attribute whose domain nobody declared.
     """
     manifest = refinement_manifest(release)
     masked = [name for name, entry in manifest.columns.items() if not isinstance(entry, AsIs)]
@@ -149,12 +145,7 @@ def certainty_penalty(release: Release, name: str, spec: Spec, table: Table | No
 
 
 def block_penalties(entry: Generalization | Discretization, step: float | None = None) -> dict[str, float]:
-    """NCP of each block of a taxonomy or a range.
-
-    Args:
-        entry: The cut.
-        step: The resolution of a number, where it is declared and the number is not whole.
-    """
+    """NCP of each block of a taxonomy or a range; `step` is that of a number that is not whole, if declared."""
     if isinstance(entry, Generalization):
         leaves = sum(len(block.values) for block in entry.blocks)
         return {block.label: len(block.values) / leaves if len(block.values) > 1 else 0.0 for block in entry.blocks}

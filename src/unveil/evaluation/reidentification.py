@@ -197,15 +197,9 @@ def refinement_manifest(release: Release) -> RefinementManifest:
 
 
 def grouped(rows: Release | Table, names: Sequence[str], *more: str) -> pa.Table:
-    """The groups of equal values over some attributes.
+    """The groups of equal values over some attributes and, of a release, `more` columns such as the class.
 
-    Args:
-        rows: A release or a raw table.
-        names: The attributes to group by.
-        more: Further columns of a release to group by, such as the class.
-
-    Returns:
-        The values of each group as the columns `0`, `1`, …, and its records as the column `size`.
+    The values of each group are the columns `0`, `1`, …, and its records are the column `size`.
     """
     if isinstance(rows, Table):
         columns = {column.name: column for column in rows.columns}

@@ -62,12 +62,9 @@ class GroupRisk:
 
 
 def raw_groups(table: Table, names: Sequence[str], sensitive: str | None = None) -> tuple[IntArray, IntArray]:
-    """Groups of the raw table: the row number of a member, and counts (one row per group).
+    """Groups of the raw table: the row number of a member, and counts, one row per group.
 
-    Args:
-        table: The table.
-        names: The attributes to group by.
-        sensitive: Count per value of this attribute; all records together if it is not given.
+    Records are counted per value of the sensitive attribute; all together if there is none.
     """
     place = {attribute.name: column for column, attribute in enumerate(table.attributes)}
     held = [table.columns[place[name]] for name in names]
@@ -142,14 +139,7 @@ BETTER = 0.1
 
 
 def table_warnings(spec: Spec, table: Table, as_is: Sequence[str], source: Any = None) -> Iterator[str]:
-    """Everything that looks wrong, in sentences.
-
-    Args:
-        spec: The spec.
-        table: The checked table.
-        as_is: The columns that no requirement holds.
-        source: The rows as they were given; the spec's own source where they were not.
-    """
+    """Everything that looks wrong, in sentences; `as_is` are the columns that no requirement protects."""
     yield from _several_rows(spec, table, source)
     if spec.table.weight is not None and table.weight is not None:
         yield from _survey_weight(spec.table.weight, table)

@@ -49,11 +49,7 @@ class Explanation:
     """What a reader must know about the reasons."""
 
     def passages(self, *, every: bool = False) -> list[Passage]:
-        """The explanation in lines.
-
-        Args:
-            every: Whether to give the reason of every block, not only of every attribute.
-        """
+        """The explanation in lines, with the reason of `every` block or only of every attribute."""
         found = [Passage("", tuple(self._first()))]
         if self.cuts:
             found.append(Passage("Why no attribute is finer", tuple(_cut_lines(self.cuts, every=every))))

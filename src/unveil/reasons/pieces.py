@@ -85,12 +85,7 @@ class Groups:
         return np.bincount(secret, weights=self._weight, minlength=self._width).astype(np.int64)
 
     def pieces(self, column: int, ways: Sequence[Way]) -> Iterator[Pieces]:
-        """The pieces that refinements of an attribute would make, each on its own, in batches of whole groups.
-
-        Args:
-            column: The place of the attribute.
-            ways: Ways to refine its blocks: of each block one, or for suppressed values one per value.
-        """
+        """The pieces that refinements of an attribute would make, each on its own, in batches of whole groups."""
         cells = _Cells(ways, self._sizes[column])
         cell = cells.of[self._codes[column]]
         rows = np.flatnonzero(cell >= 0)

@@ -222,13 +222,7 @@ def within_noise(gain: Interval) -> bool:
 
 
 def run_of(release: Release, loss: InformationLoss, errors: dict[str, tuple[float, ...]]) -> Run:
-    """The run of a spec whose release is not drawn.
-
-    Args:
-        release: The release of all rows.
-        loss: What it loses.
-        errors: Errors on rows held out.
-    """
+    """The run of a spec whose release is not drawn: the release of all rows, and errors on rows held out."""
     return Run(blocks_of(release), 1 - loss.global_penalty, errors)
 
 

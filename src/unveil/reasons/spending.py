@@ -103,11 +103,9 @@ class Spending:
 
 
 def spending_of(releases: Sequence[Release], records: int | None = None) -> Spending:
-    """What became of the budget.
+    """What became of the budget of one release, or of several draws by the same spec.
 
-    Args:
-        releases: One release, or several draws by the same spec.
-        records: How many records the table has, where the owner alone reads this; without, the noisy counts are added.
+    Without the number of records, which only the owner may read, the noisy counts are added.
     """
     manifests = [release.manifest for release in releases if isinstance(release.manifest, DiffGenManifest)]
     first = manifests[0]

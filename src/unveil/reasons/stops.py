@@ -86,15 +86,7 @@ class Break:
 
 
 def break_of(number: int, atom: Atom, piece: Piece, group: dict[str, str], telling: tuple[str, ...]) -> Break:
-    """A break, with the level of the search turned into the unit of the bound.
-
-    Args:
-        number: The number of the requirement in the spec.
-        atom: The part of it that breaks.
-        piece: The worst group.
-        group: Its masked values.
-        telling: Its attributes that are not fully masked.
-    """
+    """A break, with the level of the search turned into the unit of the bound."""
     level = atom.in_unit(piece.level)
     return Break(number, atom, group, telling, piece.records, level, atom.bound, piece.broken, piece.pieces)
 
@@ -170,11 +162,7 @@ class Cut:
 def cuts_of(table: Table, requirements: Sequence[Requirement], search: Search) -> tuple[Cut, ...]:
     """What prevents each further refinement of a search that has come to its end.
 
-    Args:
-        table: The table.
-        requirements: The requirements, resolved. Those that others imply count too: once those others are relaxed,
-            they may be what breaks.
-        search: The search after its last step.
+    Resolved requirements that others imply count too: once those others are relaxed, they may be what breaks.
     """
     left: dict[int, list[Remaining]] = {column: [] for column in search.cuts}
     for item in search.remaining():

@@ -46,13 +46,7 @@ class Panel:
 
 
 def panels(release: Release, figure: Figure, spec: Spec | None = None) -> list[Panel]:
-    """The attributes of a release, in the order of its columns.
-
-    Args:
-        release: The release.
-        figure: How shares are written.
-        spec: The owner's spec, which knows whole taxonomies; a release knows the cuts through them.
-    """
+    """The attributes of a release. Only the owner's spec knows whole taxonomies; a release knows the cuts."""
     return [_panel(release, name, figure, spec) for name in release.masking]
 
 

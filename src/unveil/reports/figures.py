@@ -85,12 +85,7 @@ def label_shares(release: Release, name: str) -> dict[str, float]:
 
 
 def possible_values(entry: Generalization | Discretization, step: float | None) -> int | None:
-    """How many values the labels of a column stand for together; None for numbers that nobody counts.
-
-    Args:
-        entry: The cut.
-        step: The resolution of a number that is not whole, where it is known.
-    """
+    """How many values the labels of a column stand for together; None for numbers without a known step."""
     if isinstance(entry, Generalization):
         return sum(len(block.values) for block in entry.blocks)
     step = 1.0 if entry.whole else step

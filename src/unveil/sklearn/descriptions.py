@@ -46,17 +46,10 @@ def attribute_sections(
     *,
     by_type: bool,
 ) -> dict[str, Section]:
-    """One section for each column, in the order of the columns.
+    """One section for each column, from the sections and taxonomies by column, or else the default.
 
-    Args:
-        rows: The columns and their types.
-        attributes: Sections by column, as in a spec.
-        taxonomies: Taxonomies by column.
-        default: The section of a column that neither describes.
-        by_type: Whether the type of a column may decide if it is not described.
-
-    Raises:
-        SpecError: A description has no column or, under differential privacy, a column has no description.
+    If it may, the type of a column decides where nothing describes it. A description without a column is refused, and
+    under differential privacy a column without a description.
     """
     attributes, taxonomies = attributes or {}, taxonomies or {}
     for what, described in (("attributes", attributes), ("taxonomies", taxonomies)):
@@ -97,16 +90,7 @@ def class_section(classes: Iterable[Any] | None) -> Section | None:
 
 
 def tuned_spec(source: Any, require: Section, publish: Section) -> Spec:
-    """A spec with some values replaced by those of a transformer, checked together.
-
-    Args:
-        source: A path, a mapping or a `Spec`.
-        require: Values for every requirement that has such a key.
-        publish: Values for the section `[publish]`.
-
-    Raises:
-        SpecError: A value has no place in the spec.
-    """
+    """A spec with some values replaced by those of a transformer; one that has no place in the spec is refused."""
     if isinstance(source, Spec) and (given := [*require, *publish]):
         raise SpecError(
             f"{given[0]} is given together with a finished Spec; give the spec as a path or a mapping to tune it."

@@ -88,13 +88,7 @@ class Encoding:
 
     @classmethod
     def of(cls, masking: Masking, released: pa.Table, output: Output) -> Encoding:
-        """Derives the encoding from a masking and, for values released as they are, from the released rows.
-
-        Args:
-            masking: The frozen cuts.
-            released: The rows of the release.
-            output: `onehot`, `codes` or `labels`.
-        """
+        """Derives the encoding from a masking and, for values released as they are, from the released rows."""
         return cls(tuple(_column(name, masking[name], released) for name in masking), output)
 
     def names(self, name_of: dict[str, str]) -> list[str]:

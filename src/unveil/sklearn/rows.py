@@ -62,12 +62,7 @@ def column_names(estimator: Any, given: Any = None) -> list[str]:
 
 
 def class_labels(y: Any, estimator: str) -> NDArray[Any]:
-    """The classes as one array.
-
-    Raises:
-        ValueError: There are none.
-        TableError: Some are missing, or they are numbers to estimate or several targets instead of labels.
-    """
+    """The classes as one array; refuses none, missing ones, numbers to estimate, and several targets."""
     if y is None:
         raise ValueError(
             f"{estimator} requires y to be passed, but the target y is None: rows are masked so that a class can still "

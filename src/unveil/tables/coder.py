@@ -104,13 +104,7 @@ class Coder:
         return [*attributes, self.class_, *([self.weight] if self.weight else [])]
 
     def coded(self, sight: Sight, batch: pa.Table, others: Sequence[str]) -> Chunk:
-        """Rows in codes.
-
-        Args:
-            sight: The rows as they were seen.
-            batch: The rows as they were read.
-            others: The columns that are wanted as they are.
-        """
+        """Rows in codes, from how they were seen and how they were read; `others` are wanted as they are."""
 
         def looked_up(name: str, by_number: Array) -> Array:
             return followed(sight.numbers[name], by_number)[sight.columns[name].entries]
@@ -129,16 +123,12 @@ class Coder:
 
 
 class Recount:
-    """A later pass over the rows. It counts values, and compares the counts with the survey at the end."""
+    """A later pass over the rows. It counts values, and compares the counts with the survey at the end.
+
+    It gives the codes of some attributes and, if asked for, the columns that the spec does not describe.
+    """
 
     def __init__(self, coder: Coder, places: Collection[int], *, others: bool = False) -> None:
-        """Starts a pass.
-
-        Args:
-            coder: What the survey found.
-            places: The attributes whose codes are wanted.
-            others: Whether the columns that the spec does not describe are wanted as well.
-        """
         self._coder = coder
         self._described = coder.names(places)
         self._others = coder.others if others else ()
@@ -160,11 +150,7 @@ class Recount:
         return numbers
 
     def check(self) -> None:
-        """Checks that the rows were those of the survey, as far as single columns show.
-
-        Raises:
-            TableError: They were not.
-        """
+        """Refuses rows that were not those of the survey, as far as single columns show."""
         if any(not np.array_equal(counts, self._coder.rows[name]) for name, counts in self.counts.items()):
             raise changed(self._coder.reading.origin)
 

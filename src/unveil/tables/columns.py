@@ -72,12 +72,7 @@ def raw_column(
 ) -> RawColumn:
     """Finds the distinct values of a column and its missing ones: nulls, NaN and the owner's marks.
 
-    Args:
-        name: The column.
-        column: Its values.
-        marks: Texts that mean that a value is missing.
-        origin: What messages call the table.
-        alone: Whether each value is read on its own; one that cannot be read is then missing.
+    If each value is read `alone`, one that cannot be read is missing.
     """
     if not is_usable(column.type) and not pa.types.is_duration(column.type):
         raise TableError(f"{origin}: column {name!r}: values of type {column.type} cannot be used.")

@@ -124,11 +124,7 @@ class Outline:
 def text_coding(raw: RawValues, attribute: Attribute, origin: str, *, private: bool = False) -> Coding:
     """Codes of a category: leaves of its taxonomy, its declared values, or the observed values in sorted order.
 
-    Args:
-        raw: The raw values.
-        attribute: What the owner declares.
-        origin: What messages call the table.
-        private: Whether 1.0 is read as 1. In pandas, a missing value turns a column of integers into floats.
+    In a private table 1.0 is read as 1: in pandas, a missing value turns a column of integers into floats.
     """
     texts = [plain_text(value) if private else value_text(value) for value in raw.distinct]
     declared = declared_values(attribute)
@@ -150,12 +146,7 @@ def declared_values(attribute: Attribute) -> tuple[str, ...] | None:
 def class_coding(raw: RawValues, declared: Sequence[str] | None, origin: str, *, private: bool) -> Coding:
     """The class: coded as a category, released with its type.
 
-    Args:
-        raw: The raw values.
-        declared: Its declared labels.
-        origin: What messages call the table.
-        private: Whether 1.0 is read as 1 and the type follows from the declaration alone, since the type of a column
-            may depend on its values.
+    In a private table the type follows from the declaration alone, since the type of a column may depend on its values.
     """
     attribute = Attribute(raw.name, values=None if declared is None else tuple(declared))
     domain, code_of = text_coding(raw, attribute, origin, private=private)
@@ -184,12 +175,8 @@ def _not_a_value(text: str, attribute: Attribute, domain: Sequence[str]) -> str:
 def number_coding(raw: RawValues, attribute: Attribute, origin: str, *, snap: bool = False) -> Coding:
     """Codes of a number: its observed values in ascending order, checked against the declared range.
 
-    Args:
-        raw: The raw values.
-        attribute: What the owner declares.
-        origin: What messages call the table.
-        snap: Replace a value that is off its step only by rounding with the value of the step. A private release needs
-            this: values must be exactly those from which splits are drawn.
+    A value that is off its step only by rounding is replaced with that of the step if `snap` is set. A private release
+    needs this: values must be exactly those from which splits are drawn.
     """
     place = f"{origin}: attribute {attribute.name!r}"
     numbers = np.array([_number(value, place, raw, attribute.unit) for value in raw.distinct], dtype=np.float64)

@@ -6,8 +6,8 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -32,35 +32,10 @@ SHOWN = 3
 """How many names are quoted where a header is doubted."""
 
 
-class File(Protocol):
-    """One file of a table."""
-
-    path: Path
-    schema: pa.Schema
-
-    def rows(self) -> int:
-        """How many rows it has, or about how many."""
-        ...
-
-    def table(self, columns: Sequence[str]) -> pa.Table:
-        """These columns of all rows."""
-        ...
-
-    def batches(self, columns: Sequence[str], groups: Sequence[int] | None = None) -> Iterator[pa.Table]:
-        """These columns, some rows at a time; of some groups of rows only, where the file has such."""
-        ...
-
-    def groups(self) -> list[int]:
-        """How many rows each group of rows has that can be read by itself."""
-        ...
-
-
-def open_file(path: Path, *, by_line: bool = False) -> File:
+def open_file(path: Path, *, by_line: bool = False) -> ParquetFile | CsvFile:
     """A csv or parquet file, by its extension.
 
-    Args:
-        path: The file.
-        by_line: Whether each line of a csv file is a row, and an invalid line a row without values.
+    Read `by_line`, each line of a csv file is a row, and an invalid line a row without values.
     """
     suffixes = path.suffixes
     if path.suffix in DATABASES:
@@ -68,17 +43,19 @@ def open_file(path: Path, *, by_line: bool = False) -> File:
     if ".parquet" not in suffixes and ".csv" not in suffixes:
         raise TableError(f"{path}: a table ends in .csv or .parquet, but this is {path.suffix or 'bare'!r}.")
     check_regular(path, "table", TableError)
-    try:
-        file: File = ParquetFile(path) if ".parquet" in suffixes else CsvFile(path, by_line=by_line)
-    except (pa.ArrowException, OSError, UnicodeDecodeError, csv.Error) as error:
-        raise unreadable(path, error) from error
+    with told_unreadable(path):
+        file = ParquetFile(path) if ".parquet" in suffixes else CsvFile(path, by_line=by_line)
     check_names(file.schema.names, path.name)
     return file
 
 
-def unreadable(path: Path, error: BaseException) -> TableError:
-    """The error for a file that a library cannot read."""
-    return TableError(f"{path}: the table cannot be read: {first_line(error)}.")
+@contextmanager
+def told_unreadable(path: Path) -> Iterator[None]:
+    """Turns the error of a library that cannot read a file into one sentence."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeDecodeError, csv.Error) as error:
+        raise TableError(f"{path}: the table cannot be read: {first_line(error)}.") from error
 
 
 class ParquetFile:

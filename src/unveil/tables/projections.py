@@ -74,11 +74,7 @@ TYPES = (
 
 
 def foreign_part(connection: DuckDBPyConnection, query: str) -> str | None:
-    """What in a query is not a selection of columns and rows of one table, row by row; None if nothing.
-
-    Args:
-        connection: The database.
-        query: A single SELECT.
+    """What in a single SELECT is not a selection of columns and rows of one table, row by row; None if nothing.
 
     Raises:
         duckdb.Error: The query cannot be planned, or a constant in it does not fit.

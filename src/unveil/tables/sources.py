@@ -6,12 +6,11 @@ them more than once. Its `stamp` and its counts show that it has not changed in 
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, Protocol
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +21,7 @@ from unveil.frames import arrow_table, first_line
 from unveil.masking import decoded
 from unveil.schema import Query, Spec
 from unveil.tables import files
-from unveil.tables.files import CsvFile, File, open_file, unreadable
+from unveil.tables.files import CsvFile, ParquetFile, open_file, told_unreadable
 from unveil.tables.queries import QuerySource
 
 HELD = 20_000_000
@@ -31,40 +30,12 @@ SAMPLE = 1_000_000
 """How many rows are drawn of a table that is too large to hold."""
 
 
-class Source(Protocol):
-    """Rows that can be read again."""
-
-    origin: str
-    """What messages call it."""
-    schema: pa.Schema
-
-    def rows(self) -> int:
-        """How many rows there are, or about how many."""
-        ...
-
-    def stamp(self) -> object:
-        """A value that stays equal as long as the rows do not change."""
-        ...
-
-    def table(self, columns: Sequence[str]) -> pa.Table:
-        """These columns of all rows."""
-        ...
-
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
-        """These columns, some rows at a time."""
-        ...
-
-
 def open_source(source: Any, spec: Spec | None = None) -> Source:
     """Rows from a path to a csv or parquet file or a folder of them, a query, or a pandas, polars or pyarrow table.
 
-    A source that is already open is returned unchanged.
-
-    Args:
-        source: The rows.
-        spec: What they are read for, where it is known.
+    The spec is what they are read for. A source that is already open is returned unchanged.
     """
-    if isinstance(source, FrameSource | FileSource | QuerySource):
+    if isinstance(source, Source):
         return source
     alone = spec is not None and spec.table.drops_invalid
     if isinstance(source, Query):
@@ -76,11 +47,7 @@ def open_source(source: Any, spec: Spec | None = None) -> Source:
 
 
 def read_table(source: Any) -> tuple[pa.Table, str]:
-    """Reads a table and says what error messages call it.
-
-    Returns:
-        The columns as Arrow reads them; those of a csv file are text without surrounding spaces.
-    """
+    """Reads a table, the columns of a csv file as text without surrounding spaces, and says what messages call it."""
     opened = open_source(source)
     return opened.table(opened.schema.names), opened.origin
 
@@ -89,12 +56,6 @@ class FrameSource:
     """Rows that are in memory already."""
 
     def __init__(self, frame: pa.Table, origin: str = "table") -> None:
-        """Keeps what is given.
-
-        Args:
-            frame: The rows.
-            origin: What messages call them, if they come from a file.
-        """
         self.origin = origin
         self.schema = frame.schema
         self.frame = frame
@@ -132,12 +93,6 @@ class FileSource:
     """
 
     def __init__(self, path: Path, *, by_line: bool = False) -> None:
-        """Opens the files.
-
-        Args:
-            path: The file or folder.
-            by_line: Whether each line of a csv file is a row, and an invalid line a row without values.
-        """
         if not found(path):
             raise TableError(f"{path}: there is no such file or folder.")
         self.origin = path.name
@@ -165,13 +120,9 @@ class FileSource:
         """These columns of all files."""
         tables = []
         for file in self._files:
-            try:
+            with told_unreadable(file.path):
                 tables.append(file.table(columns))
-            except (pa.ArrowException, OSError, UnicodeDecodeError, csv.Error) as error:
-                raise unreadable(file.path, error) from error
-        if len(tables) == 1:
-            return tables[0]
-        return pa.concat_tables(tables, promote_options="permissive")
+        return tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="permissive")
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """These columns, file by file."""
@@ -187,11 +138,13 @@ class FileSource:
         """These columns of a part, some rows at a time."""
         file = self._files[part.file]
         wanted = pa.schema([self.schema.field(name) for name in columns])
-        try:
+        with told_unreadable(file.path):
             for batch in file.batches(columns, part.groups):
                 yield batch if len(self._files) == 1 else batch.cast(wanted)
-        except (pa.ArrowException, OSError, UnicodeDecodeError, csv.Error) as error:
-            raise unreadable(file.path, error) from error
+
+
+Source = FrameSource | FileSource | QuerySource
+"""Rows that can be read again: whole (`table`) or some at a time (`batches`), as long as `stamp` gives the same."""
 
 
 def _parts(number: int, groups: Sequence[int]) -> Iterator[Part]:
@@ -209,15 +162,9 @@ def _parts(number: int, groups: Sequence[int]) -> Iterator[Part]:
 
 
 def found(path: Path) -> bool:
-    """Whether there is such a file or folder.
-
-    Raises:
-        TableError: This cannot be determined: its name is too long, or a parent folder cannot be read.
-    """
-    try:
+    """Whether there is such a file or folder; refuses a name that is too long, or a parent that cannot be read."""
+    with told_unreadable(path):
         return path.exists()
-    except OSError as error:
-        raise unreadable(path, error) from error
 
 
 def _files_in(folder: Path) -> list[Path]:
@@ -238,7 +185,7 @@ def _files_in(folder: Path) -> list[Path]:
     return files
 
 
-def _common_schema(files: Sequence[File], folder: Path) -> pa.Schema:
+def _common_schema(files: Sequence[ParquetFile | CsvFile], folder: Path) -> pa.Schema:
     first = files[0].schema
     for file in files:
         if odd := sorted(set(file.schema.names) ^ set(first.names)):
@@ -262,11 +209,6 @@ def draw_sample(source: Source, size: int, seed: int = 0) -> Sample:
 
     Each row draws a number, and the rows with the lowest are kept. So the sample depends on the seed and on the order
     of the rows, but not on the batches that they come in, and no more than about twice as many rows are held.
-
-    Args:
-        source: The rows.
-        size: How many to draw.
-        seed: The seed of the draws.
     """
     generator = np.random.default_rng(seed)
     held = _Held(size, source.schema)
@@ -320,15 +262,9 @@ def _plain(table: pa.Table) -> pa.Table:
 
 
 def held_rows(table: Any, sample: int | None = None, spec: Spec | None = None) -> tuple[FrameSource, tuple[str, ...]]:
-    """Reads rows into memory under the name of their file.
+    """Reads rows into memory under the name of their file, and says what a reader must know about them.
 
-    Args:
-        table: The rows: a path, or a pandas, polars or pyarrow table.
-        sample: Draw so many rows if there are more. Without it, `SAMPLE` are drawn of a table too large to hold.
-        spec: What they are read for, where it is known.
-
-    Returns:
-        The rows, and what a reader must know about them.
+    So many as `sample` says are drawn if there are more; without it, `SAMPLE` of a table too large to hold.
     """
     if sample is not None and sample < 2:
         raise UnveilError(

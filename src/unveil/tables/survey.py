@@ -42,14 +42,7 @@ class SeenColumn:
         return np.array([number_of.setdefault(value, len(number_of)) for value in values], dtype=np.int32)
 
     def count(self, sight: Sight, class_: str, width: int, records: IntArray | None) -> None:
-        """Counts rows and, per class, records.
-
-        Args:
-            sight: The rows.
-            class_: The name of the class.
-            width: How many classes are known.
-            records: How many records each row represents, if not one.
-        """
+        """Counts rows and, for the `width` classes known, records; without these a row is one record."""
         raw, classes = sight.columns[self.name], sight.columns[class_]
         numbers, labels = sight.numbers[self.name], sight.numbers[class_]
         shape = len(raw.place_of), len(classes.place_of)
@@ -62,13 +55,7 @@ class SeenColumn:
         add_counts(self.records.reshape(-1), cell_numbers.reshape(-1), cells)
 
     def absorb(self, other: SeenColumn, classes: Codes, width: int) -> None:
-        """Adds what another survey saw of the column.
-
-        Args:
-            other: What it saw.
-            classes: The numbers here of the classes there.
-            width: How many classes are known here.
-        """
+        """Adds what another survey saw of the column; `classes` are the numbers here of the classes there."""
         numbers = self.numbered(list(other.number_of))
         size = len(self.number_of)
         self.missing += other.missing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,19 +17,6 @@ from unveil.tables.columns import Codes
 from unveil.tables.domains import Column, Domain, Outline, declared_values
 from unveil.tables.sources import Source, open_source
 from unveil.tables.survey import Survey, one_label, other_names
-
-
-class Rows(Protocol):
-    """Rows of a checked table that can be read repeatedly."""
-
-    @property
-    def outline(self) -> Outline:
-        """The table without its rows."""
-        ...
-
-    def chunks(self, places: Collection[int], *, others: bool = False) -> Iterator[Chunk]:
-        """The codes of these attributes, and the undescribed columns if asked for, some rows at a time."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -55,13 +42,7 @@ class Table(Outline):
 
 
 def load_table(spec: Spec, source: Any = None, progress: Watcher = unwatched) -> Table:
-    """Reads a table into memory and checks it against the spec.
-
-    Args:
-        spec: What the owner says about the table.
-        source: A path or a frame in memory; the spec's own source where it is not given.
-        progress: Where progress is reported.
-    """
+    """Reads a table, the spec's own if no other is given, into memory and checks it against the spec."""
     opened = open_source(spec.source if source is None else source, spec)
     survey = Survey(spec, opened.schema, opened.origin)
     progress(f"reading {opened.origin}", 0, None)
@@ -77,14 +58,7 @@ def load_table(spec: Spec, source: Any = None, progress: Watcher = unwatched) ->
 
 
 def part_of(table: Table, spec: Spec, rows: IntArray, origin: str) -> Table:
-    """Some rows of a checked table, as if `load_table` had read only these.
-
-    Args:
-        table: The checked table.
-        spec: The spec that it was checked against.
-        rows: The positions of the rows.
-        origin: What messages call them.
-    """
+    """Some rows of a checked table, by position, as if `load_table` had read only these."""
     classes = _held(table.classes, rows, observed=spec.table.class_values is None)
     if spec.plan is None and (classes.codes == classes.codes[0]).all():
         raise one_label(origin, classes.name, str(classes.values[int(classes.codes[0])]))
@@ -132,13 +106,7 @@ class StreamedTable:
     """A table that is read again for every pass, in batches, so that memory does not grow with its rows."""
 
     def __init__(self, spec: Spec, source: Any = None, progress: Watcher = unwatched) -> None:
-        """Makes the first pass: reads all rows, checks them and counts each attribute.
-
-        Args:
-            spec: What the owner says about the table.
-            source: A path or a frame; the spec's own source where it is not given.
-            progress: Where the number of rows read in each pass is reported.
-        """
+        """Makes the first pass: reads all rows, checks them and counts each attribute."""
         self._progress = progress
         self._source: Source = open_source(spec.source if source is None else source, spec)
         self._stamp = self._source.stamp()
@@ -150,8 +118,7 @@ class StreamedTable:
     def chunks(self, places: Collection[int], *, others: bool = False) -> Iterator[Chunk]:
         """The codes of these attributes, and the undescribed columns if asked for, batch by batch.
 
-        Raises:
-            TableError: The source is not what it was at the first pass.
+        Refuses a source that is not what it was at the first pass.
         """
         recount = Recount(self._coder, places, others=others)
         for batch in self._batches(recount.names, self.outline.read):
@@ -167,3 +134,7 @@ class StreamedTable:
             yield batch
             done += batch.num_rows
             self._progress(f"reading {self._source.origin}", done, total if done <= total else None)
+
+
+Rows = Table | StreamedTable
+"""Rows of a checked table that can be read repeatedly."""

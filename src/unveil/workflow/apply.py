@@ -109,13 +109,7 @@ class MaskedStream:
     """The rows of a source, masked batch by batch. Text that is kept gets the type that fits all batches."""
 
     def __init__(self, application: Application, source: Source, progress: Watcher = unwatched) -> None:
-        """Finds out the types; only columns of text are read for it.
-
-        Args:
-            application: How rows are masked.
-            source: The rows.
-            progress: Called with the number of rows that are masked.
-        """
+        """Finds out the types; only columns of text are read for it."""
         self._progress = progress
         self._application = application
         self._source = source
@@ -127,11 +121,7 @@ class MaskedStream:
         self.rows = 0
 
     def batches(self) -> Iterator[pa.Table]:
-        """The masked rows, in their own order.
-
-        Raises:
-            TableError: A value has no block, or the source is not what it was.
-        """
+        """The masked rows, in their own order; refuses a value without a block and a source that has changed."""
         total = self._source.rows()
         for batch in self._source.batches(self._names):
             masked = self._with_types(self._application.masked(batch), batch)

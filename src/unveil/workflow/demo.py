@@ -66,9 +66,7 @@ class Demo:
 def demo(folder: Path, progress: Watcher = unwatched) -> Demo:
     """Publishes the training rows of Adult and tests what classifiers learn from them on the test rows.
 
-    Args:
-        folder: Where the releases and their pages go, all or none; must not exist.
-        progress: Called as the work is done.
+    The releases and their pages go into a new folder, all or none.
     """
     found: list[Demo] = []
     write_folder(folder, lambda draft: found.append(_demo(draft, progress)), "demo")

@@ -33,13 +33,10 @@ def write_taxonomy(taxonomy: Taxonomy, target: Path, attribute: str) -> None:
 
 
 def convert(source: Path, target: Path, attribute: str | None = None, *, declare: bool = False) -> Taxonomy:
-    """Writes the taxonomy of one file into another, in the format of its ending.
+    """Writes the taxonomy of one file into a new one, in the format of its ending.
 
-    Args:
-        source: The file to read.
-        target: The file to write; must not exist.
-        attribute: Which tree to take from a `.hchy` file, and what to call it in one.
-        declare: Leave out the mark of a draft: a person says that the values are public.
+    The attribute names the tree to take from a `.hchy` file, and the tree in a new one. If a person declares the values
+    public, the mark of a draft is left out.
     """
     check_absent(target, "taxonomy")
     taxonomy = read_taxonomy(source, attribute)

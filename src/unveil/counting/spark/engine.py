@@ -43,8 +43,7 @@ class SparkEngine:
         Args:
             spec: What the owner says about the table.
             source: A path, a Spark frame, or a frame in memory.
-            index: Where the distinct rows of a projection are searched: in the driver, on the cluster, or wherever
-                they fit.
+            index: Where the distinct rows of a projection are searched: `driver`, `cluster`, or `auto`, where they fit.
             settings: Spark settings, for a session that is started here.
         """
         self._source = open_spark_source(source, settings, spec)

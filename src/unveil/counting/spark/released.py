@@ -66,15 +66,6 @@ class SparkReleasedRows:
         masking: Masking,
         weight: str | None,
     ) -> None:
-        """Stores the arguments; nothing is read yet.
-
-        Args:
-            source: The rows.
-            coder: What the survey found about their values.
-            outline: The table without its rows.
-            masking: What its values are released as.
-            weight: The weight column, if there is one.
-        """
         self._source = source
         self._coder = coder
         self._rows = outline.rows
@@ -119,13 +110,7 @@ class SparkReleasedRows:
     def write(self, path: Path, progress: Watcher = unwatched, formulas: Formulas = "guarded") -> None:
         """Writes a folder of parquet files, in order. Workers write each part whole, so that a retry changes nothing.
 
-        Args:
-            path: The folder.
-            progress: Where the number of written rows is reported.
-            formulas: For csv files, which this engine does not write.
-
-        Raises:
-            EngineError: The format is not parquet, or the folder is not one that all workers share.
+        It refuses to write csv files, which `formulas` is for, and a folder that its workers do not share.
         """
         if path.suffix != ".parquet":
             raise EngineError(f"{path.name}: the Spark engine writes parquet; csv is for the other engines.")
@@ -202,12 +187,9 @@ def _collapsed(ranks: Sequence[CodeArray], sizes: Sequence[int], records: IntArr
 
 
 def write_part(batches: Iterator[pa.RecordBatch], layout: Layout, drafts: Path, folder: Path) -> int:
-    """Writes the rows of one partition to a draft first, so that no incomplete part is ever in place.
+    """Writes the rows of one partition to a draft first, so that no incomplete part is in place; gives their number.
 
     A task that is retried, or run twice at once, writes its own draft with the same rows.
-
-    Returns:
-        How many rows they are.
     """
     from pyspark import TaskContext
 

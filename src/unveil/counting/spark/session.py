@@ -42,11 +42,7 @@ LOCAL = {
 
 
 def spark_session(settings: Mapping[str, str] | None = None) -> SparkSession:
-    """The running session, or a local one started with the settings.
-
-    Raises:
-        EngineError: PySpark or Java is missing, or the running session has other settings.
-    """
+    """The running session, or a local one started with the settings; refuses a running one with other settings."""
     asked = dict(settings or {})
     with quiet():
         _check_pyspark()
@@ -139,11 +135,7 @@ def quiet() -> Iterator[None]:
 
 
 def check_java() -> None:
-    """Spark runs on Java 17 or later.
-
-    Raises:
-        EngineError: There is none, or an older one.
-    """
+    """Refuses to start without Java 17 or later."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if java is None or not Path(java).exists():
@@ -162,11 +154,7 @@ def check_java() -> None:
 
 
 def check_settings(running: SparkSession, asked: Mapping[str, str]) -> None:
-    """Checks that the running session has the requested settings.
-
-    Raises:
-        EngineError: It has other settings.
-    """
+    """Refuses a running session with other settings than requested."""
     for key, value in asked.items():
         now = running.conf.get(key, None)
         if now != value:

@@ -58,15 +58,7 @@ class SparkSource:
         read: Read | None = None,
         files: FileSource | None = None,
     ) -> None:
-        """Keeps what is given.
-
-        Args:
-            frame: The rows themselves, or parts to be read.
-            schema: Names and types in Arrow.
-            origin: What messages call it.
-            read: How a worker reads a batch of parts; None if the frame holds the rows themselves.
-            files: The files of the rows, if any.
-        """
+        """Keeps the rows themselves, or parts that workers `read`, and the files that they come from, if any."""
         self.origin = origin
         self.schema = schema
         # Columns are numbered, because Spark gives meaning to some names.
@@ -92,11 +84,7 @@ class SparkSource:
         return self._files is not None and self._files.stamp() != self._stamp
 
     def types(self, names: Sequence[str]) -> list[Types]:
-        """The types that the values of some columns have while Spark sorts them.
-
-        Raises:
-            EngineError: Spark has no type for the values of a column.
-        """
+        """The types that the values of some columns have while Spark sorts them; refuses one it has no type for."""
         return [self._type(name) for name in names]
 
     def _type(self, name: str) -> Types:
@@ -116,10 +104,7 @@ class SparkSource:
     def partitions(self, function: Function, names: Sequence[str], columns: str | StructType) -> DataFrame:
         """Applies a function to each partition of some columns.
 
-        Args:
-            function: From Arrow tables with the columns' own names and types to tables of the result.
-            names: The columns it needs.
-            columns: Names and types of the result, as Spark writes them.
+        It turns Arrow tables with the columns' own names and types into tables with `columns`, as Spark writes these.
         """
         wanted = pa.schema([self.schema.field(name) for name in names])
         for field in wanted:
@@ -154,10 +139,7 @@ class _Seen:
 def open_spark_source(source: Any, settings: Mapping[str, str] | None = None, spec: Spec | None = None) -> SparkSource:
     """Rows for Spark: a path to csv or parquet, a Spark frame, or a frame in memory.
 
-    Args:
-        source: The rows.
-        settings: The settings that the session must have; one is started with them if none is running.
-        spec: What they are read for, where it is known.
+    The session must have the settings; one is started with them if none is running.
     """
     if type(source).__module__.startswith("pyspark."):
         return _from_spark(source, dict(settings or {}))
