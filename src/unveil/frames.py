@@ -66,6 +66,16 @@ def check_names(names: list[str], origin: str) -> None:
         seen.add(name)
 
 
+def value_type(type_: pa.DataType) -> pa.DataType:
+    """The type of the values of a column, which may be a dictionary."""
+    return type_.value_type if pa.types.is_dictionary(type_) else type_
+
+
+def is_number(type_: pa.DataType) -> bool:
+    """Whether values of a type are numbers."""
+    return bool(pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_))
+
+
 def first_line(error: BaseException) -> str:
     """The first line of a library's message, as part of a sentence."""
     return str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__

@@ -11,10 +11,10 @@ import pytest
 import unveil
 from project import Project
 from report.reading import read
+from unveil.reports.attributes import Branch, cut_tree
 from unveil.reports.drawings import WIDTH, fitted, text_width
 from unveil.reports.figures import about, coarse, size_classes
 from unveil.reports.guarantee import promise
-from unveil.reports.trees import Branch, cut_tree
 
 SCRIPT = "<script>document.title='broken'</script>"
 IMAGE = '"><img src=x onerror="document.title=1">'

@@ -11,7 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from unveil import frames
 from unveil.arrays import FloatArray, IntArray
+from unveil.frames import value_type
 from unveil.masking import dictionary_of
 from unveil.schema import value_text
 
@@ -133,14 +135,10 @@ def _text_array(values: Values) -> pa.Array:
 
 
 def _values(column: pa.ChunkedArray) -> Values:
-    type_ = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    type_ = value_type(column.type)
     if pa.types.is_date32(type_):
         return _numbers(column.cast(type_).cast(pa.int32()))
-    return _numbers(column) if _is_numeric(type_) else _texts(column)
-
-
-def _is_numeric(type_: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_))
+    return _numbers(column) if frames.is_number(type_) else _texts(column)
 
 
 def _numbers(column: pa.ChunkedArray) -> FloatArray:

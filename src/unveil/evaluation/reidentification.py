@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from unveil.arrays import IntArray
 from unveil.errors import ReleaseError, TableError, did_you_mean
-from unveil.frames import arrow_table, first_line
+from unveil.frames import arrow_table, first_line, is_number, value_type
 from unveil.masking import Masking
 from unveil.release import RefinementManifest, Release
 from unveil.tables import Column, Table
@@ -258,9 +258,7 @@ def _with_population(groups: pa.Table, people: pa.Table) -> pa.Table:
 
 def _plain_type(type_: pa.DataType) -> pa.DataType:
     """The type to compare values in: numbers by value, everything else as text."""
-    plain = type_.value_type if pa.types.is_dictionary(type_) else type_
-    number = pa.types.is_integer(plain) or pa.types.is_floating(plain) or pa.types.is_decimal(plain)
-    return pa.float64() if number else pa.string()
+    return pa.float64() if is_number(value_type(type_)) else pa.string()
 
 
 def _cast(table: pa.Table, types: dict[str, pa.DataType]) -> dict[str, pa.ChunkedArray]:

@@ -88,18 +88,7 @@ class Spending:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain values, for JSON."""
-        return {
-            "draws": self.draws,
-            "seeded": self.seeded,
-            "specializations": self.specializations,
-            "epsilon": str(self.epsilon),
-            "purposes": self.purposes,
-            "blocks": self.blocks,
-            "refined": self.refined,
-            "cells": self.cells,
-            "noise": self.noise,
-            "records": self.records,
-        }
+        return {**vars(self), "epsilon": str(self.epsilon)}
 
 
 def spending_of(releases: Sequence[Release], records: int | None = None) -> Spending:

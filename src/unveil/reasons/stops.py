@@ -115,13 +115,7 @@ class Stop:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain values, for JSON."""
-        return {
-            "block": self.block,
-            "into": list(self.into),
-            "why": self.why,
-            "records": self.records,
-            "breaks": [item.to_dict() for item in self.breaks],
-        }
+        return {**vars(self), "into": list(self.into), "breaks": [item.to_dict() for item in self.breaks]}
 
 
 @dataclass(frozen=True)
@@ -283,17 +277,6 @@ class _Worst:
 
     def broken(self) -> list[tuple[int, Piece]]:
         """The refinements after which the requirement would not hold, each with its worst piece."""
-        return [
-            (
-                int(way),
-                Piece(
-                    group=int(self._group[way]),
-                    child=int(self._child[way]),
-                    level=float(self._lowest[way]),
-                    records=int(self._size[way]),
-                    broken=int(self._broken[way]),
-                    pieces=int(self._pieces[way]),
-                ),
-            )
-            for way in np.flatnonzero(self._broken)
-        ]
+        facts = (self._group, self._child, self._lowest, self._size, self._broken, self._pieces)
+        ways = np.flatnonzero(self._broken)
+        return list(zip(ways.tolist(), map(Piece, *(fact[ways].tolist() for fact in facts)), strict=True))

@@ -3,5 +3,4 @@
 from unveil.release.folder import check_absent, read_manifest, replace_text, write_folder, write_text, write_whole
 from unveil.release.manifest import About, DiffGenManifest, LeaveOut, LedgerEntry, Manifest, RefinementManifest, Rows
 from unveil.release.release import Release, open_release
-from unveil.release.rows import CountedRows, Formulas, ReleasedRows, parquet_writer, write_group, write_rows
-from unveil.release.stored import StoredRows
+from unveil.release.rows import CountedRows, Formulas, ReleasedRows, StoredRows, parquet_writer, write_group, write_rows

@@ -19,8 +19,7 @@ from unveil.masking import Masking, View
 from unveil.progress import Watcher, unwatched
 from unveil.release.folder import read_manifest, write_release, write_text
 from unveil.release.manifest import Manifest, RefinementManifest
-from unveil.release.rows import CountedRows, Formulas, ReleasedRows
-from unveil.release.stored import StoredRows
+from unveil.release.rows import CountedRows, Formulas, ReleasedRows, StoredRows
 from unveil.schema import COUNT, SUPPRESSED, Atom
 
 if TYPE_CHECKING:

@@ -89,70 +89,38 @@ class Noise:
         return threshold + self.ratio / (1 - self.ratio)
 
 
-@dataclass(frozen=True)
-class Charge:
-    """A line of the ledger."""
-
-    purpose: str
-    epsilon: str
-    share: str
-    together: str
-
-
-@dataclass(frozen=True)
-class PrivateFacts:
-    """What follows from the manifest of a differentially private release."""
-
-    private: bool
-    epsilon: str
-    factor: str
-    surer: str
-    """What a stranger's belief of one half can grow to."""
-    ledger: tuple[Charge, ...]
-    spent: str
-    counts_epsilon: str
-    deviation: str
-    reach: str
-    lift: str
-    hundred: str
-    """The standard deviation of a sum of a hundred counts."""
-    cells: str
-    threshold: int | None
-    spurious: str
-    """With a threshold: how many empty cells reach it on average, at most."""
-    spurious_count: str
-    """What each of these shows on average."""
-
-
-def private_facts(manifest: DiffGenManifest) -> PrivateFacts:
-    """Everything that a page tells about the budget and the noise."""
+def private_facts(manifest: DiffGenManifest) -> dict[str, Any]:
+    """Everything that a page tells about the budget and the noise of a differentially private release."""
     epsilon = Fraction(manifest.requirements[0]["epsilon"])
     charges = {entry.purpose: Fraction(entry.epsilon) for entry in manifest.ledger}
     noise = Noise(charges[COUNTS])
     factor = exp(min(float(epsilon), 700.0))
     least = manifest.threshold or 0
-    return PrivateFacts(
-        private=manifest.private,
-        epsilon=decimal_text(epsilon),
-        factor=number(factor),
-        surer=f"{100 * factor / (1 + factor):.3g}%",
-        ledger=tuple(
-            Charge(
-                entry.purpose,
-                entry.epsilon,
-                f"{float(Fraction(entry.epsilon) / epsilon):.1%}",
-                "yes" if entry.composition == "parallel" else "no",
-            )
+    return {
+        "private": manifest.private,
+        "epsilon": decimal_text(epsilon),
+        "factor": number(factor),
+        # What a stranger's belief of one half can grow to.
+        "surer": f"{100 * factor / (1 + factor):.3g}%",
+        "ledger": [
+            {
+                "purpose": entry.purpose,
+                "epsilon": entry.epsilon,
+                "share": f"{float(Fraction(entry.epsilon) / epsilon):.1%}",
+                "together": "yes" if entry.composition == "parallel" else "no",
+            }
             for entry in manifest.ledger
-        ),
-        spent=decimal_text(sum(charges.values(), Fraction(0))),
-        counts_epsilon=str(noise.epsilon),
-        deviation=number(noise.deviation),
-        reach=f"{noise.reach:,}",
-        lift=number(noise.lift),
-        hundred=number(10 * noise.deviation),
-        cells=f"{manifest.cells:,}",
-        threshold=manifest.threshold,
-        spurious=number(min(manifest.cells, MOST) * noise.passing(least)),
-        spurious_count=number(noise.passed(least)),
-    )
+        ],
+        "spent": decimal_text(sum(charges.values(), Fraction(0))),
+        "counts_epsilon": str(noise.epsilon),
+        "deviation": number(noise.deviation),
+        "reach": f"{noise.reach:,}",
+        "lift": number(noise.lift),
+        # The standard deviation of a sum of a hundred counts.
+        "hundred": number(10 * noise.deviation),
+        "cells": f"{manifest.cells:,}",
+        "threshold": manifest.threshold,
+        # With a threshold: how many empty cells reach it on average, at most, and what each of these shows.
+        "spurious": number(min(manifest.cells, MOST) * noise.passing(least)),
+        "spurious_count": number(noise.passed(least)),
+    }

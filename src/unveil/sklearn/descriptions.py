@@ -10,9 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from unveil.errors import SpecError, TaxonomyError, did_you_mean, listed
+from unveil.frames import is_number
 from unveil.schema import Spec, Taxonomy, load_spec, value_text
 from unveil.schema.taxonomy import Branch
-from unveil.sklearn.rows import is_number, label_text
+from unveil.sklearn.rows import label_text
+from unveil.tables import plain_type
 
 Section = dict[str, Any]
 Sections = Mapping[str, Mapping[str, Any]]
@@ -130,14 +132,10 @@ def _with_kind(section: Section, type_: pa.DataType, name: str, *, by_type: bool
         return section
     if is_number(type_):
         return {"kind": "number", "whole": bool(pa.types.is_integer(type_)), **section}
-    value_type = type_.value_type if pa.types.is_dictionary(type_) else type_
-    if not (_is_text(value_type) or is_number(value_type) or pa.types.is_boolean(value_type)):
+    held = plain_type(type_)
+    if not (pa.types.is_string(held) or is_number(held) or pa.types.is_boolean(held)):
         raise SpecError(f"the column {name!r} holds values of type {type_}; describe it in attributes.")
     return {"kind": "category", **section}
-
-
-def _is_text(type_: pa.DataType) -> bool:
-    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_))
 
 
 def _branches(given: Any, name: str) -> list[Branch]:

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from unveil.arrays import FloatArray, IntArray
 from unveil.choices import Unseen
 from unveil.errors import TableError
+from unveil.frames import is_number
 from unveil.masking import AsIs, Discretization, Masking, dictionary_of
 from unveil.schema import parse_number, value_text
-from unveil.sklearn.rows import is_number
 
 Output = Literal["onehot", "codes", "labels"]
 

@@ -19,7 +19,7 @@ from sklearn.utils.validation import (
 
 from unveil.arrays import FloatArray
 from unveil.errors import TableError, rows_text
-from unveil.frames import arrow_table, first_line
+from unveil.frames import arrow_table, first_line, is_number
 from unveil.schema import COUNT, Attribute, Grid, Spec, grid_of, number_text, value_text
 
 
@@ -143,11 +143,6 @@ def on_grid(rows: pa.Table, spec: Spec) -> pa.Table:
             place = rows.column_names.index(attribute.name)
             rows = rows.set_column(place, attribute.name, pa.array(numbers, from_pandas=True))
     return rows
-
-
-def is_number(type_: pa.DataType) -> bool:
-    """Whether a column holds numbers by its type."""
-    return bool(pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_))
 
 
 def _on_grid(numbers: FloatArray, attribute: Attribute, grid: Grid) -> FloatArray:

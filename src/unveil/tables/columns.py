@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from unveil.arrays import Array, BoolArray, IntArray, NumberArray
 from unveil.errors import TableError
+from unveil.frames import is_number, value_type
 from unveil.masking import dictionary_of, python_values, single_values
 from unveil.schema import Attribute, number_text, value_text
 
@@ -135,11 +136,6 @@ def is_usable(type_: pa.DataType) -> bool:
     )
 
 
-def is_number(type_: pa.DataType) -> bool:
-    """Whether values of a type are numbers."""
-    return bool(pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_))
-
-
 def number_type(raw: pa.DataType, attribute: Attribute) -> pa.DataType:
     """The type in which numbers and dates are released: that of the raw column if it has one."""
     if attribute.unit == "date":
@@ -194,7 +190,7 @@ def other_columns(table: pa.Table, origin: str) -> pa.Table:
         plain = plain_type(type_)
         if pa.types.is_string(plain):
             _check_text(name, table[name], origin)
-        held = type_.value_type if pa.types.is_dictionary(type_) else type_
+        held = value_type(type_)
         columns[name] = table[name] if held == plain else table[name].cast(held).cast(plain)
     return pa.table(columns)
 

@@ -72,9 +72,17 @@ def evaluate(
             held in memory, and else on a million of them; the notes of the result say so.
         progress: Called for every setting that is tried.
     """
-    checked = load_spec(table if spec is None else spec)
-    source = checked.source if spec is None else table
-    return _evaluations([checked], source, sample, classifiers, protocol, together, seeds, progress)[0]
+    found = compare(
+        [table if spec is None else spec],
+        table=None if spec is None else table,
+        classifiers=classifiers,
+        protocol=protocol,
+        together=together,
+        seeds=seeds,
+        progress=progress,
+        sample=sample,
+    )
+    return found.evaluations[0]
 
 
 def compare(
@@ -105,8 +113,20 @@ def compare(
         raise SpecError("there is no spec to compare.")
     if table is None:
         _same_source(checked)
-    source = checked[0].source if table is None else table
-    return Comparison(tuple(_evaluations(checked, source, sample, classifiers, protocol, together, seeds, progress)))
+    check_trials(classifiers, protocol, seeds)
+    if sample is not None and (not isinstance(sample, int) or sample < 1):
+        raise UnveilError(f"sample is {sample!r}, but it must be a whole number of rows, 1 or more.")
+    progress("reading the table", 0, None)
+    raw, notes = held_rows(checked[0].source if table is None else table, sample, checked[0])
+    splits = protocol.splits(raw.frame)
+    trials = Tasks(progress, TRIALS, sum(1 + len(splits) * _settings(spec) for spec in checked))
+    evaluations = (
+        _evaluate(
+            Rows(spec, load_table(spec, raw)), Tally(classifiers), protocol, splits, together, seeds, notes, trials
+        )
+        for spec in checked
+    )
+    return Comparison(tuple(evaluations))
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,32 +189,6 @@ class Rows:
 
     def _examples(self, rows: pa.Table) -> Examples:
         return Examples.of(rows, self.spec.table.class_, self.spec.table.weight)
-
-
-def _evaluations(
-    specs: Sequence[Spec],
-    source: Any,
-    sample: int | None,
-    classifiers: Sequence[str],
-    protocol: Protocol,
-    together: bool,
-    seeds: Sequence[int],
-    progress: Watcher,
-) -> list[Evaluation]:
-    """All specs on the same splits."""
-    check_trials(classifiers, protocol, seeds)
-    if sample is not None and (not isinstance(sample, int) or sample < 1):
-        raise UnveilError(f"sample is {sample!r}, but it must be a whole number of rows, 1 or more.")
-    progress("reading the table", 0, None)
-    raw, notes = held_rows(source, sample, specs[0])
-    splits = protocol.splits(raw.frame)
-    trials = Tasks(progress, TRIALS, sum(1 + len(splits) * _settings(spec) for spec in specs))
-    return [
-        _evaluate(
-            Rows(spec, load_table(spec, raw)), Tally(classifiers), protocol, splits, together, seeds, notes, trials
-        )
-        for spec in specs
-    ]
 
 
 def check_trials(classifiers: Sequence[str], protocol: Protocol, seeds: Sequence[int]) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import chain
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -148,55 +147,45 @@ def _prices(
         if isinstance(protocol, Given):
             raise
         return (), (f"no price could be computed: {error}",)
-    return _Trial(rows, classifiers, splits, seeds, progress).prices()
+    every = list(relaxations(rows.spec, rows.checked))
+    tried = [item for item in every if isinstance(item, Relaxation)]
+    left = tuple(item.reason for item in every if isinstance(item, Unrelaxed))
+    if not tried:
+        return (), left
+    total = len(splits) * (1 + len(tried))
+
+    def run(rows: Rows, number: int) -> tuple[Run, str | None]:
+        return _run(rows, classifiers, splits, seeds, lambda done: progress(PRICED, number * len(splits) + done, total))
+
+    before, failed = run(rows, 0)
+    prices = []
+    for number, item in enumerate(tried, start=1):
+        after, also = run(Rows(item.spec, rows.checked), number)
+        failed = failed or also
+        prices.append(Price(item, before, after))
+    progress(PRICED, total, total)
+    return ranked_prices(prices), (*left, *([f"Accuracy was not measured: {failed}"] if failed else []))
 
 
-class _Trial:
-    """Runs of the owner's spec and of relaxed ones on the same rows."""
-
-    def __init__(
-        self,
-        rows: Rows,
-        classifiers: Sequence[str],
-        splits: Sequence[Split],
-        seeds: Sequence[int],
-        progress: Watcher,
-    ) -> None:
-        self._rows = rows
-        self._classifiers = classifiers
-        self._splits = splits
-        self._seeds = seeds
-        self._progress = progress
-
-    def prices(self) -> tuple[tuple[Price, ...], tuple[str, ...]]:
-        """What each relaxation buys, and what was not tried or not measured."""
-        every = list(relaxations(self._rows.spec, self._rows.checked))
-        tried = [item for item in every if isinstance(item, Relaxation)]
-        left = [item.reason for item in every if isinstance(item, Unrelaxed)]
-        if not tried:
-            return (), tuple(left)
-        total = len(self._splits) * (1 + len(tried))
-        before, failed = self._run(self._rows, 0, total)
-        prices = []
-        for number, item in enumerate(tried, start=1):
-            after, also = self._run(Rows(item.spec, self._rows.checked), number * len(self._splits), total)
-            failed = failed or also
-            prices.append(Price(item, before, after))
-        self._progress(PRICED, total, total)
-        return ranked_prices(prices), (*left, *([f"Accuracy was not measured: {failed}"] if failed else []))
-
-    def _run(self, rows: Rows, done: int, total: int) -> tuple[Run, str | None]:
-        tally = Tally(self._classifiers)
-        drawn: list[list[Release]] = []
-        failed = None
-        try:
-            for number, split in enumerate(self._splits):
-                self._progress(PRICED, done + number, total)
-                drawn.append(try_releases(tally, rows, rows.part(split), number, self._seeds))
-        except (RequirementError, TableError) as error:  # a part of the rows may be too small for what all can have
-            failed = str(error)
-        errors = {} if failed else tally.errors("released")
-        if rows.spec.plan is not None:
-            return drawn_run(list(chain.from_iterable(drawn)), errors), failed
-        loss = information_loss(rows.whole, rows.spec, table=rows.checked)
-        return run_of(rows.whole, loss, errors), failed
+def _run(
+    rows: Rows,
+    classifiers: Sequence[str],
+    splits: Sequence[Split],
+    seeds: Sequence[int],
+    progress: Callable[[int], None],
+) -> tuple[Run, str | None]:
+    """What a spec gives on rows that were read already, and why its accuracy could not be measured, if so."""
+    tally = Tally(classifiers)
+    drawn: list[Release] = []
+    failed = None
+    try:
+        for number, split in enumerate(splits):
+            progress(number)
+            drawn += try_releases(tally, rows, rows.part(split), number, seeds)
+    except (RequirementError, TableError) as error:  # a part of the rows may be too small for what all can have
+        failed = str(error)
+    errors = {} if failed else tally.errors("released")
+    if rows.spec.plan is not None:
+        return drawn_run(drawn, errors), failed
+    loss = information_loss(rows.whole, rows.spec, table=rows.checked)
+    return run_of(rows.whole, loss, errors), failed
