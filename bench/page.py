@@ -9,7 +9,7 @@ from side_results import HEADER as SIDE_HEADER
 from side_results import KEPT as SIDE
 from side_results import Outcome, lines
 
-from report import HEADER, OTHERS, deaths, linearity, markdown, other_rows, table_rows
+from report import HEADER, deaths, linearity, markdown, table_rows
 
 
 def speed_parts(results: Results) -> dict[str, str]:
@@ -20,7 +20,6 @@ def speed_parts(results: Results) -> dict[str, str]:
         "compiling": f"{results.compiling:.0f} s",
         "figures": markdown(HEADER, *table_rows(results, (results.sizes[-1],))),
         "growth": _list(*linearity(results), *deaths(results)),
-        "others": markdown(OTHERS[:-1], *(row[:-1] for row in other_rows(results))),
     }
     return parts | side_part()
 
