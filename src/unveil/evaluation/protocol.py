@@ -25,7 +25,7 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True)
 class Holdout:
-    """A share of the rows is held out, drawn anew with each seed."""
+    """Holds out a share of the rows, drawn again for each seed."""
 
     test: float = 1 / 3
     seeds: Sequence[int] = (0, 1, 2, 3, 4)
@@ -50,7 +50,7 @@ class Holdout:
 
 @dataclass(frozen=True)
 class Folds:
-    """The rows fall into k parts; each is tested on what was learned from the others."""
+    """Splits the rows into k parts and tests each on what was learned from the others."""
 
     k: int = 10
     seed: int = 0

@@ -16,7 +16,7 @@ from unveil.tables import Table, load_table
 
 @dataclass(frozen=True, repr=False)
 class Fit:
-    """What a check found. That there is one says that the spec fits and that a release exists."""
+    """The result of a check that passed: the spec fits its table, and a release exists."""
 
     spec: Spec
     table: Table

@@ -51,25 +51,25 @@ def evaluate(
     progress: Watcher = unwatched,
     sample: int | None = None,
 ) -> Evaluation:
-    """Publishes training rows, masks test rows the same way, and tests on them what classifiers learned.
+    """Publishes training rows, masks test rows the same way, and tests classifiers on them.
 
     It also gives the errors on raw rows and on rows with everything masked; where a requirement protects sensitive
     attributes, also on raw rows without them.
 
-    Nothing that is published here is handed out. A differentially private release is drawn from a seed, so that it is
+    These releases are thrown away. A differentially private release is drawn from a seed, so that it is
     not charged to the owner's ledger and says that it is not private. The figures are private to the owner.
 
     Args:
         table: The rows: a path, or a pandas, polars or pyarrow table. Or a spec file, which names its
             own table.
         spec: The spec: a path to a TOML file, a mapping of the same shape, or a `Spec`.
-        classifiers: Names out of `CLASSIFIERS`.
-        protocol: How rows are parted: `Holdout`, `Folds` or `Given`.
-        together: Mask all rows together, then part them, as the papers do. A private release always sees the training
+        classifiers: Names from `CLASSIFIERS`.
+        protocol: How rows are split into training and test rows: `Holdout`, `Folds` or `Given`.
+        together: Mask all rows together, then split them, as the papers do. A private release always sees the training
             rows alone.
         seeds: Seeds of private draws; each split is drawn once per seed.
-        sample: Work on so many rows, drawn at random, if there are more. Without it, on all rows of a table that is
-            held in memory, and else on a million of them; the notes of the result say so.
+        sample: Use at most this many rows, drawn at random. Without it, all rows of a table that is held in memory,
+            otherwise a million of them; the notes of the result say so.
         progress: Called for every setting that is tried.
     """
     found = compare(
@@ -96,16 +96,16 @@ def compare(
     progress: Watcher = unwatched,
     sample: int | None = None,
 ) -> Comparison:
-    """Evaluates several specs of one table on the same rows held out.
+    """Evaluates several specs of one table on the same test rows.
 
     Args:
         specs: The specs. Without a table they must name the same one.
         table: The rows: a path, or a pandas, polars or pyarrow table.
-        classifiers: Names out of `CLASSIFIERS`.
-        protocol: How rows are parted.
-        together: Mask all rows together, then part them.
+        classifiers: Names from `CLASSIFIERS`.
+        protocol: How rows are split into training and test rows.
+        together: Mask all rows together, then split them.
         seeds: Seeds of private draws.
-        sample: Work on so many rows, as for `evaluate`; the same ones for every spec.
+        sample: Use this many rows, as for `evaluate`; the same ones for every spec.
         progress: Called for every setting that is tried.
     """
     checked = [load_spec(spec) for spec in specs]

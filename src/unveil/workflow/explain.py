@@ -54,7 +54,7 @@ def explain(
 ) -> Explanation:
     """Says what prevents each further refinement, and what relaxing each requirement would buy.
 
-    Nothing that is published here is handed out. A differentially private release is drawn from seeds, so that it is
+    These releases are thrown away. A differentially private release is drawn from seeds, so that it is
     not charged to the owner's ledger and says that it is not private. The explanation is private to the owner.
 
     Args:
@@ -62,10 +62,10 @@ def explain(
             own table.
         spec: The spec: a path to a TOML file, a mapping of the same shape, or a `Spec`.
         shadow: Run the search again with each requirement a little relaxed.
-        classifiers: What tries the releases of such runs; names out of `CLASSIFIERS`.
-        protocol: How rows are parted for that: `Holdout`, `Folds` or `Given`.
+        classifiers: Classifiers that are tried on these releases; names from `CLASSIFIERS`.
+        protocol: How rows are split for that: `Holdout`, `Folds` or `Given`.
         seeds: Seeds of private draws; each split is drawn once per seed.
-        release: For differential privacy: a release at hand, whose own draws are explained.
+        release: For differential privacy: explain the draws of this release.
         progress: Called for every part of the work that is done.
     """
     check_trials(classifiers, protocol, seeds)

@@ -35,8 +35,8 @@ def publish(
         table: The rows: a path, or a pandas, polars or pyarrow table. Or a spec file, which names its
             own table.
         spec: The spec: a path to a TOML file, a mapping of the same shape, or a `Spec`.
-        steps: Stop after so many refinements; the table is valid at any time.
-        stop: Asked after every refinement whether to stop there.
+        steps: Stop after this many refinements; the table is valid after each.
+        stop: Called after every refinement; the search stops when it returns true.
         unsafe_seed: For tests and experiments with differential privacy: draw from a seed. The release is not private
             and says so; it is not entered into the owner's ledger.
         engine: What counts the rows: `memory`, `stream` (rows are read again for every pass, so that memory does not

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class Findings(list[Finding]):
-    """What a verification found: a list that is empty when every claim holds, and says so in a notebook.
+    """The broken claims of a release; empty when every claim holds, which a notebook shows.
 
     Attributes:
-        notes: Where every claim holds: what no verification can decide, and a reader must judge.
+        notes: If every claim holds, what only a reader can judge.
     """
 
     def __init__(self, *verdicts: Verdict) -> None:
@@ -46,9 +46,9 @@ class Findings(list[Finding]):
 def verify(
     release: str | Path | Release, raw: SpecLike | None = None, *, table: Any = None, progress: Watcher = unwatched
 ) -> Findings:
-    """Recounts the claims of a release from its files; gives one finding per broken claim, none if all hold.
+    """Recounts the claims of a release from its files and returns one finding per broken claim.
 
-    What it cannot decide, and a reader must judge, is in `notes` of what it gives.
+    The `notes` of the result list what only a reader can judge.
 
     Args:
         release: The release folder, or a release that is not written yet.
