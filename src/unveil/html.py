@@ -34,7 +34,8 @@ def heading(value: object) -> str:
 def table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
     """A table with a header row and left-aligned cells. A wide one scrolls on its own."""
     names = "".join(f'<th style="text-align: left">{text(name)}</th>' for name in head)
-    lines = "".join(f"<tr>{_cells(row)}</tr>" for row in rows)
+    cells = ("".join(f'<td style="text-align: left">{text(cell)}</td>' for cell in row) for row in rows)
+    lines = "".join(f"<tr>{line}</tr>" for line in cells)
     return _scrolling(f"<table><thead><tr>{names}</tr></thead><tbody>{lines}</tbody></table>")
 
 
@@ -55,7 +56,3 @@ def page_part(*parts: str) -> str:
 
 def _scrolling(content: str) -> str:
     return f'<div style="overflow-x: auto">{content}</div>'
-
-
-def _cells(row: Sequence[object]) -> str:
-    return "".join(f'<td style="text-align: left">{text(cell)}</td>' for cell in row)

@@ -19,7 +19,7 @@ import sys
 import traceback
 from contextlib import suppress
 from io import TextIOWrapper
-from typing import NoReturn, TextIO, cast
+from typing import NoReturn, cast
 
 from unveil.characters import visible
 from unveil.cli.terminal import Terminal
@@ -87,13 +87,9 @@ def end(code: int) -> NoReturn:
     """
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
-        _flush(stream)
+        with suppress(OSError, ValueError):
+            stream.flush()
     os._exit(code)
-
-
-def _flush(stream: TextIO) -> None:
-    with suppress(OSError, ValueError):
-        stream.flush()
 
 
 def _numbered(error: UnicodeError) -> tuple[str, int]:

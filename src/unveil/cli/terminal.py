@@ -57,17 +57,16 @@ console = Terminal()
 
 def print_json(facts: Any) -> None:
     """Prints facts as one line of JSON, with hidden characters escaped as in JSON."""
-    text = json.dumps(facts, ensure_ascii=False)
-    print(re.sub(r"[^\x20-\x7e]", lambda found: _json_character(found[0]), text))
+
+    def escaped(found: re.Match[str]) -> str:
+        return json.dumps(found[0])[1:-1] if is_hidden(found[0]) else found[0]
+
+    print(re.sub(r"[^\x20-\x7e]", escaped, json.dumps(facts, ensure_ascii=False)))
 
 
 def print_text(text: str) -> None:
     """Prints a file, such as a drafted spec: unchanged into a pipe or a file, escaped on a terminal."""
     sys.stdout.write(visible_lines(text) if sys.stdout.isatty() else text)
-
-
-def _json_character(character: str) -> str:
-    return json.dumps(character)[1:-1] if is_hidden(character) else character
 
 
 PATIENCE = 2.0

@@ -20,7 +20,7 @@ from unveil.errors import ReleaseError, TableError, did_you_mean
 from unveil.frames import arrow_table, first_line, is_number, value_type
 from unveil.masking import Masking
 from unveil.release import RefinementManifest, Release
-from unveil.tables import Column, Table
+from unveil.tables import Table
 
 THRESHOLD = 0.2
 """A risk of one in five, that of a group of five."""
@@ -202,9 +202,10 @@ def grouped(rows: Release | Table, names: Sequence[str], *more: str) -> pa.Table
     The values of each group are the columns `0`, `1`, …, and its records are the column `size`.
     """
     if isinstance(rows, Table):
-        columns = {column.name: column for column in rows.columns}
-        _check_names(names, columns, "table")
-        return _counted([_values(columns[name]) for name in names], rows.weight, rows.rows)
+        _check_names(names, [column.name for column in rows.columns], "table")
+        columns = [rows.column(name) for name in names]
+        coded = [pa.DictionaryArray.from_arrays(pa.array(column.codes), column.array) for column in columns]
+        return _counted(coded, rows.weight, rows.rows)
     weight = refinement_manifest(rows).weight
     _check_names(names, rows.masking, "release")
     distinct, counts = rows.counted
@@ -219,10 +220,6 @@ def _counted(columns: Sequence[Any], weight: Any, rows: int) -> pa.Table:
     table = pa.table([*columns, counts], names=[*keys, SIZE]).unify_dictionaries()
     sums = table.group_by(keys).aggregate([(SIZE, "sum")])
     return sums.select([*keys, f"{SIZE}_sum"]).rename_columns([*keys, SIZE])
-
-
-def _values(column: Column) -> pa.DictionaryArray:
-    return pa.DictionaryArray.from_arrays(pa.array(column.codes), column.array)
 
 
 def _check_names(names: Sequence[str], known: Any, where: str) -> None:
@@ -250,15 +247,11 @@ def _people(rows: Release | Table, names: Sequence[str], population: pa.Table, w
 def _with_population(groups: pa.Table, people: pa.Table) -> pa.Table:
     """The groups with one more column, `people`: how many of the population share the values; null for none."""
     keys = groups.column_names[:-1]
-    types = {key: _plain_type(groups[key].type) for key in keys}
+    # Numbers are compared by value, everything else as text.
+    types = {key: pa.float64() if is_number(value_type(groups[key].type)) else pa.string() for key in keys}
     own = pa.table({**_cast(groups, types), SIZE: groups[SIZE]})
     known = _counted(list(_cast(people, types).values()), people[SIZE], people.num_rows)
     return own.join(known.rename_columns([*keys, "people"]), keys=keys, join_type="left outer")
-
-
-def _plain_type(type_: pa.DataType) -> pa.DataType:
-    """The type to compare values in: numbers by value, everything else as text."""
-    return pa.float64() if is_number(value_type(type_)) else pa.string()
 
 
 def _cast(table: pa.Table, types: dict[str, pa.DataType]) -> dict[str, pa.ChunkedArray]:

@@ -66,15 +66,13 @@ def raw_groups(table: Table, names: Sequence[str], sensitive: str | None = None)
 
     Records are counted per value of the sensitive attribute; all together if there is none.
     """
-    place = {attribute.name: column for column, attribute in enumerate(table.attributes)}
-    held = [table.columns[place[name]] for name in names]
+    held = [table.column(name) for name in names]
     keys = packed_keys([column.codes for column in held], [len(column) for column in held])
     order, starts, group = grouped(keys)
-    weight = np.ones(table.rows, dtype=np.int64) if table.weight is None else table.weight
-    secret = None if sensitive is None else table.columns[place[sensitive]]
+    secret = None if sensitive is None else table.column(sensitive)
     width = 1 if secret is None else len(secret)
     cells = group if secret is None else group * width + secret.codes[order]
-    counts = np.bincount(cells, weights=weight[order], minlength=len(starts) * width)
+    counts = np.bincount(cells, weights=table.row_records[order], minlength=len(starts) * width)
     return order[starts], counts.astype(np.int64).reshape(len(starts), width)
 
 
@@ -82,8 +80,7 @@ def inference_risk(
     table: Table, channel: Sequence[str], sensitive: str, values: Sequence[str], limit: float, worst: int = 3
 ) -> InferenceRisk:
     """Counts the inferences that the raw table allows, and finds the worst: the surest about the most people."""
-    place = {attribute.name: column for column, attribute in enumerate(table.attributes)}
-    domain = [str(value) for value in table.columns[place[sensitive]].values]
+    domain = [str(value) for value in table.column(sensitive).values]
     members, counts = raw_groups(table, channel, sensitive)
     codes = [domain.index(value) for value in values]
     held = counts[:, codes]
@@ -121,8 +118,7 @@ def group_risk(table: Table, quasi_identifier: Sequence[str], k: int) -> GroupRi
 
 
 def _values(table: Table, names: Sequence[str], row: int) -> dict[str, str]:
-    place = {attribute.name: column for column, attribute in enumerate(table.attributes)}
-    columns = [table.columns[place[name]] for name in names]
+    columns = [table.column(name) for name in names]
     return {column.name: value_text(column.array[int(column.codes[row])].as_py()) for column in columns}
 
 
@@ -182,12 +178,10 @@ def _survey_weight(name: str, table: Table) -> Iterator[str]:
 
 def _unheld(spec: Spec, table: Table) -> Iterator[str]:
     """Declared values that a requirement limits and no row holds: perhaps they are spelt another way."""
-    place = {attribute.name: column for column, attribute in enumerate(table.attributes)}
     for requirement in spec.requirements:
         if isinstance(requirement, Confidence | AlphaKAnonymity):
-            column = place[requirement.sensitive]
-            counts = table.histograms[column].sum(axis=1)
-            held = {str(value) for value, count in zip(table.columns[column].values, counts, strict=True) if count}
+            column = table.column(requirement.sensitive)
+            held = {str(column.values[code]) for code in np.unique(column.codes)}
             if missing := [value for value in requirement.values or () if value not in held]:
                 yield f"no row holds {listed(missing)} of {requirement.sensitive!r}, which a requirement limits"
 
@@ -222,10 +216,9 @@ def _told(codes: IntArray, hidden: IntArray) -> float | None:
 
 
 def _codes(name: str, table: Table) -> IntArray:
-    for column in table.columns:
-        if column.name == name:
-            codes: IntArray = column.codes.astype(np.int64)
-            return codes
-    encoded = pc.dictionary_encode(table.other_columns[name].combine_chunks(), null_encoding="encode")
-    others: IntArray = encoded.indices.to_numpy().astype(np.int64)
-    return others
+    if name in table.others.names:
+        encoded = pc.dictionary_encode(table.other_columns[name].combine_chunks(), null_encoding="encode")
+        others: IntArray = encoded.indices.to_numpy().astype(np.int64)
+        return others
+    codes: IntArray = table.column(name).codes.astype(np.int64)
+    return codes

@@ -66,7 +66,7 @@ class Groups:
         self._cuts = cuts
         self._secret = None if sensitive is None else table.columns[sensitive].codes
         self._width = 1 if sensitive is None else len(table.columns[sensitive])
-        self._weight = np.ones(table.rows, dtype=np.int64) if table.weight is None else table.weight
+        self._weight = table.row_records
         held = {
             column: _block_numbers(cuts[column], self._sizes[column])[codes] for column, codes in self._codes.items()
         }

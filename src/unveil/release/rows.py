@@ -15,6 +15,7 @@ import pyarrow.parquet
 
 from unveil.arrays import IntArray
 from unveil.errors import ReleaseError
+from unveil.frames import value_type
 from unveil.limits import GROUP_BYTES, GROUP_ROWS
 from unveil.masking import is_text
 from unveil.progress import Watcher, unwatched
@@ -161,7 +162,7 @@ def parquet_writer(path: Path | pa.NativeFile, schema: pa.Schema) -> pa.parquet.
 
     It writes no statistics, which a reader would have to trust, and dictionaries for text only, which a verifier reads.
     """
-    texts = [field.name for field in schema if is_text(_plain(field.type))]
+    texts = [field.name for field in schema if is_text(value_type(field.type))]
     return pa.parquet.ParquetWriter(
         path, schema, compression="zstd", store_schema=False, write_statistics=False, use_dictionary=texts or False
     )
@@ -210,10 +211,6 @@ def _guarded_column(column: pa.ChunkedArray, guard: Callable[[pa.Array], pa.Arra
         chunks = [pa.DictionaryArray.from_arrays(part.indices, guard(part.dictionary)) for part in column.chunks]
         return pa.chunked_array(chunks, column.type) if is_text(column.type.value_type) else column
     return guard(column) if is_text(column.type) else column
-
-
-def _plain(type_: pa.DataType) -> pa.DataType:
-    return type_.value_type if pa.types.is_dictionary(type_) else type_
 
 
 ROWS = "rows"

@@ -99,8 +99,8 @@ def _placed(bar: Bar, row: int) -> PlacedBar:
     return PlacedBar(bar.label, fitted(bar.label, room), bar.text, BAR_ROW * row, length)
 
 
-def _words(bars: Sequence[Bar]) -> str:
-    return "; ".join(f"{bar.label}: {bar.text}" for bar in bars) + "."
+def _words(rows: Sequence[Bar | Dot]) -> str:
+    return "; ".join(f"{row.label}: {row.text}" for row in rows) + "."
 
 
 @dataclass(frozen=True)
@@ -144,8 +144,7 @@ class Dots:
         """Places dots on a scale that begins and ends close to them, so that small differences are seen."""
         ticks = scale(min(dot.low for dot in dots), max(dot.high for dot in dots))
         placed = tuple(_placed_dot(dot, row, ticks) for row, dot in enumerate(dots))
-        words = "; ".join(f"{dot.label}: {dot.text}" for dot in dots) + "."
-        return cls(title, placed, tuple((_along(tick, ticks), f"{tick:.0%}") for tick in ticks), words)
+        return cls(title, placed, tuple((_along(tick, ticks), f"{tick:.0%}") for tick in ticks), _words(dots))
 
     @property
     def bottom(self) -> float:

@@ -12,7 +12,7 @@ from unveil.arrays import IntArray
 from unveil.errors import TableError, did_you_mean, listed, rows_text
 from unveil.schema import Attribute, Spec, parse_number
 from unveil.tables.coder import Coder, Reading, Sight, add_counts
-from unveil.tables.columns import MISSING, Codes, RawColumn, followed, other_columns
+from unveil.tables.columns import MISSING, Codes, followed, other_columns
 from unveil.tables.domains import (
     Coding,
     Outline,
@@ -95,7 +95,7 @@ class Survey:
 
     def add(self, batch: pa.Table) -> Sight:
         """Adds rows."""
-        sight = self._reading.sight(batch, self.columns, self._numbered)
+        sight = self._reading.sight(batch, self.columns, lambda raw: self.columns[raw.name].numbered(raw.distinct))
         self.read += batch.num_rows
         self._kept += int(sight.kept.sum())
         class_ = self._spec.table.class_
@@ -113,9 +113,6 @@ class Survey:
             column.absorb(other.columns[name], classes, len(self.columns[class_].number_of))
         self.read += other.read
         self._kept += other._kept
-
-    def _numbered(self, raw: RawColumn) -> Codes:
-        return self.columns[raw.name].numbered(raw.distinct)
 
     def _provisional(self, sight: Sight) -> IntArray | None:
         """Weights before they are checked; an invalid one counts as 0 and is refused at the end."""

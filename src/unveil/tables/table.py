@@ -35,6 +35,15 @@ class Table(Outline):
         """The table without its rows."""
         return self
 
+    @property
+    def row_records(self) -> IntArray:
+        """How many records each row represents."""
+        return np.ones(self.rows, dtype=np.int64) if self.weight is None else self.weight
+
+    def column(self, name: str) -> Column:
+        """The column of an attribute."""
+        return next(column for column in self.columns if column.name == name)
+
     def chunks(self, places: Collection[int], *, others: bool = False) -> Iterator[Chunk]:
         """All rows at once."""
         codes = {place: column.codes for place, column in enumerate(self.columns)}
