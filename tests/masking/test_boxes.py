@@ -57,7 +57,7 @@ def test_a_walk_that_is_off_by_one_cell_is_noticed(monkeypatch: pytest.MonkeyPat
     assert [row["age"] for row in expected] == ["[0, 30)"] * 30 + ["[30, 64)"] * 34
     assert grown.masking.labels(pa.Table.from_pylist(held)).to_pylist() == expected
     right = Walk.nodes
-    monkeypatch.setattr(Walk, "nodes", lambda walk, codes: right(walk, [codes[0] + 1, *codes[1:]]))
+    monkeypatch.setattr(Walk, "nodes", lambda walk, codes, cell_of: right(walk, codes, [cell + 1 for cell in cell_of]))
     assert grown.masking.labels(pa.Table.from_pylist(held)).to_pylist() != expected
 
 

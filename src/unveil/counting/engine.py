@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 from unveil.arrays import BoolArray, IntArray
 from unveil.choices import ENGINES, PLACES
 from unveil.errors import EngineError, SpecError, did_you_mean
-from unveil.masking import Block, Masking, Offer, Refinement
+from unveil.masking import Block, LeftOut, Masking, Offer, Refinement
 from unveil.progress import Watcher, unwatched
 from unveil.release import ReleasedRows
 from unveil.schema import Query, Spec
@@ -84,8 +84,11 @@ class Engine(Protocol):
         """The occupied cells of the product of the cuts of all attributes."""
         ...
 
-    def released(self, masking: Masking, weight: str | None) -> ReleasedRows:
-        """The masked rows, sorted by their values; with a weight column, equal rows are merged."""
+    def released(self, masking: Masking, weight: str | None, left_out: LeftOut | None = None) -> ReleasedRows:
+        """The masked rows, sorted by their values; with a weight column, equal rows are merged.
+
+        Rows that the search left out are dropped, or released with the labels that are given for them.
+        """
         ...
 
 

@@ -13,7 +13,7 @@ from unveil.counting.holders import Holders
 from unveil.counting.kernels import count_pieces, link_children, link_new, linked_groups, split_groups
 from unveil.counting.released import released_rows
 from unveil.errors import BrokenPromiseError, listed
-from unveil.masking import Block, Masking, Offer, Refinement
+from unveil.masking import Block, LeftOut, Masking, Offer, Refinement
 from unveil.release import ReleasedRows
 from unveil.tables import Rows
 
@@ -57,9 +57,9 @@ class MemoryEngine:
             distinct.add([*blocks, chunk.classes], chunk.weight)
         return cells_of(distinct.sorted(), classes)
 
-    def released(self, masking: Masking, weight: str | None) -> ReleasedRows:
+    def released(self, masking: Masking, weight: str | None, left_out: LeftOut | None = None) -> ReleasedRows:
         """The masked rows, sorted by their values."""
-        return released_rows(self._rows, masking, weight)
+        return released_rows(self._rows, masking, weight, left_out)
 
 
 def cells_of(rows: SortedRows, classes: int) -> Cells:

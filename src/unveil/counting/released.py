@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -11,8 +12,9 @@ import pyarrow.compute as pc
 
 from unveil.arrays import BoolArray, CodeArray
 from unveil.counting.distinct import DistinctRows, SortedRows
+from unveil.counting.placement import Aside, Placement
 from unveil.errors import BrokenPromiseError
-from unveil.masking import AsIs, Masking, dictionary_of
+from unveil.masking import AnyMasking, AsIs, LeftOut, Masking, dictionary_of
 from unveil.release import CountedRows
 from unveil.tables import Chunk, Domain, Outline, Rows
 
@@ -32,11 +34,17 @@ class RankedValues:
     name: str
     values: pa.Array
     rank_of: CodeArray
+    settled: bool = True
+    """Whether each value is in some released row; if not, a column is a dictionary of those that it holds."""
 
     def column(self, ranks: CodeArray) -> pa.Array:
         """A column of these values; text stays a dictionary of its few values."""
         if not pa.types.is_string(self.values.type):
             return self.values.take(pa.array(ranks))
+        if not self.settled:
+            held = np.bincount(ranks, minlength=len(self.values)) > 0
+            fresh = ranked(self.name, self.values, held)
+            return fresh.column(fresh.rank_of[ranks])
         # A missing value has the last rank, and is not in the dictionary: parquet holds no dictionary with a null.
         texts = self.values.drop_null()
         return pa.DictionaryArray.from_arrays(pa.array(ranks.astype(np.int32), mask=ranks >= len(texts)), texts)
@@ -53,25 +61,57 @@ def ranked(name: str, released: pa.Array, held: BoolArray) -> RankedValues:
 class DescribedColumn:
     """A column that the spec describes: its released values are known before any row is read."""
 
-    def __init__(self, released: RankedValues, place: int | None) -> None:
+    def __init__(self, released: RankedValues, place: int | None, aside: int | None = None) -> None:
         """Stores the arguments.
 
         Args:
             released: What the codes are released as.
             place: The position of the attribute; None for the class.
+            aside: The code of rows that are left out and fully masked, if there are any in this column.
         """
         self._released = released
         self._place = place
+        self._aside = aside
+        self._held: BoolArray = np.zeros(len(released.values), dtype=np.bool_)
         self.room = len(released.values)
 
-    def of(self, chunk: Chunk) -> CodeArray:
+    def of(self, rows: PlacedRows) -> CodeArray:
         """The released values of some rows, by their ranks."""
-        codes: CodeArray = chunk.classes if self._place is None else chunk.codes[self._place]
-        return self._released.rank_of[codes]
+        codes: CodeArray = rows.chunk.classes if self._place is None else rows.chunk.codes[self._place]
+        if self._aside is not None and rows.aside is not None:
+            codes = np.where(rows.aside, self._aside, codes)
+        return self._noted(self._released.rank_of[codes])
+
+    def _noted(self, ranks: CodeArray) -> CodeArray:
+        if not self._released.settled:
+            self._held[ranks] = True
+        return ranks
 
     def settled(self) -> RankedValues:
         """The values by their ranks."""
-        return RankedValues(self._released.name, self._released.values, np.arange(self.room, dtype=np.int32))
+        released = self._released
+        if not released.settled:
+            return ranked(released.name, released.values, self._held)
+        return RankedValues(released.name, released.values, np.arange(self.room, dtype=np.int32))
+
+
+class LocalColumn(DescribedColumn):
+    """A column that is refined group by group: the node of a row says its label."""
+
+    def __init__(self, released: RankedValues, tree: int) -> None:
+        """Stores the arguments.
+
+        Args:
+            released: What the nodes are released as, by their numbers.
+            tree: The place of the tree.
+        """
+        super().__init__(released, None)
+        self._tree = tree
+
+    def of(self, rows: PlacedRows) -> CodeArray:
+        """The labels of some rows, by their ranks. Those that are left out have the labels of the root."""
+        nodes = rows.nodes[self._tree]
+        return self._noted(self._released.rank_of[nodes if rows.aside is None else np.where(rows.aside, 0, nodes)])
 
 
 class OtherColumn:
@@ -84,9 +124,9 @@ class OtherColumn:
         self._seen: pa.Array | None = None
         self._held: BoolArray = np.zeros(0, dtype=np.bool_)
 
-    def of(self, chunk: Chunk) -> CodeArray:
+    def of(self, rows: PlacedRows) -> CodeArray:
         """The values of some rows, by their numbers."""
-        encoded = dictionary_of(chunk.others[self._name])
+        encoded = dictionary_of(rows.chunk.others[self._name])
         values = _single(encoded.dictionary)
         values = pa.concat_arrays([values, pa.nulls(1, values.type)])
         indices = encoded.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False)
@@ -142,7 +182,60 @@ class PackedTable:
         return pa.table({**values, **weights})
 
 
-def released_rows(rows: Rows, masking: Masking, weight: str | None) -> CountedRows:
+class PlacedRows(NamedTuple):
+    """Some rows to release."""
+
+    chunk: Chunk
+    nodes: Sequence[CodeArray]
+    """For each tree of boxes the leaf of each row, by its node."""
+    aside: BoolArray | None
+    """Which of them are left out, and so fully masked."""
+
+
+class Masker:
+    """What becomes of the rows of a table. It is plain data, to be sent to workers."""
+
+    def __init__(self, outline: Outline, masking: Masking, left_out: LeftOut | None = None) -> None:
+        """Looks up what the values of the domains are released as.
+
+        Args:
+            outline: The table without its rows.
+            masking: What its values are released as.
+            left_out: The rows that the search set aside, if any.
+        """
+        self._placement = Placement(outline, masking.columns, masking.boxes)
+        self._aside = None if left_out is None else Aside(outline, masking, left_out)
+        labels = {} if left_out is None or left_out.labels is None else left_out.labels
+        self.released: tuple[RankedValues, ...] = tuple(released_columns(outline, masking, left_out))
+        """What the codes of each attribute, and last of the class, are released as."""
+        self._asides = [len(domain) if domain.name in labels else None for domain in outline.columns]
+        self._trees = [
+            next((tree for tree, walk in enumerate(self._placement.walks) if domain.name in walk.local), None)
+            for domain in outline.columns
+        ]
+
+    def columns(self) -> list[DescribedColumn]:
+        """The columns that the spec describes, the class last."""
+        *attributes, class_ = self.released
+        found = [
+            DescribedColumn(column, place, self._asides[place]) if tree is None else LocalColumn(column, tree)
+            for place, (column, tree) in enumerate(zip(attributes, self._trees, strict=True))
+        ]
+        return [*found, DescribedColumn(class_, None)]
+
+    def placed(self, chunk: Chunk) -> tuple[PlacedRows, int]:
+        """The rows that are released, and how many records are left out."""
+        if self._aside is None:
+            return PlacedRows(chunk, self._placement.nodes(chunk), None), 0
+        aside = self._aside.of(chunk)
+        records = int(chunk.records[aside].sum())
+        if not self._aside.dropped:
+            return PlacedRows(chunk, self._placement.nodes(chunk), aside), records
+        kept = chunk.filter(~aside)
+        return PlacedRows(kept, self._placement.nodes(kept), None), records
+
+
+def released_rows(rows: Rows, masking: Masking, weight: str | None, left_out: LeftOut | None = None) -> CountedRows:
     """The rows of a release, sorted by their released values.
 
     Args:
@@ -150,20 +243,32 @@ def released_rows(rows: Rows, masking: Masking, weight: str | None) -> CountedRo
         masking: What their values are released as.
         weight: The weight column. If given, rows that masking made equal are merged, so that no weight identifies a raw
             row.
+        left_out: The rows that the search set aside, if any.
+
+    Raises:
+        BrokenPromiseError: A row has no label, or other rows are left out than the search counted.
     """
     outline = rows.outline
-    *attributes, class_ = released_columns(outline, masking)
+    masker = Masker(outline, masking, left_out)
+    *attributes, class_ = masker.columns()
     columns: list[DescribedColumn | OtherColumn] = [
-        *(DescribedColumn(column, place) for place, column in enumerate(attributes)),
+        *attributes,
         *(OtherColumn(name) for name in outline.others.names),
-        DescribedColumn(class_, None),
+        class_,
     ]
     distinct = DistinctRows([column.room for column in columns])
+    found_aside = 0
     for chunk in rows.chunks(range(len(attributes)), others=True):
-        distinct.add([column.of(chunk) for column in columns], chunk.weight)
+        placed, aside = masker.placed(chunk)
+        distinct.add([column.of(placed) for column in columns], placed.chunk.weight)
+        found_aside += aside
+    if left_out is not None and found_aside != left_out.records:
+        raise BrokenPromiseError(
+            f"{found_aside:,} records are left out, but the search left out {left_out.records:,}; nothing was released."
+        )
     settled = [column.settled() for column in columns]
     found = distinct.sorted()
-    if outline.others.names:
+    if outline.others.names or not all(column.settled for column in masker.released):
         found = _by_rank(found, settled)
     return CountedRows(PackedTable(found, settled, weight), None if weight else found.weight)
 
@@ -177,22 +282,53 @@ def _by_rank(rows: SortedRows, columns: Sequence[RankedValues]) -> SortedRows:
     return distinct.sorted()
 
 
-def released_columns(outline: Outline, masking: Masking) -> list[RankedValues]:
-    """What the codes of each attribute, and last of the class, are released as."""
+def released_columns(outline: Outline, masking: Masking, left_out: LeftOut | None = None) -> list[RankedValues]:
+    """What the codes of each attribute, and last of the class, are released as.
+
+    For an attribute that is refined group by group: what the nodes of its tree are released as.
+    """
+    labels = {} if left_out is None or left_out.labels is None else left_out.labels
     columns = [
-        _released_column(domain, masking, histogram.sum(axis=1) > 0)
+        _local_column(domain.name, masking)
+        if _is_local(masking[domain.name])
+        else _released_column(domain, masking, histogram.sum(axis=1) > 0, labels.get(domain.name))
         for domain, histogram in zip(outline.columns, outline.histograms, strict=True)
     ]
-    return [*columns, ranked(outline.classes.name, outline.classes.array, outline.histograms[0].sum(axis=0) > 0)]
+    classes = ranked(outline.classes.name, outline.classes.array, outline.histograms[0].sum(axis=0) > 0)
+    if left_out is None:
+        return [*columns, classes]
+    # A value may be in no other rows than those left out.
+    return [replace(column, settled=False) for column in (*columns, classes)]
 
 
-def _released_column(domain: Domain, masking: Masking, held: BoolArray) -> RankedValues:
-    """The released form of the values of the domain; a value without a label must not be released."""
+def _is_local(entry: AnyMasking) -> bool:
+    return not isinstance(entry, AsIs) and entry.local
+
+
+def _local_column(name: str, masking: Masking) -> RankedValues:
+    """The labels of a tree. Which of them some row has is only known when all rows are masked."""
+    walk = next(walk for walk in masking.walks if name in walk.local)
+    labels, label_at = walk.labels(name)
+    column = ranked(name, pa.array(labels, pa.string()), np.ones(len(labels), dtype=np.bool_))
+    return RankedValues(name, column.values, column.rank_of[label_at], settled=False)
+
+
+def _released_column(domain: Domain, masking: Masking, held: BoolArray, aside: str | None) -> RankedValues:
+    """The released form of the values of the domain; a value without a label must not be released.
+
+    Args:
+        domain: The values.
+        masking: What they are released as.
+        held: Which of them some row holds.
+        aside: The label of rows that are left out, if they are released; it gets one more code.
+    """
     entry = masking[domain.name]
     if isinstance(entry, AsIs):
         return ranked(domain.name, domain.array, held)
-    labels = pa.array(entry.labels(domain.array.to_pylist()), pa.string())
-    column = ranked(domain.name, labels, held)
+    labels = entry.labels(domain.array.to_pylist())
+    if aside is not None:
+        labels, held = [*labels, aside], np.append(held, True)
+    column = ranked(domain.name, pa.array(labels, pa.string()), held)
     if column.values.null_count:
         raise BrokenPromiseError(f"{domain.name!r} has a value without a block in its cut; nothing was released.")
     return column

@@ -11,7 +11,7 @@ from unveil.masking.entries import (
     Generalization,
     Suppression,
 )
-from unveil.masking.freeze import as_is, domain_of, freeze
+from unveil.masking.freeze import as_is, domain_of, freeze, vocabulary
 from unveil.masking.labels import ClassType, class_type, typed_labels
 from unveil.masking.masking import Masking
 from unveil.masking.trees import Discretize, Flat, Generalize, Splitter, Suppress, Tree

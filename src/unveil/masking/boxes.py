@@ -6,9 +6,8 @@ groups. A tree may be thousands of nodes deep, so nothing here recurses.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -89,17 +88,14 @@ class BoxTree(Entry):
 
 @dataclass(frozen=True)
 class LeftOut:
-    """The rows that a search sets aside: all rows in some leaves.
-
-    A row is left out if it lies in such a leaf of any tree.
-    """
+    """The rows that a search sets aside: a row is left out if it lies in such a leaf of any tree."""
 
     boxes: tuple[BoxTree, ...]
     """The trees of the search, one per set of attributes: those of the masking if it is local. A global release does
-    not publish them."""
+    not publish them; the splits say which blocks of its cuts a coarser label covers."""
     leaves: tuple[Sequence[int], ...]
     """For each tree the numbers of the leaves whose rows are left out, in any order."""
-    how: Literal["drop", "mask"] = "drop"
-    """Whether the rows are dropped, or released with every masked attribute at the label of its root."""
-    labels: dict[str, str] | None = None
-    """To mask them: the root label of every masked attribute."""
+    records: int
+    """How many records these are, as the search counted them. An engine that finds another number releases nothing."""
+    labels: Mapping[str, str] | None = None
+    """The root label of every masked attribute, if the rows are released with these; None if they are dropped."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from unveil.masking.blocks import Block
+from unveil.masking.boxes import REST
 from unveil.masking.entries import (
     AsIs,
     Bound,
@@ -15,7 +16,7 @@ from unveil.masking.entries import (
     Interval,
     Suppression,
 )
-from unveil.schema import SUPPRESSED, Attribute, Unit, day_of, plain_number
+from unveil.schema import SUPPRESSED, Attribute, Taxonomy, Unit, day_of, plain_number
 
 
 def freeze(attribute: Attribute, cut: Sequence[Block]) -> Generalization | Suppression | Discretization:
@@ -23,16 +24,51 @@ def freeze(attribute: Attribute, cut: Sequence[Block]) -> Generalization | Suppr
     blocks = sorted(cut, key=lambda block: block.bounds or (block.first, 0))
     domain = domain_of(attribute)
     if attribute.taxonomy is not None:
-        leaves_of = attribute.taxonomy.leaves_of
+        leaves = attribute.taxonomy.leaves
         return Generalization(
             domain=domain,
-            blocks=tuple(Generalized(label=block.label, values=leaves_of(block.label)) for block in blocks),
+            blocks=tuple(
+                Generalized(label=block.label, values=tuple(leaves[code] for code in block.codes.tolist()))
+                for block in blocks
+            ),
         )
     if attribute.kind == "category":
         disclosed = tuple(block.label for block in blocks if block.label != SUPPRESSED)
         return Suppression(domain=domain, disclosed=disclosed)
     intervals = tuple(_interval(block, attribute.unit) for block in blocks if block.bounds is not None)
     return Discretization(domain=domain, unit=attribute.unit, whole=attribute.whole, blocks=intervals)
+
+
+def vocabulary(attribute: Attribute, blocks: Iterable[Block]) -> Generalization | Suppression | Discretization:
+    """The manifest entry of an attribute that is refined group by group.
+
+    Args:
+        attribute: The attribute.
+        blocks: The blocks of all nodes of its tree, in any order, the root among them. A label may come more than once.
+    """
+    held = {block.label: block for block in blocks}
+    taxonomy = attribute.taxonomy
+    if taxonomy is not None:
+        found = [_generalized(label, taxonomy) for label in held]
+        place_of = {leaf: place for place, leaf in enumerate(taxonomy.leaves)}
+        found.sort(key=lambda block: (place_of[block.values[0]], -len(block.values), block.rest))
+        return Generalization(domain=domain_of(attribute), local=True, blocks=tuple(found))
+    if attribute.kind == "category":
+        disclosed = sorted(
+            (block for block in held.values() if block.label != SUPPRESSED), key=lambda block: block.first
+        )
+        return Suppression(domain=domain_of(attribute), local=True, disclosed=tuple(block.label for block in disclosed))
+    intervals = sorted((_interval(block, attribute.unit) for block in held.values()), key=lambda one: (one.lo, -one.hi))
+    return Discretization(
+        domain=domain_of(attribute), local=True, unit=attribute.unit, whole=attribute.whole, blocks=tuple(intervals)
+    )
+
+
+def _generalized(label: str, taxonomy: Taxonomy) -> Generalized:
+    """A label of a vocabulary. A rest lists all leaves of its node: which of them it covers depends on the group."""
+    if label in taxonomy:
+        return Generalized(label=label, values=taxonomy.leaves_of(label))
+    return Generalized(label=label, values=taxonomy.leaves_of(label.removesuffix(REST)), rest=True)
 
 
 def as_is(attribute: Attribute) -> AsIs:

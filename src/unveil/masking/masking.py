@@ -148,18 +148,16 @@ class Masking:
 
     def _local(self, walk: Walk, table: pa.Table, unseen: Unseen) -> Iterator[tuple[str, pa.DictionaryArray]]:
         """The columns that a tree masks. A row ends where a value has no block, with the labels that it has there."""
-        cells: dict[str, IntArray] = {}
-        for name in walk.attributes:
-            held = _held(table[name], self.columns[name])
-            cell_of = walk.cells[name].of(held.values)
-            if unseen == "refuse":
-                _check_seen(name, held, (cell_of >= 0).tolist())
-            cells[name] = cell_of[held.places]
-        nodes = walk.nodes(list(cells.values()))
-        for name, entry in walk.cells.items():
-            if entry.entry.local:
-                labels, label_at = walk.labels(name)
-                yield name, _column([*labels, SUPPRESSED], np.where(cells[name] < 0, len(labels), label_at[nodes]))
+        held = {name: _held(table[name], self.columns[name]) for name in walk.attributes}
+        cell_of = {name: walk.cells[name].of(held[name].values) for name in walk.attributes}
+        if unseen == "refuse":
+            for name in walk.attributes:
+                _check_seen(name, held[name], (cell_of[name] >= 0).tolist())
+        nodes = walk.nodes([column.places for column in held.values()], list(cell_of.values()))
+        for name in walk.local:
+            labels, label_at = walk.labels(name)
+            unknown = cell_of[name][held[name].places] < 0
+            yield name, _column([*labels, SUPPRESSED], np.where(unknown, len(labels), label_at[nodes]))
 
 
 class _Held(NamedTuple):

@@ -19,6 +19,8 @@ from unveil.masking.cells import Cells, cells
 from unveil.masking.entries import AnyMasking, AsIs, Suppression
 
 NONE = -1
+BLOCK = 1 << 18
+"""How many rows are placed at a time, so that their cells stay in the cache."""
 
 
 class Steps(NamedTuple):
@@ -53,6 +55,8 @@ class Walk:
         self.tree = tree
         self.attributes = tree.attributes
         self.cells: dict[str, Cells] = {name: _cells(name, columns, tree) for name in tree.attributes}
+        self.local = tuple(name for name, held in self.cells.items() if held.entry.local)
+        """The attributes whose labels the tree gives; the others have their cut."""
         _check_splits(tree, self.cells)
         self.parent, self._part = tree.edges()
         order = np.array(tree.order, dtype=np.int64)
@@ -63,16 +67,21 @@ class Walk:
         self._steps = self._prepared()
         self._labels = self._inherited()
 
-    def nodes(self, codes: Sequence[CodeArray]) -> IntArray:
+    def nodes(self, codes: Sequence[CodeArray], cell_of: Sequence[IntArray]) -> CodeArray:
         """The node where each row ends.
 
         A row whose cell is -1, or that no part covers, ends at the node that tests it: not at a leaf.
 
         Args:
-            codes: The cells of the rows, one array per attribute of the tree.
+            codes: The values of the rows as codes, one array per attribute of the tree.
+            cell_of: For each attribute the cell of each code.
         """
-        rows = np.stack([column.astype(np.int32) for column in codes], axis=1)
-        ends: IntArray = place_rows(np.ascontiguousarray(rows), *self._steps)
+        ends: CodeArray = np.empty(len(codes[0]), dtype=np.int32)
+        lookups = [lookup.astype(np.int32) for lookup in cell_of]
+        for start in range(0, len(ends), BLOCK):
+            part = slice(start, start + BLOCK)
+            rows = np.stack([cell[code[part]] for cell, code in zip(lookups, codes, strict=True)], axis=1)
+            ends[part] = place_rows(rows, *self._steps)
         return ends
 
     def labels(self, name: str) -> tuple[tuple[str, ...], IntArray]:
@@ -185,7 +194,7 @@ def place_rows(
     cells: Array, attribute: Array, first: Array, start: Array, stop: Array, child: Array, rest: Array
 ) -> Array:
     """The node where each row ends; a child always comes after its parent, so every walk ends."""
-    ends = np.empty(len(cells), np.int64)
+    ends = np.empty(len(cells), np.int32)
     for row in range(len(cells)):
         node = 0
         while attribute[node] >= 0:

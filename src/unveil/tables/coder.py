@@ -75,6 +75,16 @@ class Chunk:
         """How many records each row represents."""
         return np.ones(len(self), dtype=np.int64) if self.weight is None else self.weight
 
+    def filter(self, kept: BoolArray) -> Chunk:
+        """Only these rows."""
+        return Chunk(
+            codes={place: codes[kept] for place, codes in self.codes.items()},
+            classes=self.classes[kept],
+            weight=None if self.weight is None else self.weight[kept],
+            # A table without columns has no rows to filter.
+            others=self.others.filter(pa.array(kept)) if self.others.num_columns else self.others,
+        )
+
 
 @dataclass(frozen=True)
 class Coder:

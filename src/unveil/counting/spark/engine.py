@@ -20,7 +20,7 @@ from unveil.counting.memory import MemoryIndex, block_numbers, cells_of
 from unveil.counting.spark.index import SparkIndex
 from unveil.counting.spark.released import SparkReleasedRows
 from unveil.counting.spark.source import Function, open_spark_source
-from unveil.masking import Block, Masking
+from unveil.masking import Block, LeftOut, Masking
 from unveil.schema import Spec
 from unveil.tables import Chunk, Recount, Survey, changed
 
@@ -94,9 +94,9 @@ class SparkEngine:
         distinct.add(codes, weight)
         return cells_of(distinct.sorted(), len(self.outline.classes))
 
-    def released(self, masking: Masking, weight: str | None) -> SparkReleasedRows:
+    def released(self, masking: Masking, weight: str | None, left_out: LeftOut | None = None) -> SparkReleasedRows:
         """The masked rows, sorted by their values; they stay on the cluster until they are written."""
-        return SparkReleasedRows(self._source, self._coder, self.outline, masking, weight)
+        return SparkReleasedRows(self._source, self._coder, self.outline, masking, weight, left_out)
 
     def _distinct(
         self, places: Collection[int], lookups: Sequence[Array], sizes: Sequence[int], *, with_class: bool

@@ -16,11 +16,11 @@ import pyarrow.parquet
 
 from unveil.arrays import CodeArray, IntArray
 from unveil.counting.distinct import DistinctRows
-from unveil.counting.released import DescribedColumn, RankedValues, released_columns
+from unveil.counting.released import Masker, RankedValues
 from unveil.counting.spark.source import SparkSource
 from unveil.errors import EngineError
 from unveil.interruption import unfinished
-from unveil.masking import Masking
+from unveil.masking import LeftOut, Masking
 from unveil.progress import Watcher, unwatched
 from unveil.release import CountedRows, Formulas, parquet_writer, write_group
 from unveil.tables import Coder, Outline, Recount, changed, plain_type
@@ -65,11 +65,14 @@ class SparkReleasedRows:
         outline: Outline,
         masking: Masking,
         weight: str | None,
+        left_out: LeftOut | None = None,
     ) -> None:
         self._source = source
         self._coder = coder
-        self._rows = outline.rows
-        *attributes, class_ = released_columns(outline, masking)
+        dropped = left_out is not None and left_out.labels is None
+        self._rows = outline.rows - (left_out.records if left_out is not None and dropped else 0)
+        self._masker = Masker(outline, masking, left_out)
+        *attributes, class_ = self._masker.released
         others = pa.schema([(field.name, plain_type(field.type)) for field in outline.others])
         self._layout = Layout(tuple(attributes), others, class_, weight)
         self._distinct = self._grouped()
@@ -140,7 +143,7 @@ class SparkReleasedRows:
         from pyspark.sql import functions
         from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
-        coder, layout = self._coder, self._layout
+        coder, layout, masker = self._coder, self._layout, self._masker
         places = range(len(layout.attributes))
         kinds = self._source.types(layout.others.names)
         others = [f"o{place}" for place in range(len(kinds))]
@@ -148,13 +151,13 @@ class SparkReleasedRows:
 
         def mask(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
             recount = Recount(coder, places, others=True)
-            columns = [DescribedColumn(column, place) for place, column in enumerate(layout.attributes)]
-            class_ = DescribedColumn(layout.class_, None)
+            columns = masker.columns()
             for batch in batches:
-                chunk = recount.chunk(batch)
-                ranks, records = [column.of(chunk) for column in (*columns, class_)], chunk.records
+                placed, _ = masker.placed(recount.chunk(batch))
+                chunk = placed.chunk
+                ranks, records = [column.of(placed) for column in columns], chunk.records
                 if not others:
-                    ranks, records = _collapsed(ranks, [column.room for column in (*columns, class_)], records)
+                    ranks, records = _collapsed(ranks, [column.room for column in columns], records)
                 held = {f"r{place}": pa.array(codes) for place, codes in enumerate(ranks[:-1])}
                 held |= {
                     name: chunk.others[place].cast(kind.of_arrow)
