@@ -23,6 +23,9 @@ from unveil.characters import is_hidden, visible
 from unveil.interruption import closing
 from unveil.progress import Watcher, unwatched
 
+PATIENCE = 2.0
+"""How many seconds pass before a bar appears."""
+
 
 class Terminal(Console):
     """A console that prints hidden characters as their code points, in strings, tables and styled text alike."""
@@ -67,10 +70,6 @@ def print_json(facts: Any) -> None:
 def print_text(text: str) -> None:
     """Prints a file, such as a drafted spec: unchanged into a pipe or a file, escaped on a terminal."""
     sys.stdout.write(visible_lines(text) if sys.stdout.isatty() else text)
-
-
-PATIENCE = 2.0
-"""How many seconds pass before a bar appears."""
 
 
 @contextmanager

@@ -37,6 +37,12 @@ MOST_LABELS = 20
 """A class has at most this many labels."""
 
 Role = Literal["identifier", "class", "number", "date", "category"]
+HEAD = """\
+# A first spec for {origin}. Every line marked `guess` was read off the data: check it.
+# Domains are observed until you declare them (range, values or taxonomy); only a declared domain is public.
+"""
+WIDENED = "observed and widened: declare it if it is public"
+K = 5
 
 
 @dataclass(frozen=True)
@@ -153,14 +159,6 @@ def _number(column: RawColumn, numbers: np.ndarray[tuple[int], np.dtype[np.float
     if whole and (distinct <= FEW or CODE_NAMES.search(column.name)):
         reason += "; if they are codes, it is a category"
     return Guess(column.name, "number", reason, whole, distinct, bounds)
-
-
-HEAD = """\
-# A first spec for {origin}. Every line marked `guess` was read off the data: check it.
-# Domains are observed until you declare them (range, values or taxonomy); only a declared domain is public.
-"""
-WIDENED = "observed and widened: declare it if it is public"
-K = 5
 
 
 def spec_text(guess: TableGuess, origin: str, table: Path, target: Path | None = None, query: str | None = None) -> str:

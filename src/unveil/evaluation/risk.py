@@ -17,6 +17,16 @@ from unveil.tables import Table, open_source
 
 THRESHOLDS = (0.1, 0.3, 0.5, 0.7, 0.9)
 """The confidences that PDA counts inferences above, in its Table 3."""
+LOOKED_AT = 100_000
+"""So many rows are enough to see whether one column tells another."""
+PERSONAL = 0.1
+"""An identifier with fewer values than this share of its rows does not seem to name persons."""
+OWN = 0.1
+"""A column nearly identifies where this share of the rows holds a value of its own."""
+TELLS = 0.95
+"""A column determines another one where it tells its value for this share of the rows,"""
+BETTER = 0.1
+"""and leaves this share at most of what one would get wrong without it."""
 
 
 @dataclass(frozen=True)
@@ -120,18 +130,6 @@ def group_risk(table: Table, quasi_identifier: Sequence[str], k: int) -> GroupRi
 def _values(table: Table, names: Sequence[str], row: int) -> dict[str, str]:
     columns = [table.column(name) for name in names]
     return {column.name: value_text(column.array[int(column.codes[row])].as_py()) for column in columns}
-
-
-LOOKED_AT = 100_000
-"""So many rows are enough to see whether one column tells another."""
-PERSONAL = 0.1
-"""An identifier with fewer values than this share of its rows does not seem to name persons."""
-OWN = 0.1
-"""A column nearly identifies where this share of the rows holds a value of its own."""
-TELLS = 0.95
-"""A column determines another one where it tells its value for this share of the rows,"""
-BETTER = 0.1
-"""and leaves this share at most of what one would get wrong without it."""
 
 
 def table_warnings(spec: Spec, table: Table, as_is: Sequence[str], source: Any = None) -> Iterator[str]:

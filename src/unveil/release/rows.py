@@ -27,6 +27,7 @@ Formulas = Literal["guarded", "kept"]
 """What a csv file does to text that a spreadsheet reads as a formula: puts an apostrophe before it, or keeps it."""
 FORMULA = r"^'*[=+\-@\t\r\n＝＋－＠]"
 NUMBER = r"^'*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+ROWS = "rows"
 
 
 class ReleasedRows(Protocol):
@@ -211,9 +212,6 @@ def _guarded_column(column: pa.ChunkedArray, guard: Callable[[pa.Array], pa.Arra
         chunks = [pa.DictionaryArray.from_arrays(part.indices, guard(part.dictionary)) for part in column.chunks]
         return pa.chunked_array(chunks, column.type) if is_text(column.type.value_type) else column
     return guard(column) if is_text(column.type) else column
-
-
-ROWS = "rows"
 
 
 class StoredRows:

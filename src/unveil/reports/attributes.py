@@ -38,6 +38,17 @@ ROWS = 60
 INDENT = 16.0
 DEEPEST = 112.0
 """No row begins further to the right, however deep the tree is."""
+INTERVALS = 16
+"""More intervals than these are not listed one by one."""
+KINDS = {
+    "generalization": "generalized to broader labels",
+    "suppression": "suppressed: shown as it is, or hidden",
+    "discretization": "discretized into intervals",
+    "released": "released as it is: no requirement protects it",
+}
+SENSITIVE = "released as it is: sensitive, protected by masking other columns"
+EVERY = "every record"
+"""The share of a label that is the only one."""
 
 
 @dataclass(frozen=True)
@@ -201,19 +212,6 @@ def _cut(rows: list[Row], step: float) -> str:
         path += f"V{y + TREE_ROW:g}"
         last = x
     return path
-
-
-INTERVALS = 16
-"""More intervals than these are not listed one by one."""
-KINDS = {
-    "generalization": "generalized to broader labels",
-    "suppression": "suppressed: shown as it is, or hidden",
-    "discretization": "discretized into intervals",
-    "released": "released as it is: no requirement protects it",
-}
-SENSITIVE = "released as it is: sensitive, protected by masking other columns"
-EVERY = "every record"
-"""The share of a label that is the only one."""
 
 
 @dataclass(frozen=True)

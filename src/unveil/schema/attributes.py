@@ -23,6 +23,12 @@ Range = tuple[float, float]
 Fineness = tuple[str, ...] | float | str
 """How fine an attribute is: the labels of a cut, or the values that are told apart; for a number the step between the
 ends of intervals; for a date that step in days, or a period of the calendar."""
+EPOCH = datetime.date(1970, 1, 1).toordinal()
+LAST_DAY = datetime.date.max.toordinal() - EPOCH
+"""The last day of the calendar. An interval has an end after its last day, so no value can be this one."""
+FIRST_DAY = datetime.date.min.toordinal() - EPOCH
+DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+TIME = re.compile(r"[T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?( ?(Z|[+-]\d{2}(:?\d{2})?))?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -108,14 +114,6 @@ def parse_number(value: object) -> float | None:
         return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         return None
-
-
-EPOCH = datetime.date(1970, 1, 1).toordinal()
-LAST_DAY = datetime.date.max.toordinal() - EPOCH
-"""The last day of the calendar. An interval has an end after its last day, so no value can be this one."""
-FIRST_DAY = datetime.date.min.toordinal() - EPOCH
-DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
-TIME = re.compile(r"[T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?( ?(Z|[+-]\d{2}(:?\d{2})?))?", re.ASCII)
 
 
 def number_of(value: object, unit: Unit) -> float | None:

@@ -17,6 +17,8 @@ from unveil.errors import SpecError, UnveilError
 PARTS = 100
 """How many parts a key of a spec may have: parsing takes quadratic time."""
 DOTTED = re.compile(rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{PARTS}}}""")
+DATABASES = frozenset({".duckdb", ".ddb"})
+"""Endings of a database file."""
 
 
 def check_regular(path: Path, what: str, error: type[UnveilError]) -> None:
@@ -62,10 +64,6 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise SpecError(f"{path}: the spec is not TOML: {error}.") from error
     except ValueError as error:  # a number of thousands of digits
         raise SpecError(f"{path}: the spec cannot be read: {str(error).partition(';')[0]}.") from error
-
-
-DATABASES = frozenset({".duckdb", ".ddb"})
-"""Endings of a database file."""
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,10 @@ NEARLY = 1e-6
 """A number within this fraction of a step from the grid is off by rounding only."""
 COUNTED = 2**31
 """Beyond this many steps floats are too coarse for that, and fractions decide."""
+FINER = 2
+"""This many more digits than those of two neighbouring floats suffice to write any number between them."""
+PERIODS = (12, 3, 1)
+"""Years, quarters and months, in months: their first days are round dates, the roundest first."""
 
 
 def fraction(number: float) -> Fraction:
@@ -85,12 +89,6 @@ def grid_of(attribute: Attribute) -> Grid | None:
         return None
     lo, hi = (fraction(bound) for bound in attribute.range)
     return Grid(lo, step, int((hi - lo) / step)) if (hi - lo) % step == 0 else None
-
-
-FINER = 2
-"""This many more digits than those of two neighbouring floats suffice to write any number between them."""
-PERIODS = (12, 3, 1)
-"""Years, quarters and months, in months: their first days are round dates, the roundest first."""
 
 
 def widened(lo: float, hi: float, *, whole: bool) -> tuple[float, float]:

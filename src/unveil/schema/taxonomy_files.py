@@ -24,6 +24,11 @@ NOT_ATTRIBUTES = ("classes", "vid")
 """Entries of a `.hchy` file that are not about an attribute."""
 _HEADER = re.compile(r"^\s*([^:{}]+?)\s*:\s*(discrete|continuous)?\s*(?::\s*(\w+))?\s*$")
 _TOKEN = re.compile(r"[{}]|[^{}]+")
+LINES = 60
+"""How many lines a shortened drawing has at most, unless one level alone has more."""
+CHILDREN = 12
+"""How many branches of a label a shortened drawing shows."""
+_CONTROL = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029]")
 
 
 def read_taxonomy(path: Path, attribute: str | None = None) -> Taxonomy:
@@ -209,13 +214,6 @@ def _unquoted(content: str, place: str) -> str:
         return str(json.loads(content))
     except json.JSONDecodeError as error:
         raise TaxonomyError(f"{place}: {content} begins with a quote but is not a label in JSON quotes.") from error
-
-
-LINES = 60
-"""How many lines a shortened drawing has at most, unless one level alone has more."""
-CHILDREN = 12
-"""How many branches of a label a shortened drawing shows."""
-_CONTROL = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029]")
 
 
 def tree_text(taxonomy: Taxonomy, attribute: str) -> str:
