@@ -21,3 +21,5 @@ GROUP_ROWS = 1 << 20
 """How many rows a row group of a parquet file may have."""
 GROUP_BYTES = 1 << 28
 """How many bytes a row group may have when it is unpacked."""
+LEAF_LABELS = 1 << 27
+"""How many labels the nodes of a tree of boxes may have together."""

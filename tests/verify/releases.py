@@ -89,6 +89,17 @@ def promised(requirements: Any) -> str:
     return " ".join(sentences) or "Nothing."
 
 
+def omitted(manifest: dict[str, Any]) -> str:
+    """The sentence about records that were left out, with a space before it."""
+    left_out = manifest.get("leave-out") or {"records": 0, "as": "drop"}
+    records, dropped = left_out["records"], left_out["as"] == "drop"
+    if not records:
+        return ""
+    total = manifest["records"] + (records if dropped else 0)
+    verb, done = "was" if records == 1 else "were", "left out" if dropped else "fully masked"
+    return f" {records:,} of {total:,} records {verb} {done}."
+
+
 def _set(names: list[str]) -> str:
     return "{" + ", ".join(names) + "}"
 
@@ -217,7 +228,7 @@ class Draft:
         if sort:
             self.rows.sort(key=_order)
         if self.manifest.get("guarantee") == FITTING:
-            self.manifest["guarantee"] = promised(self.manifest.get("requirements"))
+            self.manifest["guarantee"] = promised(self.manifest.get("requirements")) + omitted(self.manifest)
         folder.mkdir()
         written = self.table() if table is None else table
         if parts:
@@ -249,8 +260,29 @@ def draft() -> Draft:
 
 
 def write_manifest(folder: Path, content: Any) -> None:
-    text = json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+    trees = content.get("boxes") if isinstance(content, dict) else None
+    text = json.dumps({**content, "boxes": "BOXES"} if trees else content, ensure_ascii=False, indent=2) + "\n"
+    if trees:
+        text = text.replace('"BOXES"', _boxes_text(trees))
     (folder / "manifest.json").write_text(text, encoding="utf-8")
+
+
+def _boxes_text(trees: list[dict[str, Any]]) -> str:
+    """Each split on a line, and all nodes of a tree on one."""
+    lines = ["["]
+    for tree in trees:
+        lines += ["    {"]
+        lines += [f"      {_pair('attributes', tree)},", '      "splits": [' + ("]," if not tree["splits"] else "")]
+        lines += [f"        {json.dumps(split, ensure_ascii=False)}," for split in tree["splits"]]
+        if tree["splits"]:
+            lines[-1] = lines[-1].removesuffix(",")
+            lines += ["      ],"]
+        lines += [f"      {_pair('order', tree)}", "    },"]
+    return "\n".join([*lines[:-1], "    }", "  ]"])
+
+
+def _pair(key: str, tree: dict[str, Any]) -> str:
+    return f'"{key}": {json.dumps(tree[key], ensure_ascii=False)}'
 
 
 def edit_manifest(folder: Path, edit: Callable[[dict[str, Any]], Any]) -> None:

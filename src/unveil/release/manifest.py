@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from unveil.errors import ReleaseError
-from unveil.limits import COLUMNS, MANIFEST_BYTES, NAME
+from unveil.errors import ReleaseError, records_text
+from unveil.limits import COLUMNS, LEAF_LABELS, MANIFEST_BYTES, NAME
 from unveil.masking import AsIs, BoxTree, ClassType, ColumnMasking, Entry, Masking
 from unveil.release.rows import Formulas
 
@@ -36,6 +36,17 @@ class LeaveOut(Entry):
     as_: Literal["drop", "mask"] = Field(alias="as")
     labels: dict[str, str] = Field(default_factory=dict, exclude_if=not_)
     """For rows released fully masked: the label of every masked attribute."""
+
+    def sentence(self, released: int) -> str:
+        """What the guarantee says about the records set aside, after its requirements; empty if there are none.
+
+        Args:
+            released: How many records the release has.
+        """
+        if not self.records:
+            return ""
+        total, done = (released, "fully masked") if self.as_ == "mask" else (released + self.records, "left out")
+        return f"{self.records:,} of {records_text(total)} {'was' if self.records == 1 else 'were'} {done}."
 
 
 class File(Entry):
@@ -156,13 +167,18 @@ def check_limits(manifest: Manifest, folder: Path) -> None:
     """Refuses a release that is too large to be verified.
 
     Raises:
-        ReleaseError: It has too many columns, too long a name or label, or too large a manifest.
+        ReleaseError: It has too many columns, too long a name or label, or too large a tree or manifest.
     """
     content = manifest.model_dump(mode="json", by_alias=True, exclude={"guarantee"})
     if len(manifest.columns) > COLUMNS:
         raise ReleaseError(f"{folder}: {len(manifest.columns):,} columns cannot be released, only {COLUMNS:,}.")
     if long := next((text for text in _texts(content) if len(text) > NAME), None):
         raise ReleaseError(f"{folder}: {long[:40] + '…'!r} has {len(long):,} characters; a label has {NAME:,} at most.")
+    for tree in manifest.boxes if isinstance(manifest, RefinementManifest) else ():
+        if (count := len(tree.order) * len(tree.attributes)) > LEAF_LABELS:
+            raise ReleaseError(
+                f"{folder}: a tree of boxes would have {count:,} labels; it has {LEAF_LABELS:,} at most."
+            )
     if (size := len(manifest.to_json().encode())) > MANIFEST_BYTES:
         raise ReleaseError(f"{folder}: the manifest would have {size:,} bytes; it has {MANIFEST_BYTES:,} at most.")
 

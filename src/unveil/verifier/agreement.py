@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
@@ -10,6 +11,7 @@ from pydantic import ValidationError
 
 from unveil.errors import listed
 from unveil.schema import Attribute, Node, PrivatePlan, Spec, Taxonomy, interval_label
+from unveil.verifier.boxes import read_boxes
 from unveil.verifier.claims import (
     MANIFEST,
     Claims,
@@ -22,6 +24,7 @@ from unveil.verifier.claims import (
     Released,
     Suppression,
 )
+from unveil.verifier.cuts import REST
 from unveil.verifier.data import Data
 from unveil.verifier.findings import Finding, exact_text, guarantee_findings
 from unveil.verifier.private import least_steps, promised
@@ -43,6 +46,24 @@ def check_agreement(manifest: Claims, spec: Spec) -> Iterator[Finding]:
             problems = _problems(entry, attribute)
         for problem in problems:
             yield Finding("spec-domain", f"{MANIFEST}: {name!r} {problem}.")
+    for problem in _box_problems(manifest, spec):
+        yield Finding("spec-domain", f"{MANIFEST}: {problem}.")
+
+
+def _box_problems(manifest: Claims, spec: Spec) -> Iterator[str]:
+    """The parts of a label in a tree of boxes are its children in the taxonomy."""
+    covered = {name: item for walk in read_boxes(manifest) for name, item in walk.covered.items()}
+    for name, coverage in covered.items():
+        attribute = spec.attributes.get(name)
+        taxonomy = None if attribute is None else attribute.taxonomy
+        if taxonomy is None:
+            continue
+        if coverage.root != taxonomy.root.label:
+            yield f"{name!r} is split from {coverage.root!r}, but its taxonomy begins with {taxonomy.root.label!r}"
+        parent = {child.label: node.label for node in taxonomy.root.walk() for child in node.children}
+        for part, node in coverage.parent.items():
+            if parent.get(part) != node:
+                yield f"{name!r} has {part!r} as a part of {node!r}, but its taxonomy does not"
 
 
 def _role_findings(manifest: Claims, spec: Spec) -> Iterator[Finding]:
@@ -91,7 +112,7 @@ def _problems(entry: Entry, attribute: Attribute) -> Iterator[str]:
 
 
 def _range_problems(entry: Discretization, attribute: Attribute) -> Iterator[str]:
-    first, last = entry.blocks[0], entry.blocks[-1]
+    first, last = entry.blocks[0], entry.blocks[0 if entry.local else -1]
     if entry.unit != attribute.unit:
         yield f"has intervals of the unit {entry.unit}, but by the spec it is a {attribute.kind}"
     elif attribute.range is not None and (first.lo, last.hi) != tuple(attribute.range):
@@ -102,15 +123,21 @@ def _range_problems(entry: Discretization, attribute: Attribute) -> Iterator[str
 
 
 def _taxonomy_problems(entry: Generalization, taxonomy: Taxonomy) -> Iterator[str]:
-    known = set(taxonomy.labels)
+    blocks_of = Counter(value for block in entry.blocks for value in block.values)
     for block in entry.blocks:
-        if block.label not in known:
+        rest = block.label not in taxonomy
+        node = block.label.removesuffix(REST)
+        if node not in taxonomy or block.rest > rest:
             yield f"has the block {block.label!r}, which is not in its taxonomy"
-        elif set(block.values) != set(leaves := taxonomy.leaves_of(block.label)):
+            continue
+        leaves = list(taxonomy.leaves_of(block.label if not rest else node))
+        if rest and not entry.local:  # what the blocks told apart leave of the node
+            own = set(block.values)
+            leaves = [leaf for leaf in leaves if blocks_of[leaf] == (leaf in own)]
+        if block.values != leaves or (rest and not taxonomy.node(node).children):
             values = listed(block.values)
             yield f"has the block {block.label!r} with {values}, but its leaves are {listed(leaves)}"
-    covered = {value for block in entry.blocks for value in block.values}
-    if uncovered := [leaf for leaf in taxonomy.leaves if leaf not in covered]:
+    if uncovered := [leaf for leaf in taxonomy.leaves if leaf not in blocks_of]:
         yield f"has a cut that leaves out {listed(uncovered)}"
 
 

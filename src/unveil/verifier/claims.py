@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Annotated, Any, Literal, Self
 
@@ -12,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeIn
 
 from unveil.characters import hidden_character
 from unveil.limits import COLUMNS, NAME, RECORDS, ROWS
+from unveil.verifier.days import day_number, day_text
 
 MANIFEST = "manifest.json"
 PARQUET = "data.parquet"
@@ -22,8 +21,6 @@ LARGEST = 10**300  # a JSON whole number has no end, a float has
 LARGEST_COUNT = 2**63 - 1
 LONGEST = 2000
 """How many characters a fraction may have: more than a float needs, and less than Python refuses to read."""
-START = date(1970, 1, 1)
-WRITTEN = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d.*)?", re.ASCII)
 
 Holds = Literal["labels", "text", "numbers", "integers", "booleans", "dates", "counts", "anything"]
 """What a column of the data files holds."""
@@ -34,31 +31,6 @@ CLASS_HOLDS: dict[str, Holds] = {
     "boolean": "booleans",
     "date": "dates",
 }
-
-
-def day_number(value: Any) -> int | None:
-    """How many days after 1970-01-01 a date, a time stamp or the text of one lies; None for anything else.
-
-    A time stamp lies on the day that it shows, in whatever zone it is written.
-    """
-    if isinstance(value, datetime):
-        value = value.date()
-    if isinstance(value, str):
-        value = _read_day(value)
-    return (value - START).days if isinstance(value, date) else None
-
-
-def day_text(number: int) -> str:
-    """The day as ISO 8601 writes it."""
-    return (START + timedelta(days=number)).isoformat()
-
-
-def _read_day(text: str) -> date | None:
-    found = WRITTEN.fullmatch(text)
-    try:
-        return datetime.strptime(found[1], "%Y-%m-%d").date() if found else None
-    except ValueError:
-        return None
 
 
 def _written_day(text: str) -> str:
@@ -81,6 +53,13 @@ def _lowest_terms(text: str) -> str:
     return text
 
 
+def _true(mark: bool) -> bool:
+    """One claim, one text: what is false is not written."""
+    if not mark:
+        raise ValueError("it is written only if it is true")
+    return mark
+
+
 Number = Annotated[int, Field(ge=-LARGEST, le=LARGEST)] | Annotated[float, Field(allow_inf_nan=False)]
 Day = Annotated[str, AfterValidator(_written_day)]
 Line = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_readable)]
@@ -99,6 +78,9 @@ Amount = Annotated[
     str, Field(pattern=r"\A[1-9][0-9]*(/[1-9][0-9]*)?\z", max_length=LONGEST), AfterValidator(_lowest_terms)
 ]
 """A fraction above 0, such as `1/10`."""
+Mark = Annotated[bool, AfterValidator(_true)]
+"""A key that is there only if it is true."""
+Percent = Annotated[str, Field(pattern=r"\A([1-9]?[0-9]|100)(\.[0-9]{1,20})?%\z")]
 ClassType = Literal["text", "integer", "number", "boolean", "date"]
 Domain = Literal["declared", "observed"]
 
@@ -141,13 +123,16 @@ class Node(Part):
 
     label: Name
     values: list[Name] = Field(min_length=1)
+    rest: Mark = False
+    """In a local release: whether it is what other labels leave of a node, so that it covers these values at most."""
 
 
 class Discretization(Part):
-    """The cut of a number or of a date."""
+    """The cut of a number or of a date. If it is local, it lists all labels of all groups, and they overlap."""
 
     kind: Literal["discretization"]
     domain: Domain
+    local: Mark = False
     unit: Literal["number", "date"] = "number"
     whole: bool
     blocks: list[Interval] = Field(min_length=1)
@@ -167,6 +152,7 @@ class Generalization(Part):
 
     kind: Literal["generalization"]
     domain: Domain
+    local: Mark = False
     blocks: list[Node] = Field(min_length=1)
 
 
@@ -175,6 +161,7 @@ class Suppression(Part):
 
     kind: Literal["suppression"]
     domain: Domain
+    local: Mark = False
     disclosed: list[Name]
     marker: Name = Field(min_length=1)
 
@@ -262,6 +249,38 @@ class Rows(Part):
     read: RowCount
     dropped: RowCount
     released: RowCount
+    left_out: Annotated[int, Field(ge=1, le=ROWS)] = 0
+
+
+class LeaveOut(Part):
+    """Records that the search set aside: how many it may, how many it did, and whether they are dropped."""
+
+    share: Percent
+    records: RecordCount
+    how: Literal["drop", "mask"] = Field(alias="as")
+    labels: dict[Name, Name] = Field(default_factory=dict)
+    """For records that are released fully masked: what every masked attribute holds."""
+
+    @property
+    def most(self) -> Fraction:
+        """The largest share of the records."""
+        return Fraction(self.share.removesuffix("%")) / 100
+
+
+class Split(Part):
+    """A block of an attribute, and the parts that take its place."""
+
+    attribute: Name
+    block: Name
+    into: list[Name] = Field(min_length=1)
+
+
+class BoxTree(Part):
+    """The groups of a local release on some attributes: the leaves of a tree, in preorder."""
+
+    attributes: list[Name] = Field(min_length=1, max_length=COLUMNS)
+    splits: list[Split]
+    order: list[Annotated[int, Field(ge=-1)]] = Field(min_length=1)
 
 
 class RefinementManifest(Claims):
@@ -271,6 +290,15 @@ class RefinementManifest(Claims):
     requirements: list[dict[str, Any]] = Field(min_length=1, max_length=COLUMNS)
     rows: Rows
     records: RecordCount
+    search: Annotated[str, Field(pattern=r"\Ajoint\z")] = "paper"
+    recoding: Annotated[str, Field(pattern=r"\Alocal\z")] = "global"
+    leave_out: LeaveOut | None = Field(default=None, alias="leave-out")
+    boxes: list[BoxTree] = Field(default_factory=list, max_length=COLUMNS)
+
+    @property
+    def dropped(self) -> int:
+        """How many records were left out and are not released."""
+        return self.leave_out.records if self.leave_out is not None and self.leave_out.how == "drop" else 0
 
     @property
     def columns(self) -> list[tuple[str, Holds]]:

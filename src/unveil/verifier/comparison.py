@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from unveil.errors import records_text, rows_text
 from unveil.schema import Spec
 from unveil.verifier.agreement import check_agreement, check_asked, check_plan
-from unveil.verifier.claims import MANIFEST, DiffGenManifest, Entry, RefinementManifest
-from unveil.verifier.columns import Codes, Column, Groups, Tally, missing, plain
+from unveil.verifier.boxes import Walk, check_boxes, read_boxes
+from unveil.verifier.claims import MANIFEST, DiffGenManifest, Entry, LeaveOut, Masked, RefinementManifest, Suppression
+from unveil.verifier.columns import Codes, Column, Groups, Tally, missing, plain, summed, text
 from unveil.verifier.cuts import Key, masked_values, released_values
 from unveil.verifier.data import Data, open_files, read_data
 from unveil.verifier.files import read_manifest
 from unveil.verifier.findings import BrokenClaimError, Finding, Verdict
 from unveil.verifier.noise import NoiseTest, count_cells
 from unveil.verifier.raw import Raw, read_raw
+from unveil.verifier.steering import check_steering
 from unveil.verifier.verification import row_findings
 
 
@@ -56,15 +60,18 @@ def judge_against_raw(folder: Path, spec: Spec) -> Verdict:
         findings += check_agreement(manifest, spec)
         if isinstance(manifest, DiffGenManifest):
             findings += check_plan(manifest, spec)
+        if broken := list(check_boxes(manifest)):
+            raise BrokenClaimError(broken)
         files, _ = open_files(folder, manifest)
         data, _ = read_data(files, manifest)
-    except BrokenClaimError as broken:
-        reason = broken.findings[0].message
+    except BrokenClaimError as error:
+        reason = error.findings[0].message
         return Verdict([*findings, Finding("truth", f"the release cannot be compared with the raw table: {reason}")])
     if isinstance(manifest, DiffGenManifest):
         return _noise_verdict(findings, manifest, data, spec)
     findings += check_asked(manifest, data, spec)
-    findings += check_truth(manifest, data, read_raw(spec))
+    findings += check_steering(manifest, data, spec)
+    findings += check_truth(manifest, data, read_raw(spec), _kept_values(spec))
     return Verdict(findings)
 
 
@@ -77,7 +84,18 @@ def _noise_verdict(findings: list[Finding], manifest: DiffGenManifest, data: Dat
     return Verdict(findings, [] if findings else [test.note()])
 
 
-def check_truth(manifest: RefinementManifest, data: Data, batches: Iterable[Raw]) -> Iterator[Finding]:
+def _kept_values(spec: Spec) -> dict[str, frozenset[str]]:
+    """The values of categories without a taxonomy that the owner wants told apart."""
+    return {
+        name: frozenset(attribute.keep)
+        for name, attribute in spec.attributes.items()
+        if attribute.masking == "suppression" and isinstance(attribute.keep, tuple)
+    }
+
+
+def check_truth(
+    manifest: RefinementManifest, data: Data, batches: Iterable[Raw], kept: Mapping[str, frozenset[str]]
+) -> Iterator[Finding]:
     """The masked raw rows and the released rows are the same multiset, over all released columns.
 
     Only the distinct masked rows are kept.
@@ -86,9 +104,11 @@ def check_truth(manifest: RefinementManifest, data: Data, batches: Iterable[Raw]
         manifest: How they are masked.
         data: The released rows.
         batches: The raw rows.
+        kept: Values of some columns that must not be hidden.
     """
     names = [*manifest.masking, manifest.class_]
-    sides = [Sides(manifest.masking.get(name), data.columns[name]) for name in names]
+    sides = [Sides(manifest.masking.get(name), data.columns[name], kept.get(name, frozenset())) for name in names]
+    walks = read_boxes(manifest)
     tally = Tally()
     tally.add([side.released() for side in sides], data.weights)
     read = dropped = 0
@@ -96,30 +116,64 @@ def check_truth(manifest: RefinementManifest, data: Data, batches: Iterable[Raw]
         if absent := [name for name in names if name not in raw.columns]:
             yield from (Finding("truth", f"the raw table has no column {name!r} to release.") for name in absent)
             return
-        tally.add([side.masked(raw.columns[side.name]) for side in sides], -raw.weights)
+        local = {name: labelled for walk in walks for name, labelled in _by_boxes(walk, raw, manifest)}
+        tally.add([side.masked(raw.columns[side.name], local.get(side.name)) for side in sides], -raw.weights)
         read, dropped = read + raw.read, dropped + raw.dropped
     yield from _count_findings(manifest, read, dropped)
     for side in sides:
         yield from side.findings()
     keys, excess = tally.result()
     columns = [side.column(codes) for side, codes in zip(sides, keys, strict=True)]
-    yield from _difference_findings(Groups(columns, keys, excess))
+    groups = Groups(columns, keys, excess)
+    if manifest.leave_out is None or not manifest.leave_out.records:
+        yield from _difference_findings(groups)
+    else:
+        yield from _omission_findings(groups, manifest.leave_out, manifest.masked)
+
+
+def _by_boxes(walk: Walk, raw: Raw, manifest: RefinementManifest) -> Iterator[tuple[str, Labelled]]:
+    """The labels of raw rows in the columns that are refined group by group."""
+    columns = [raw.columns[name] for name in walk.attributes]
+    pairs = zip(columns, walk.coverages, strict=True)
+    places = [coverage.places(plain(column.values))[column.codes] for column, coverage in pairs]
+    codes = walk.masked(places)
+    for place, name in enumerate(walk.attributes):
+        if manifest.masked[name].local:
+            yield name, Labelled(list(walk.codes[place]), codes[:, place], np.isnan(places[place]))
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """The labels of raw rows in one column.
+
+    Attributes:
+        labels: The labels by their codes.
+        codes: For every row its label; -1 if it has none, because of this or of another column.
+        lost: Which rows have no label because of this column.
+    """
+
+    labels: list[str]
+    codes: Codes
+    lost: NDArray[np.bool_]
 
 
 class Sides:
     """A column on both sides: its released values and its masked raw values, numbered alike."""
 
-    def __init__(self, entry: Entry | None, column: Column) -> None:
+    def __init__(self, entry: Entry | None, column: Column, kept: frozenset[str]) -> None:
         """Starts with the released side.
 
         Args:
             entry: The masking of the column; None for the class.
             column: The released column.
+            kept: Values that must not be hidden.
         """
         self.name = column.name
         self._entry = entry
         self._column = column
         self._number_of: dict[Key, int] = {}
+        self._kept = kept
+        self._hidden: str | None = None
         self._lost: str | None = None
         self._lost_rows = 0
 
@@ -127,22 +181,37 @@ class Sides:
         """The released rows."""
         return self._numbers(released_values(self._entry, plain(self._column.values)))[self._column.codes]
 
-    def masked(self, raw: Column) -> Codes:
-        """Raw rows, masked. A raw value that is not missing and not released as anything is lost."""
-        values = plain(_in_zone(raw.values, self._column.values.type))
-        keys = masked_values(self._entry, values)
-        unplaced = np.array([key is None for key in keys], dtype=np.bool_) & ~missing(raw.values)
-        lost = unplaced[raw.codes]
+    def masked(self, raw: Column, local: Labelled | None = None) -> Codes:
+        """Raw rows, masked. A raw value that is not missing and not released as anything is lost.
+
+        Args:
+            raw: The column of the rows.
+            local: Their labels, if the column is refined group by group.
+        """
+        if local is not None:
+            lost, numbers = local.lost, self._numbers([*local.labels, None])[local.codes]
+        else:
+            keys = masked_values(self._entry, plain(_in_zone(raw.values, self._column.values.type)))
+            lost = np.array([key is None for key in keys], dtype=np.bool_)[raw.codes]
+            numbers = self._numbers(keys)[raw.codes]
+        lost = lost & ~missing(raw.values)[raw.codes]
         if lost.any():
             self._lost = self._lost or raw.text(int(raw.codes[np.argmax(lost)]))
             self._lost_rows += int(lost.sum())
-        return self._numbers(keys)[raw.codes]
+        if self._kept and isinstance(self._entry, Suppression):
+            values = plain(raw.values)
+            kept = np.array([text(value) in self._kept for value in values], dtype=np.bool_)[raw.codes]
+            hidden = kept & (numbers == self._number_of.get(self._entry.marker, -1))
+            self._hidden = self._hidden or (raw.text(int(raw.codes[np.argmax(hidden)])) if hidden.any() else None)
+        return numbers
 
     def findings(self) -> Iterator[Finding]:
-        """A raw value that no block holds."""
+        """A raw value that no block holds, or that is hidden although the owner wants it kept."""
         if self._lost is not None:
             rows = rows_text(self._lost_rows)
             yield Finding("truth", f"the raw value {self._lost} has no place in the release ({rows}).")
+        if self._hidden is not None:
+            yield Finding("spec-fineness", f"the raw value {self._hidden} is hidden, but the spec says to keep it.")
 
     def column(self, codes: Codes) -> Column:
         """Rows of either side as they read in a finding."""
@@ -166,6 +235,27 @@ def _count_findings(manifest: RefinementManifest, read: int, dropped: int) -> It
         if claimed != counted:
             message = f"{MANIFEST} says that rows.{name} is {claimed:,}, but the raw table gives {counted:,}."
             yield Finding("raw-rows", message)
+
+
+def _omission_findings(groups: Groups, left_out: LeaveOut, masked: Mapping[str, Masked]) -> Iterator[Finding]:
+    """As many records are lost as were left out. If they are fully masked, each is there with its other values."""
+    lost = int(-groups.sizes[groups.sizes < 0].sum())
+    gained = groups.sizes > 0
+    if left_out.how == "mask":
+        for column, key in zip(groups.columns, groups.keys, strict=True):
+            if column.name in masked:
+                gained &= np.array(column.texts())[key] == left_out.labels.get(column.name)
+    moved = gained | (groups.sizes < 0) if left_out.how == "mask" else np.zeros_like(gained)
+    others = [place for place, column in enumerate(groups.columns) if column.name not in masked]
+    keys, sizes = summed([groups.keys[place][moved] for place in others], groups.sizes[moved])
+    yield from _difference_findings(Groups([groups.columns[place] for place in others], keys, sizes))
+    strange = (groups.sizes > 0) & ~moved
+    yield from _difference_findings(
+        Groups(groups.columns, [key[strange] for key in groups.keys], groups.sizes[strange])
+    )
+    if lost > left_out.records or (left_out.how == "drop" and lost < left_out.records):
+        message = f"{records_text(lost)} of the raw table are not released under their labels"
+        yield Finding("left-out", f"{message}, but {MANIFEST} says that {left_out.records:,} were left out.")
 
 
 def _difference_findings(groups: Groups) -> Iterator[Finding]:

@@ -22,21 +22,24 @@ from unveil.verifier.claims import (
     RefinementManifest,
     Released,
     Suppression,
-    day_number,
     labels,
 )
 from unveil.verifier.columns import Groups, group, number, text
 from unveil.verifier.data import Data
+from unveil.verifier.days import day_number
 from unveil.verifier.findings import Finding, repeated
 
+REST = ", other"
+"""How the label of what is left of a taxonomy node ends."""
 Key = str | int | float | None
 """A released value, or what a raw value is released as."""
 
 
 def check_cuts(manifest: Claims) -> Iterator[Finding]:
-    """Each cut is a partition whose labels cannot be mistaken for one another."""
+    """Each cut is a partition whose labels cannot be mistaken for one another; local labels may overlap."""
     for name, entry in manifest.masked.items():
-        for problem in _problems(entry):
+        twice = [] if isinstance(entry, Suppression) else repeated(labels(entry))
+        for problem in [*_problems(entry), *([f"the label {listed(twice)} appears twice"] if twice else [])]:
             yield Finding("cut", f"the cut of {name!r}: {problem}.")
 
 
@@ -81,17 +84,20 @@ def _interval_problems(entry: Discretization) -> Iterator[str]:
     for block in entry.blocks:
         if block.lo >= block.hi:
             yield f"the block {block.label!r} goes from {block.start} to {block.end}, so it holds no {entry.unit}"
-        if block.label not in _interval_labels(block.start, block.end):
+        if block.label not in interval_labels(block.start, block.end):
             yield f"the block from {block.start} to {block.end} has the label {block.label!r}"
         if entry.whole and not (block.lo == int(block.lo) and block.hi == int(block.hi)):
             yield f"the block {block.label!r} has a bound that is not whole"
+    if entry.local:
+        return
     for left, right in pairwise(entry.blocks):
         if left.hi != right.lo:
             verb = "overlap" if right.lo < left.hi else "leave a gap"
             yield f"the blocks {left.label!r} and {right.label!r} {verb}"
 
 
-def _interval_labels(lo: Number | str, hi: Number | str) -> set[str]:
+def interval_labels(lo: Number | str, hi: Number | str) -> set[str]:
+    """The labels that an interval may have: each bound as a text that reads back as the same number."""
     return {f"[{low}, {high})" for low in _bound_texts(lo) for high in _bound_texts(hi)}
 
 
@@ -110,14 +116,19 @@ def _bound_texts(number: Number | str) -> set[str]:
 
 
 def _node_problems(entry: Generalization) -> Iterator[str]:
+    known = set(labels(entry))
     block_of: dict[str, str] = {}
     for block in entry.blocks:
         for value in block.values:
-            if value in block_of:
+            if value in block_of and not entry.local:
                 yield f"the value {value!r} lies in {block_of[value]!r} and in {block.label!r}"
             block_of[value] = block.label
-    if twice := repeated(labels(entry)):
-        yield f"the label {listed(twice)} appears twice"
+        if not entry.local and f"{block.label}{REST}" in known:
+            yield f"the label {block.label!r} is a block, and so is what others leave of it"
+        if block.rest and not entry.local:
+            yield f"the block {block.label!r} is called a rest, but the cut lists all that it covers"
+        if repeated(block.values):
+            yield f"the block {block.label!r} lists {listed(repeated(block.values))} twice"
     for block in entry.blocks:
         if block.label in block_of and block.values != [block.label]:
             yield f"the label {block.label!r} of {len(block.values):,} values is itself a raw value"
@@ -208,12 +219,13 @@ def _count_findings(manifest: RefinementManifest, data: Data) -> Iterator[Findin
         yield Finding("rows", f"{PARQUET} has {rows_text(data.rows)}, but rows.released is {rows.released:,}.")
     if manifest.records != records:
         yield Finding("records", f"{PARQUET} holds {records_text(records)}, but records is {manifest.records:,}.")
-    kept = rows.read - rows.dropped
+    kept = rows.read - rows.dropped - (rows.left_out if manifest.dropped else 0)
     # With weights, rows that are equal after masking become one row.
     if rows.released > kept or (manifest.weight is None and rows.released != kept):
+        left_out = f", {rows.left_out:,} left out" if rows.left_out else ""
         yield Finding(
             "rows",
-            f"{MANIFEST} says that {rows.read:,} rows were read, {rows.dropped:,} dropped "
+            f"{MANIFEST} says that {rows.read:,} rows were read, {rows.dropped:,} dropped{left_out} "
             f"and {rows.released:,} released, which does not add up.",
         )
 

@@ -23,10 +23,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from unveil.errors import count_text
-from unveil.verifier.claims import COUNT, PARQUET, DiffGenManifest, Discretization, Masked, day_number
+from unveil.verifier.claims import COUNT, PARQUET, DiffGenManifest, Discretization, Masked
 from unveil.verifier.columns import Codes, Column, Tally, number, plain, text
 from unveil.verifier.cuts import masked_values
 from unveil.verifier.data import Data
+from unveil.verifier.days import day_number
 from unveil.verifier.findings import Finding, exact_text
 from unveil.verifier.holdings import Floats
 from unveil.verifier.private import label_places

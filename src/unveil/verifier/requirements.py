@@ -29,6 +29,7 @@ from unveil.verifier.holdings import (
     share_findings,
     size_findings,
 )
+from unveil.verifier.omissions import omission_sentence
 from unveil.verifier.statements import Count, Names, Positive, Share, Stated, Statement, Table, Texts
 
 
@@ -316,12 +317,13 @@ def check_requirements(manifest: RefinementManifest, data: Data) -> Iterator[Fin
 
 
 def check_guarantee(manifest: RefinementManifest) -> Iterator[Finding]:
-    """The guarantee is the sentence that the requirements make, character by character.
+    """The guarantee is the sentence that the requirements and the records left out make, character by character.
 
     `check_requirements` reports a requirement that cannot be read; the guarantee cannot be checked then.
     """
     try:
-        sentence = " ".join(read_statement(stated).sentence() for stated in manifest.requirements)
+        sentences = [read_statement(stated).sentence() for stated in manifest.requirements]
     except (KeyError, ValidationError):
         return
-    yield from guarantee_findings(MANIFEST, manifest.guarantee, sentence)
+    expected = " ".join([*sentences, omission_sentence(manifest)]).strip()
+    yield from guarantee_findings(MANIFEST, manifest.guarantee, expected)

@@ -9,6 +9,7 @@ import numpy as np
 
 from unveil.characters import hidden_character, hidden_in_value, look_alikes
 from unveil.errors import braced, count_text, listed
+from unveil.verifier.boxes import check_boxes, check_leaves
 from unveil.verifier.claims import (
     MANIFEST,
     PARQUET,
@@ -26,6 +27,7 @@ from unveil.verifier.cuts import check_cuts, check_disclosed, check_labels, chec
 from unveil.verifier.data import Data, open_files, read_data
 from unveil.verifier.files import check_copy, check_files, check_spelling, read_manifest
 from unveil.verifier.findings import BrokenClaimError, Finding, Verdict
+from unveil.verifier.omissions import check_masked_rows, check_omissions, released_labels
 from unveil.verifier.private import check_cells, check_ledger, check_promise
 from unveil.verifier.requirements import check_guarantee, check_requirements
 
@@ -57,12 +59,14 @@ def judge_release(folder: Path) -> Verdict:
         findings += check_spelling(folder)
         findings += check_files(folder, manifest)
         findings += check_cuts(manifest)
+        findings += check_boxes(manifest)
         findings += check_texts(manifest)
         if isinstance(manifest, DiffGenManifest):
             findings += check_promise(manifest)
             findings += check_ledger(manifest)
         else:
             findings += check_guarantee(manifest)
+            findings += check_omissions(manifest)
         files, needless = open_files(folder, manifest)
         findings += needless
         data, unused = read_data(files, manifest)
@@ -83,7 +87,9 @@ def row_findings(manifest: Manifest, data: Data) -> Iterator[Finding]:
         yield from check_cells(manifest, data)
     else:
         yield from check_rows(manifest, data)
-        yield from check_labels({name: labels(entry) for name, entry in manifest.masked.items()}, data)
+        yield from check_labels(released_labels(manifest), data)
+        yield from check_leaves(manifest, data)
+        yield from check_masked_rows(manifest, data)
         yield from check_disclosed(manifest, data)
         yield from check_requirements(manifest, data)
 
@@ -100,6 +106,14 @@ def check_texts(manifest: Manifest) -> Iterator[Finding]:
         return
     for number, stated in enumerate(manifest.requirements, start=1):
         yield from _hidden(MANIFEST, f"requirement {number} names", _texts(stated))
+    for tree in manifest.boxes:
+        raw = frozenset(
+            value for name in tree.attributes if name in manifest.masked for value in _raw(manifest.masked[name])
+        )
+        split = (label for item in tree.splits for label in (item.block, *item.into) if label not in raw)
+        yield from _hidden(MANIFEST, "a split has the label", split)
+    if manifest.leave_out is not None:
+        yield from _hidden(MANIFEST, "leave-out has the label", manifest.leave_out.labels.values())
 
 
 def check_values(manifest: Manifest, data: Data) -> Iterator[Finding]:

@@ -1,0 +1,331 @@
+"""The trees of boxes of a local release: whether each is a tree of partitions, and which labels a row has by it.
+
+A box has one label per attribute. An inner node splits its box by one attribute; the leaves are the groups.
+A tree is walked in preorder. One position is kept, changed on the way down and restored on the way up, so that time
+and memory follow the length of the order, however deep the tree is.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.errors import listed, records_text
+from unveil.limits import LEAF_LABELS
+from unveil.verifier.claims import (
+    MANIFEST,
+    PARQUET,
+    BoxTree,
+    Claims,
+    RefinementManifest,
+    Split,
+    labels,
+)
+from unveil.verifier.columns import Codes, summed
+from unveil.verifier.coverage import Coverage, CoverageError, cover
+from unveil.verifier.data import Data
+from unveil.verifier.findings import BrokenClaimError, Finding, repeated
+from unveil.verifier.holdings import Floats
+from unveil.verifier.omissions import excess_findings, fully_masked
+
+LEAF = -1
+Rows = NDArray[np.int64]
+
+
+def check_boxes(manifest: Claims) -> Iterator[Finding]:
+    """The trees fit the columns, and each is a complete tree whose nodes partition what they split."""
+    try:
+        for walk in read_boxes(manifest):
+            for _ in walk.leaves():
+                pass
+    except BrokenClaimError as broken:
+        yield from broken.findings
+
+
+def read_boxes(manifest: Claims) -> list[Walk]:
+    """The trees of a release, ready to be walked; none if it is not local.
+
+    Raises:
+        BrokenClaimError: They do not fit the columns.
+    """
+    trees = manifest.boxes if isinstance(manifest, RefinementManifest) else []
+    if problems := list(_tree_problems(manifest, trees)):
+        raise BrokenClaimError(_finding(problem) for problem in problems)
+    covered: dict[str, Coverage] = {}
+    for name in dict.fromkeys(name for tree in trees for name in tree.attributes):
+        splits = [split for tree in trees for split in tree.splits if split.attribute == name]
+        try:
+            covered[name] = cover(manifest.masked[name], splits)
+        except CoverageError as error:
+            raise BrokenClaimError([_finding(f"{name!r}: {error}")]) from error
+    return [Walk(tree, covered) for tree in trees]
+
+
+def _tree_problems(manifest: Claims, trees: Sequence[BoxTree]) -> Iterator[str]:
+    """Each tree is about masked columns, and a column with local labels is in one tree."""
+    masked = manifest.masked
+    if isinstance(manifest, RefinementManifest):
+        if bool(trees) != (manifest.recoding == "local"):
+            yield f"the recoding is {manifest.recoding}, but there are {len(trees)} trees"
+        if trees and manifest.search != "joint":
+            yield f"the search is {manifest.search}, which makes no trees"
+    for name, entry in masked.items():
+        held = sum(name in tree.attributes for tree in trees)
+        if entry.local and held != 1:
+            yield f"{name!r} is refined group by group, but is in {held} trees"
+    if twice := repeated(str(sorted(tree.attributes)) for tree in trees):
+        yield f"two trees are about {twice[0]}"
+    for tree in trees:
+        if strange := [name for name in tree.attributes if name not in masked]:
+            yield f"a tree is about {listed(strange)}, which is not masked"
+        if twice := repeated(tree.attributes):
+            yield f"a tree names {listed(twice)} twice"
+        if others := sorted({split.attribute for split in tree.splits} - set(tree.attributes)):
+            yield f"a tree about {listed(tree.attributes)} splits {listed(others)}"
+        if len({(split.attribute, split.block, *split.into) for split in tree.splits}) < len(tree.splits):
+            yield f"the tree about {listed(tree.attributes)} lists a split twice"
+        if len(tree.order) * len(tree.attributes) > LEAF_LABELS:
+            yield f"the tree about {listed(tree.attributes)} has {len(tree.order):,} nodes, too many to be checked"
+
+
+def check_leaves(manifest: RefinementManifest, data: Data) -> Iterator[Finding]:
+    """The labels of every row are those of a leaf of each tree, except for rows that are fully masked, as stated."""
+    hidden = fully_masked(manifest, data)
+    try:
+        for walk in read_boxes(manifest):
+            yield from _leaf_findings(walk, manifest, data, hidden)
+    except BrokenClaimError:
+        return  # `check_boxes` reports it
+
+
+def _leaf_findings(
+    walk: Walk, manifest: RefinementManifest, data: Data, hidden: NDArray[np.bool_]
+) -> Iterator[Finding]:
+    columns = [data.columns[name] for name in walk.attributes]
+    known = [
+        np.array([codes.get(str(label), LEAF) for label in column.texts()], dtype=np.int32)[column.codes]
+        for column, codes in zip(columns, walk.codes, strict=True)
+    ]
+    labelled = np.all([codes >= 0 for codes in known], axis=0)  # `check_labels` reports the others
+    chosen = labelled & ~hidden
+    keys, records = summed([codes[chosen] for codes in known], data.weights[chosen])
+    waiting = dict(zip(map(bytes, np.stack(keys, axis=1)), records.tolist(), strict=True))
+    masked = {bytes(row) for row in np.stack([codes[hidden & labelled] for codes in known], axis=1)[:1]}
+    for leaf in walk.leaves():
+        waiting.pop(leaf, None)
+        masked.discard(leaf)
+    if waiting:
+        key, count = max(waiting.items(), key=lambda item: item[1])
+        named = [list(codes) for codes in walk.codes]
+        row = zip(walk.attributes, named, np.frombuffer(key, dtype=np.int32), strict=True)
+        shown = ", ".join(f"{name}={words[code]!r}" for name, words, code in row)
+        yield Finding(
+            "leaf",
+            f"{PARQUET}: {records_text(count)} of ({shown}) {'is' if count == 1 else 'are'} in no leaf of the tree "
+            f"about {listed(walk.attributes)} ({records_text(sum(waiting.values()))} in all).",
+        )
+    if masked:
+        yield from excess_findings(manifest, data, hidden)
+
+
+def _finding(problem: str) -> Finding:
+    return Finding("boxes", f"{MANIFEST}, boxes: {problem}.")
+
+
+class Step:
+    """A split as the walk uses it.
+
+    Attributes:
+        place: The place of its attribute in the tree.
+        block: The code of the label that it splits.
+        into: The codes of the parts.
+        own: The codes of the parts that cover values of their own.
+        rest: Whether the last part covers what the others leave.
+        size: How much the others cover together.
+    """
+
+    def __init__(self, split: Split, place: int, coverage: Coverage, code_of: Mapping[str, int]) -> None:
+        own = coverage.own(split)
+        self.place = place
+        self.block = code_of[split.block]
+        self.into = [code_of[part] for part in split.into]
+        self.own = [code_of[part] for part in own]
+        self.rest = coverage.has_rest(split)
+        self.sizes = [coverage.size(part) for part in split.into]
+        self.size = sum(self.sizes[: len(own)])
+        order = sorted(range(len(own)), key=lambda part: coverage.spans[own[part]])
+        self._parts = np.array(order, dtype=np.int64)
+        self._starts = np.array([coverage.spans[own[part]][0] for part in order])
+        self._ends = np.array([coverage.spans[own[part]][1] for part in order])
+
+    def parts(self, places: Floats) -> Rows:
+        """The part that holds each place; the last one if no other does and it is a rest, else -1."""
+        found = np.maximum(np.searchsorted(self._starts, places, side="right") - 1, 0)
+        inside = (places >= self._starts[found]) & (places < self._ends[found])
+        return np.where(inside, self._parts[found], len(self.into) - 1 if self.rest else -1)
+
+
+@dataclass(slots=True)
+class Frame:
+    """An inner node on the way down: its split, and the position to restore when all its children were visited."""
+
+    step: Step
+    label: int
+    left: float
+    apart: set[int] | None
+    child: int = -1
+
+
+class Walk:
+    """A tree and what its labels cover."""
+
+    def __init__(self, tree: BoxTree, covered: Mapping[str, Coverage]) -> None:
+        self.attributes = tree.attributes
+        self.covered = {name: covered[name] for name in tree.attributes}
+        self.coverages = [covered[name] for name in tree.attributes]
+        self.codes = [{label: code for code, label in enumerate(item.spans)} for item in self.coverages]
+        self.roots = [codes[item.root] for codes, item in zip(self.codes, self.coverages, strict=True)]
+        place_of = {name: place for place, name in enumerate(tree.attributes)}
+        places = [place_of[split.attribute] for split in tree.splits]
+        self._steps = [
+            Step(split, place, self.coverages[place], self.codes[place])
+            for split, place in zip(tree.splits, places, strict=True)
+        ]
+        self._tree = tree
+        # Where an attribute is refined everywhere, a leaf holds a block of the cut, whole.
+        pairs = zip(self.codes, self.coverages, strict=True)
+        self._cuts = [
+            None if item.entry.local else {codes[label] for label in labels(item.entry) if label in codes}
+            for codes, item in pairs
+        ]
+
+    def leaves(self) -> Iterator[bytes]:
+        """Walks the tree and gives the labels of each leaf, as codes of 32 bits.
+
+        Raises:
+            BrokenClaimError: The order is not that of a tree, or a node does not partition what it splits.
+        """
+        position = Position(self)
+        used = 0
+        order = self._tree.order
+        for node, number in enumerate(order, start=1):
+            if number == LEAF:
+                if position.unfinished:
+                    raise self._broken(node, "is a leaf, but does not hold blocks of the cuts")
+                yield position.labels.tobytes()
+            elif number > used or number >= len(self._steps):
+                raise self._broken(node, f"has the split {number}, but splits are in the order of their first use")
+            else:
+                used = max(used, number + 1)
+                if problem := position.enter(self._steps[number]):
+                    raise self._broken(node, problem)
+            if not position.advance() and node < len(order):
+                raise self._broken(node, f"is the last one of the tree, but its order has {len(order):,}")
+        if position.open:
+            raise self._broken(len(order), "is the last one of the order, but the tree is not complete")
+        if used < len(self._steps):
+            raise self._broken(len(order), f"is the last one, but {len(self._steps) - used:,} splits are not used")
+
+    def final(self, place: int, label: int, left: float) -> bool:
+        """Whether a leaf may hold this label: any if it is local, otherwise a block of the cut, whole."""
+        cut = self._cuts[place]
+        return cut is None or (label in cut and (self.coverages[place].ordered or left == 1))
+
+    def _broken(self, node: int, problem: str) -> BrokenClaimError:
+        return BrokenClaimError([_finding(f"the tree about {listed(self.attributes)}: node {node:,} {problem}")])
+
+    def masked(self, places: Sequence[Floats]) -> Codes:
+        """The codes of the labels of rows, one column per attribute; -1 for a row that is in no leaf.
+
+        Args:
+            places: For each attribute, where the value of each row lies.
+        """
+        found = np.full((len(places[0]), len(places)), -1, dtype=np.int32)
+        inside = np.flatnonzero(~np.any([np.isnan(column) for column in places], axis=0))
+        found[inside] = self.roots
+        waiting = [inside]
+        for number in self._tree.order:
+            rows = waiting.pop()
+            if number == LEAF:
+                continue
+            step = self._steps[number]
+            if not len(rows):
+                waiting += [rows] * len(step.into)
+                continue
+            parts = step.parts(places[step.place][rows])
+            found[rows, step.place] = np.array(step.into, dtype=np.int32)[parts]
+            found[rows[parts < 0]] = -1
+            order = np.argsort(parts, kind="stable")
+            ends = np.searchsorted(parts[order], np.arange(len(step.into) + 1))
+            waiting += [rows[order[ends[part] : ends[part + 1]]] for part in range(len(step.into) - 1, -1, -1)]
+        return found
+
+
+class Position:
+    """Where a walk is: the label of every attribute, how much it covers there, and what rests were told apart from.
+
+    Attributes:
+        labels: The code of the label of every attribute.
+        unfinished: How many attributes hold a label that a leaf may not have.
+    """
+
+    def __init__(self, walk: Walk) -> None:
+        self._walk = walk
+        self.labels = array("i", walk.roots)
+        self._left = [item.size(item.root) for item in walk.coverages]
+        self._apart: list[set[int] | None] = [None] * len(walk.roots)
+        self._frames: list[Frame] = []
+        self.unfinished = sum(not walk.final(place, label, self._left[place]) for place, label in enumerate(walk.roots))
+
+    @property
+    def open(self) -> bool:
+        """Whether a node on the way down has children that were not visited."""
+        return bool(self._frames)
+
+    def enter(self, step: Step) -> str | None:
+        """Comes to an inner node; gives a clause that says what is wrong with it, if something is."""
+        place = step.place
+        name = self._walk.attributes[place]
+        if self.labels[place] != step.block:
+            return f"splits a block of {name!r} that it does not hold"
+        apart = self._apart[place]
+        if apart is not None and not apart.isdisjoint(step.own):
+            return f"tells a part of {name!r} apart that it does not cover"
+        over = self._left[place] - step.size
+        if not self._walk.coverages[place].ordered and (over <= 0 if step.rest else over):
+            return f"splits {name!r} into parts that cover {'more' if over <= 0 else 'less'} than the node does"
+        self._frames.append(Frame(step, self.labels[place], self._left[place], apart))
+        return None
+
+    def advance(self) -> bool:
+        """Goes to the next node in preorder; whether there is one."""
+        while self._frames:
+            frame = self._frames[-1]
+            frame.child += 1
+            if frame.child < len(frame.step.into):
+                self._descend(frame)
+                return True
+            self._frames.pop()
+            if frame.step.rest and frame.apart is not None:
+                frame.apart.difference_update(frame.step.own)
+            self._put(frame.step.place, frame.label, frame.left, frame.apart)
+        return False
+
+    def _descend(self, frame: Frame) -> None:
+        step = frame.step
+        label = step.into[frame.child]
+        if not step.rest or frame.child < len(step.own):
+            self._put(step.place, label, step.sizes[frame.child], None)
+            return
+        apart = set() if frame.apart is None else frame.apart
+        apart.update(step.own)
+        self._put(step.place, label, frame.left - step.size, apart)
+
+    def _put(self, place: int, label: int, left: float, apart: set[int] | None) -> None:
+        self.unfinished += self._walk.final(place, self.labels[place], self._left[place])
+        self.labels[place], self._left[place], self._apart[place] = label, left, apart
+        self.unfinished -= self._walk.final(place, label, left)
