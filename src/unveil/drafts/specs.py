@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
+from unveil.arrays import FloatArray
 from unveil.errors import count_text, listed, rows_text
 from unveil.masking import days
 from unveil.schema import Unit, bound_text, number_of, parse_number, toml_key, widened, widened_days
@@ -53,7 +54,6 @@ class Guess:
     role: Role
     reason: str
     whole: bool = False
-    distinct: int = 0
     bounds: tuple[float, float] | None = None
     missing: int = 0
     """How many rows have no value."""
@@ -123,42 +123,32 @@ def _fractional(column: RawColumn) -> bool:
 
 
 def _guess(column: RawColumn, is_class: bool, rows: int) -> Guess:
-    distinct = len(column.distinct)
+    name, distinct = column.name, len(column.distinct)
     if is_class:
-        return Guess(column.name, "class", count_text(distinct, "label"), distinct=distinct)
-    if IDENTIFIER_NAMES.search(column.name):
-        return Guess(column.name, "identifier", "by its name", distinct=distinct)
+        return Guess(name, "class", count_text(distinct, "label"))
+    if IDENTIFIER_NAMES.search(name):
+        return Guess(name, "identifier", "by its name")
     dates = {number_of(value, "date") for value in column.distinct}
     found = [date for date in dates if date is not None]
     if found and len(found) == len(dates):
-        return Guess(
-            column.name, "date", count_text(len(found), "different date"), True, len(found), (min(found), max(found))
-        )
+        return Guess(name, "date", count_text(len(found), "different date"), True, (min(found), max(found)))
     numbers = [parse_number(value) for value in column.distinct]
     if distinct and all(number is not None and np.isfinite(number) for number in numbers):
-        return _number(column, np.array(numbers, dtype=np.float64), rows)
+        return _number(name, np.array(numbers, dtype=np.float64), rows)
     if distinct > 0.9 * rows and distinct > FEW:
-        return Guess(
-            column.name,
-            "identifier",
-            f"{count_text(distinct, 'different value')} in {rows_text(rows)}",
-            distinct=distinct,
-        )
-    return Guess(column.name, "category", count_text(distinct, "different value"), distinct=distinct)
+        return Guess(name, "identifier", f"{count_text(distinct, 'different value')} in {rows_text(rows)}")
+    return Guess(name, "category", count_text(distinct, "different value"))
 
 
-def _number(column: RawColumn, numbers: np.ndarray[tuple[int], np.dtype[np.float64]], rows: int) -> Guess:
-    distinct = len(column.distinct)
-    whole = bool((numbers == np.floor(numbers)).all())
+def _number(name: str, numbers: FloatArray, rows: int) -> Guess:
+    distinct, whole = len(numbers), bool((numbers == np.floor(numbers)).all())
     if whole and distinct == rows and distinct > FEW:
-        return Guess(column.name, "identifier", "whole numbers, all different", distinct=distinct)
+        return Guess(name, "identifier", "whole numbers, all different")
     if distinct <= 2:
-        return Guess(column.name, "category", count_text(distinct, "different value"), distinct=distinct)
+        return Guess(name, "category", count_text(distinct, "different value"))
+    codes = "; if they are codes, it is a category" if whole and (distinct <= FEW or CODE_NAMES.search(name)) else ""
     bounds = float(numbers.min()), float(numbers.max())
-    reason = f"{distinct:,} different numbers"
-    if whole and (distinct <= FEW or CODE_NAMES.search(column.name)):
-        reason += "; if they are codes, it is a category"
-    return Guess(column.name, "number", reason, whole, distinct, bounds)
+    return Guess(name, "number", f"{distinct:,} different numbers{codes}", whole, bounds)
 
 
 def spec_text(guess: TableGuess, origin: str, table: Path, target: Path | None = None, query: str | None = None) -> str:

@@ -41,7 +41,9 @@ def read_taxonomy(path: Path, attribute: str | None = None) -> Taxonomy:
     if path.suffix.lower() == ".hchy":
         return _chosen(path, attribute)
     text = read_text(path, "taxonomy", TaxonomyError)
-    return Taxonomy(_indented_branch(text, path.name), path.name, _mark(text))
+    first = text.partition("\n")[0]
+    mark = _mark(first.removeprefix("#").strip()) if first.startswith("#") else None
+    return Taxonomy(_indented_branch(text, path.name), path.name, mark)
 
 
 class HchyEntry(NamedTuple):
@@ -58,8 +60,7 @@ class HchyEntry(NamedTuple):
 def hchy_entries(path: Path) -> Iterator[HchyEntry]:
     """The entries of a `.hchy` file."""
     for name, kind, comment, body in _entries(read_text(path, "taxonomy", TaxonomyError), path.name):
-        mark = comment.removeprefix(OBSERVED).strip() if comment.startswith(OBSERVED) else None
-        yield HchyEntry(name, kind == "continuous", mark, _braced_branch(body, path.name))
+        yield HchyEntry(name, kind == "continuous", _mark(comment), _braced_branch(body, path.name))
 
 
 def _chosen(path: Path, attribute: str | None) -> Taxonomy:
@@ -128,10 +129,9 @@ def _braced_branch(body: str, origin: str) -> Branch:
     return top[1][0]
 
 
-def _mark(text: str) -> str | None:
-    """The mark in the first line of a tree that was drafted from data."""
-    comment = text.partition("\n")[0].removeprefix("#").strip()
-    return comment.removeprefix(OBSERVED).strip() if text.startswith("#") and comment.startswith(OBSERVED) else None
+def _mark(comment: str) -> str | None:
+    """How a tree was drafted from data, if a comment says so."""
+    return comment.removeprefix(OBSERVED).strip() if comment.startswith(OBSERVED) else None
 
 
 def _arx_branch(path: Path) -> Branch:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ from unveil.errors import SpecError, TaxonomyError, did_you_mean, listed
 from unveil.frames import is_number
 from unveil.schema import Spec, Taxonomy, load_spec, value_text
 from unveil.schema.taxonomy import Branch
-from unveil.sklearn.rows import label_text
 from unveil.tables import plain_type
 
 Section = dict[str, Any]
@@ -84,11 +83,6 @@ def taxonomy_of(given: TaxonomyLike, name: str) -> Taxonomy | str:
     if len(branches) != 1:
         raise TaxonomyError(f"taxonomy of {name!r}: there are {len(branches)} roots, but a tree has one.")
     return Taxonomy(branches[0], f"taxonomy of {name!r}")
-
-
-def class_section(classes: Iterable[Any] | None) -> Section | None:
-    """The section that declares the labels of the class, or none."""
-    return None if classes is None else {"values": [label_text(label) for label in classes]}
 
 
 def tuned_spec(source: Any, require: Section, publish: Section) -> Spec:

@@ -15,8 +15,9 @@ import pyarrow as pa
 from unveil.errors import SpecError
 from unveil.release import Release
 from unveil.schema import Criterion, Goal, LeftOut, Recoding, SearchName, Spec
-from unveil.sklearn.descriptions import Section, class_section, plain, plain_section
+from unveil.sklearn.descriptions import Section, plain, plain_section
 from unveil.sklearn.masker import Masker, given
+from unveil.sklearn.rows import label_text
 from unveil.workflow.publish import publish
 
 K = 10
@@ -219,7 +220,7 @@ class DiffGen(Masker):
             raise SpecError(
                 "DiffGen needs the labels of the class declared (classes), since observed ones are private."
             )
-        return class_section(self.classes)
+        return {"values": [label_text(label) for label in self.classes]}
 
     def _publish(self, table: pa.Table, spec: Spec) -> Release:
         return publish(table, spec, unsafe_seed=self.unsafe_seed)

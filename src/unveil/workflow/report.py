@@ -8,8 +8,8 @@ from typing import Any
 from unveil.errors import ReleaseError, UnverifiedError
 from unveil.evaluation import Holdout
 from unveil.evaluation.evaluation import measures
-from unveil.masking import AsIs
 from unveil.progress import Watcher, unwatched
+from unveil.reasons.prices import blocks_of
 from unveil.release import Release, check_absent, open_release, write_text
 from unveil.reports import Owner, handout_page, owner_page
 from unveil.schema import Spec, SpecLike, load_spec
@@ -83,7 +83,7 @@ def _owner(release: Release, spec: Spec, source: Any, progress: Watcher) -> Owne
 
 def _steps(release: Release, whole: Release) -> list[dict[str, Any]] | None:
     """The steps that led to a release: those of the whole search, or the first of them where it was stopped early."""
-    aim, cuts = _cuts(release), _cuts(whole)
+    aim, cuts = ({name: set(held) for name, held in blocks_of(item).items()} for item in (release, whole))
     for count in range(len(whole.trace), -1, -1):
         if cuts == aim:
             return whole.trace[:count]
@@ -91,12 +91,3 @@ def _steps(release: Release, whole: Release) -> list[dict[str, Any]] | None:
             step = whole.trace[count - 1]
             cuts[step["attribute"]] = cuts[step["attribute"]] - set(step["into"]) | {step["refined"]}
     return None
-
-
-def _cuts(release: Release) -> dict[str, set[str]]:
-    """The labels of every masked attribute."""
-    cuts = {}
-    for name, entry in release.masking.columns.items():
-        if not isinstance(entry, AsIs):
-            cuts[name] = set(entry.shown)
-    return cuts
