@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from unveil.arrays import BoolArray, IntArray
+from unveil.arrays import Array, BoolArray, IntArray
 from unveil.choices import ENGINES, PLACES
 from unveil.errors import EngineError, SpecError, did_you_mean
 from unveil.masking import Block, LeftOut, Masking, Offer, Refinement
@@ -27,6 +27,18 @@ class Pieces(NamedTuple):
     """The candidate that each piece belongs to."""
     counts: IntArray
     """One row per piece."""
+
+
+class Marked(NamedTuple):
+    """The distinct rows of a projection, with the marks that tell the records of a piece apart."""
+
+    codes: list[Array]
+    """The codes of each attribute."""
+    marks: list[Array]
+    """The codes of the class and of other attributes."""
+    widths: list[int]
+    """How many values each mark can have."""
+    weight: IntArray
 
 
 class Index(Protocol):
@@ -78,6 +90,10 @@ class Engine(Protocol):
 
     def index(self, columns: Sequence[int], sensitive: int | None = None) -> Index:
         """The partition index over these attributes, and over the values of a sensitive one if given."""
+        ...
+
+    def marked(self, columns: Sequence[int], marks: Sequence[int]) -> Marked:
+        """The distinct rows of these attributes, marked by the class and by the values of other attributes."""
         ...
 
     def cells(self, cuts: Sequence[Sequence[Block]]) -> Cells:

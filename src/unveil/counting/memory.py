@@ -8,7 +8,7 @@ import numpy as np
 
 from unveil.arrays import Array, BoolArray, Growing, IntArray
 from unveil.counting.distinct import DistinctRows, SortedRows
-from unveil.counting.engine import Cells, Pieces
+from unveil.counting.engine import Cells, Marked, Pieces
 from unveil.counting.holders import Holders
 from unveil.counting.kernels import count_pieces, link_children, link_new, linked_groups, split_groups
 from unveil.counting.released import released_rows
@@ -47,6 +47,16 @@ class MemoryEngine:
         width = 1 if sensitive is None else sizes.pop()
         return MemoryIndex(columns, codes, sizes, weight, secrets, width)
 
+    def marked(self, columns: Sequence[int], marks: Sequence[int]) -> Marked:
+        """The distinct rows of a projection, in one pass over the rows."""
+        places = [*columns, *marks]
+        sizes = [len(self._outline.columns[place]) for place in places]
+        distinct = DistinctRows([*sizes, len(self._outline.classes)])
+        for chunk in self._rows.chunks(set(places)):
+            distinct.add([*(chunk.codes[place] for place in places), chunk.classes], chunk.weight)
+        rows = distinct.sorted()
+        return marked_rows(rows.columns(), rows.weight, len(columns), [*sizes, len(self._outline.classes)])
+
     def cells(self, cuts: Sequence[Sequence[Block]]) -> Cells:
         """The occupied cells of the product of the cuts, in one pass over the rows."""
         block_of = [block_numbers(len(domain), cut) for domain, cut in zip(self._outline.columns, cuts, strict=True)]
@@ -60,6 +70,12 @@ class MemoryEngine:
     def released(self, masking: Masking, weight: str | None, left_out: LeftOut | None = None) -> ReleasedRows:
         """The masked rows, sorted by their values."""
         return released_rows(self._rows, masking, weight, left_out)
+
+
+def marked_rows(codes: list[Array], weight: IntArray, columns: int, sizes: Sequence[int]) -> Marked:
+    """Distinct rows from the codes of the attributes, of the other marks and of the class; the class comes first."""
+    attributes, marks, classes = codes[:columns], codes[columns:-1], codes[-1]
+    return Marked(attributes, [classes, *marks], [sizes[-1], *sizes[columns:-1]], weight)
 
 
 def cells_of(rows: SortedRows, classes: int) -> Cells:

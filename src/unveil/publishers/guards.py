@@ -11,7 +11,7 @@ from unveil.counting import Engine
 from unveil.errors import RequirementError, SpecError, TableError, did_you_mean, rows_text
 from unveil.progress import Tasks, Watcher, unwatched
 from unveil.refine import Guard
-from unveil.schema import Atom, Domain, Requirement, Spec, without_redundant
+from unveil.schema import Atom, Domain, Level, Requirement, Spec, without_redundant
 from unveil.tables import Outline
 
 Sharing = tuple[tuple[int, ...], int | None]
@@ -109,6 +109,25 @@ def shared_groups(table: Outline, atoms: Iterable[Atom]) -> dict[Sharing, list[A
     return shared
 
 
+def checked_levels(table: Outline, spec: Spec, requirements: Sequence[Requirement]) -> dict[Sharing, list[Level]]:
+    """The levels of the requirements that others do not imply, by their attributes and their sensitive attribute.
+
+    Raises:
+        RequirementError: A requirement does not hold even if everything is masked, so no release can satisfy it.
+    """
+    check_readable(table, spec)
+    needed = without_redundant([atom for requirement in requirements for atom in requirement.atoms()])
+    levels: dict[Sharing, list[Level]] = {}
+    for (columns, sensitive), atoms in shared_groups(table, needed).items():
+        total = np.array([table.records]) if sensitive is None else table.histograms[sensitive].sum(axis=1)
+        values = () if sensitive is None else sensitive_values(table, sensitive)
+        held = levels[columns, sensitive] = [atom.level(values, total) for atom in atoms]
+        for atom, level in zip(atoms, held, strict=True):
+            if not level.holds(level.of(total[None, :]))[0]:
+                raise RequirementError(_cannot_hold(atom, level.shortfall(), table, spec))
+    return levels
+
+
 def make_guards(
     table: Outline,
     spec: Spec,
@@ -119,25 +138,13 @@ def make_guards(
     """One guard for each set of attributes and sensitive attribute, over all requirements on it.
 
     Raises:
-        SpecError: The spec asks for a way of searching that there is not.
         RequirementError: A requirement does not hold even if everything is masked, so no release can satisfy it.
     """
-    refuse_unsearched(spec)
-    check_readable(table, spec)
-    needed = without_redundant([atom for requirement in requirements for atom in requirement.atoms()])
     guards = []
-    shared = shared_groups(table, needed)
+    shared = checked_levels(table, spec, requirements)
     counted = Tasks(progress, "counting groups", len(shared))
-    for (columns, sensitive), atoms in shared.items():
-        index = engine.index(columns, sensitive)
-        total = index.totals()[0]
-        values = () if sensitive is None else sensitive_values(table, sensitive)
-        levels = [atom.level(values, total) for atom in atoms]
-        guard = Guard(levels, index, columns)
-        for atom, level, now in zip(atoms, levels, guard.now, strict=True):
-            if not level.holds(now):
-                raise RequirementError(_cannot_hold(atom, level.shortfall(), table, spec))
-        guards.append(guard)
+    for (columns, sensitive), levels in shared.items():
+        guards.append(Guard(levels, engine.index(columns, sensitive), columns))
         counted.finish()
     return guards
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -13,8 +13,10 @@ import pyarrow as pa
 from unveil.arrays import IntArray, NumberArray
 from unveil.counting import Engine
 from unveil.masking import (
+    AnyMasking,
     AsIs,
     Block,
+    BoxTree,
     Discretize,
     Generalize,
     Masking,
@@ -27,7 +29,8 @@ from unveil.masking import (
 )
 from unveil.progress import Watcher, unwatched
 from unveil.publishers.guards import make_guards, redundant_atoms, resolved_requirements
-from unveil.refine import Search, Step, best_split, gain_alone, gain_per_loss
+from unveil.publishers.joint import frozen, start_joint
+from unveil.refine import JointSearch, JointStep, Search, Step, best_split, gain_alone, gain_per_loss
 from unveil.release import About, RefinementManifest, Release, Rows
 from unveil.schema import Attribute, Bounds, Kind, Spec, round_split
 from unveil.tables import Outline
@@ -67,15 +70,18 @@ def publish_refinement(
         stop: Called after every refinement; True releases the table reached so far.
         progress: Where progress is reported. The number of refinements is not known in advance.
     """
-    search = start_search(table, spec, engine, progress)
+    start = start_joint if spec.search == "joint" else start_search
+    search: Search | JointSearch = start(table, spec, engine, progress)
     progress("refining", 0, steps)
     trace = []
-    for step in islice(search.steps(), steps):
+    performed: Iterator[Step | JointStep] = search.steps()
+    for step in islice(performed, steps):
         trace.append(describe(step))
         progress("refining", len(trace), steps)
         if stop():
             break
-    masking = _masking(table, search)
+    masked, boxes = frozen(search) if isinstance(search, JointSearch) else (_cuts(table, search), ())
+    masking = _masking(table, masked, boxes)
     requirements = resolved_requirements(table, spec)
     progress("masking rows", 0, None)
     rows = engine.released(masking, spec.table.weight)
@@ -90,21 +96,21 @@ def publish_refinement(
         columns=masking.columns,
         rows=Rows(read=table.read, dropped=table.dropped, released=rows.num_rows),
         records=table.records,
+        search=spec.search,
+        recoding=spec.recoding,
+        boxes=boxes,
     )
     return Release(rows, manifest, trace, redundant_atoms(requirements))
 
 
-def describe(step: Step) -> dict[str, Any]:
-    """A step as an entry of the owner's trace."""
-    refinement = step.refinement
-    return {
-        "attribute": refinement.attribute.name,
-        "refined": refinement.block.label,
-        "into": [child.label for child in refinement.children],
-        "gain": step.gain,
-        "loss": step.loss,
-        "score": step.score,
-    }
+def describe(step: Step | JointStep) -> dict[str, Any]:
+    """A step as an entry of the owner's trace; if a group was refined by itself, with the labels that it had."""
+    weighed = {"gain": step.gain, "loss": step.loss, "score": step.score}
+    if isinstance(step, JointStep):
+        entry = {"attribute": step.attribute.name, "refined": step.refined, "into": list(step.into), **weighed}
+        return entry if step.group is None else {**entry, "group": step.group}
+    refined, children = step.refinement.block.label, [child.label for child in step.refinement.children]
+    return {"attribute": step.refinement.attribute.name, "refined": refined, "into": children, **weighed}
 
 
 def _tree(table: Outline, column: int, histogram: IntArray, bounds: Bounds) -> Tree:
@@ -129,15 +135,17 @@ def _rounded(split: Splitter, attribute: Attribute, values: NumberArray, interva
     return round_split(left, right, attribute)
 
 
-def _masking(table: Outline, search: Search) -> Masking:
-    cuts = search.cuts
-    columns: dict[str, Any] = {
-        attribute.name: freeze(attribute, cuts[column]) if column in cuts else as_is(attribute)
-        for column, attribute in enumerate(table.attributes)
-    }
+def _cuts(table: Outline, search: Search) -> dict[str, AnyMasking]:
+    """The entries of the masked attributes."""
+    attributes = table.attributes
+    return {attributes[column].name: freeze(attributes[column], cut) for column, cut in search.cuts.items()}
+
+
+def _masking(table: Outline, masked: Mapping[str, AnyMasking], boxes: Sequence[BoxTree]) -> Masking:
+    columns = {attribute.name: masked.get(attribute.name) or as_is(attribute) for attribute in table.attributes}
     for name in table.others.names:
         columns[name] = AsIs(domain="observed", type=_kind(table.others.field(name).type))
-    return Masking(columns)
+    return Masking(columns, boxes=boxes)
 
 
 def _kind(type_: pa.DataType) -> Kind:

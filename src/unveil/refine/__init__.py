@@ -2,5 +2,6 @@
 
 from unveil.refine.gains import best_split, info_gain
 from unveil.refine.guard import Guard
+from unveil.refine.joint import JointSearch, JointStep
 from unveil.refine.search import Remaining, Search, Step, gain_alone, gain_per_loss
 from unveil.refine.utilities import InfoGainUtility, MaxUtility, Utility

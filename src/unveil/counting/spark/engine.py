@@ -15,11 +15,12 @@ import pyarrow as pa
 
 from unveil.arrays import Array, IntArray
 from unveil.counting.distinct import DistinctRows, unpacked
-from unveil.counting.engine import Cells, Index
-from unveil.counting.memory import MemoryIndex, block_numbers, cells_of
+from unveil.counting.engine import Cells, Index, Marked
+from unveil.counting.memory import MemoryIndex, block_numbers, cells_of, marked_rows
 from unveil.counting.spark.index import SparkIndex
 from unveil.counting.spark.released import SparkReleasedRows
 from unveil.counting.spark.source import Function, open_spark_source
+from unveil.errors import EngineError, braced
 from unveil.masking import Block, LeftOut, Masking
 from unveil.schema import Spec
 from unveil.tables import Chunk, Recount, Survey, changed
@@ -80,6 +81,31 @@ class SparkEngine:
         self._check_marginals(places, codes, weight)
         secrets = np.zeros(len(weight), dtype=np.uint8) if sensitive is None else codes.pop()
         return MemoryIndex(columns, codes, sizes[: len(columns)], weight, secrets, width)
+
+    def marked(self, columns: Sequence[int], marks: Sequence[int]) -> Marked:
+        """The distinct rows of a projection, collected in the driver.
+
+        Raises:
+            EngineError: They are too many for the driver.
+        """
+        places = [*columns, *marks]
+        sizes = [*(len(self.outline.columns[place]) for place in places), len(self.outline.classes)]
+        lookups = [np.arange(size, dtype=np.int32) for size in sizes[:-1]]
+        frame = self._distinct(places, lookups, sizes, with_class=True).persist()
+        with self._source.watched():
+            if self._where != "driver" and (self._where == "cluster" or frame.count() > DRIVER_ROWS):
+                names = braced([self.outline.attributes[column].name for column in columns])
+                raise EngineError(
+                    f"the joint search keeps the distinct rows of {names} in the driver: up to {DRIVER_ROWS:,}, or all "
+                    "of them if the index is asked to lie in the driver; search = 'paper' can search on the cluster."
+                )
+            codes, weight = _collected(frame, sizes)
+            frame.unpersist()
+        self._check_marginals(places, codes[:-1], weight)
+        distinct = DistinctRows(sizes)
+        distinct.add(codes, weight)
+        rows = distinct.sorted()
+        return marked_rows(rows.columns(), rows.weight, len(columns), sizes)
 
     def cells(self, cuts: Sequence[Sequence[Block]]) -> Cells:
         """The occupied cells of the product of the cuts."""

@@ -1,0 +1,202 @@
+"""The rows of boxes: the distinct rows of a projection with their marks, those of a box adjacent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from unveil.arrays import Array, BoolArray, IntArray
+from unveil.counting.engine import Marked
+from unveil.counting.scans import drawn_rows, scan_boxes, split_boxes
+
+ROOM = 1 << 16
+"""How many candidates are counted before they are returned."""
+
+
+class Shapes(NamedTuple):
+    """What the loops need to know about each block, by its number."""
+
+    kind: IntArray
+    depth: IntArray
+    first: IntArray
+    cells: IntArray
+    cell_of: Array
+    """The cell of each value of all attributes, by depth."""
+
+
+class Boxes(NamedTuple):
+    """Some boxes: where their rows start and stop, and their blocks."""
+
+    start: IntArray
+    stop: IntArray
+    blocks: IntArray
+
+
+class Choices(NamedTuple):
+    """What each of some boxes is split by."""
+
+    column: IntArray
+    """The place of the attribute among those of the projection."""
+    way: IntArray
+    cell: IntArray
+
+
+class Scan(NamedTuple):
+    """The ways to refine some boxes, in the order of boxes, attributes and domains, and the pieces that they give."""
+
+    box: IntArray
+    column: IntArray
+    way: IntArray
+    since: IntArray
+    """The first cell at which a split would be the same."""
+    cell: IntArray
+    gain: IntArray
+    bits: IntArray
+    pieces: IntArray
+    """One row per piece: its size, then its counts by the values of each sensitive attribute."""
+    owner: IntArray
+    """The candidate of each piece."""
+
+
+class Parts(NamedTuple):
+    """Pieces of boxes that hold rows."""
+
+    box: IntArray
+    part: IntArray
+    start: IntArray
+    stop: IntArray
+
+
+class BoxRows:
+    """Rows that are split again and again."""
+
+    def __init__(
+        self, codes: Array, weight: Array, marks: Array, sections: IntArray, targets: int, fine: float
+    ) -> None:
+        """Keeps what is given.
+
+        Args:
+            codes: One row per record, one column per attribute, numbered over all attributes.
+            weight: How many records each row represents.
+            marks: One row per record, one column per mark, numbered over all marks.
+            sections: Where the counts of each mark begin, and where those of the last end; the size comes first.
+            targets: How many marks, the first ones, are to be told apart.
+            fine: How many small fractions a bit has in gains.
+        """
+        self._codes, self._weight, self._marks = codes, weight, marks
+        self._sections, self._targets, self._fine = sections, targets, fine
+
+    @classmethod
+    def of(cls, rows: Marked, offsets: Sequence[int], values: int, targets: int, fine: float) -> BoxRows:
+        """The rows of a projection, all in one box.
+
+        Args:
+            rows: Distinct rows.
+            offsets: The number of the first value of each attribute.
+            values: How many values there are in all.
+            targets: How many marks are to be told apart.
+            fine: How many small fractions a bit has in gains.
+        """
+        codes = _side_by_side(rows.codes, offsets, values)
+        sections = np.concatenate([[1], 1 + np.cumsum(rows.widths)])
+        marks = _side_by_side(rows.marks, sections[:-1].tolist(), int(sections[-1]))
+        return cls(codes, rows.weight.copy(), marks, sections, targets, fine)
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return len(self._weight)
+
+    @property
+    def sections(self) -> list[slice]:
+        """Where a piece has its counts for each mark that is not a target."""
+        ends = (self._sections[self._targets :] - self._sections[self._targets] + 1).tolist()
+        return [slice(*pair) for pair in pairwise(ends)]
+
+    def scan(
+        self, boxes: Boxes, active: BoolArray, shapes: Shapes, *, pure_too: bool
+    ) -> Iterator[tuple[Scan, IntArray, BoolArray]]:
+        """Counts what every way to refine one block of a box would give, some boxes at a time.
+
+        Args:
+            boxes: The boxes.
+            active: Which attributes to refine.
+            shapes: The blocks.
+            pure_too: Whether boxes are scanned in which no target differs.
+
+        Yields:
+            The candidates; the records of all boxes up to those scanned, and where some target differs.
+        """
+        cells = shapes.cells[boxes.blocks] * active
+        widest = cells.max(axis=0, initial=0)
+        room = max(ROOM, int(widest.sum()) + len(widest))
+        tally = np.zeros((int(widest.sum()), int(self._sections[-1])), dtype=np.int64)
+        found = np.empty(int(widest.max(initial=1)), dtype=np.int64)
+        sizes, mixed = np.zeros(len(boxes.start), dtype=np.int64), np.zeros(len(boxes.start), dtype=np.bool_)
+        candidates = np.empty((room, 7), dtype=np.int64)
+        private = int(self._sections[-1] - self._sections[self._targets])
+        pieces, owner = np.empty((3 * room, 1 + private), dtype=np.int64), np.empty(3 * room, dtype=np.int64)
+        done = 0
+        while done < len(boxes.start):
+            made, used, done = scan_boxes(
+                self._codes,
+                self._weight,
+                self._marks,
+                self._sections,
+                self._targets,
+                boxes.start,
+                boxes.stop,
+                boxes.blocks,
+                done,
+                active,
+                pure_too,
+                shapes.kind,
+                shapes.depth,
+                shapes.first,
+                shapes.cells,
+                shapes.cell_of,
+                self._fine,
+                tally,
+                found,
+                sizes,
+                mixed,
+                candidates,
+                pieces,
+                owner,
+            )
+            box, column, way, since, cell, gain, bits = candidates[:made].T
+            found_here = Scan(box, column, way, since, cell, gain, bits, pieces[:used], owner[:used])
+            yield found_here, sizes, mixed
+
+    def split(self, boxes: Boxes, choices: Choices, shapes: Shapes) -> Parts:
+        """Makes the rows of each piece adjacent; pieces without rows are left out."""
+        block = boxes.blocks[np.arange(len(boxes.start)), choices.column]
+        chosen = np.stack(choices, axis=1)
+        depth, first, cells = shapes.depth[block], shapes.first[block], shapes.cells[block]
+        rows = self._codes, self._weight, self._marks
+        return Parts(*split_boxes(*rows, boxes.start, boxes.stop, chosen, depth, shapes.cell_of, first, cells))
+
+    def drawn(self, boxes: Boxes, most: int) -> tuple[BoxRows, Boxes]:
+        """A copy of the rows of each box, or of a sample if there are more than `most`.
+
+        What is drawn does not depend on the order of the rows; a row of a sample represents more records.
+        """
+        rows = boxes.stop - boxes.start
+        halvings = np.maximum(np.ceil(np.log2(np.maximum(rows, 1) / most)), 0).astype(np.int64)
+        kept, ends = drawn_rows(self._codes, self._marks, boxes.start, boxes.stop, halvings)
+        start = np.concatenate([[0], ends[:-1]])
+        weight = self._weight[kept] << np.repeat(halvings, ends - start)
+        copy = BoxRows(self._codes[kept], weight, self._marks[kept], self._sections, self._targets, self._fine)
+        return copy, Boxes(start, ends, boxes.blocks)
+
+
+def _side_by_side(columns: Sequence[Array], first: Sequence[int], values: int) -> Array:
+    """Columns of codes, numbered over all of them, row by row: reading a record takes one cache line."""
+    rows = len(columns[0]) if columns else 0
+    side: Array = np.empty((rows, len(columns)), dtype=np.uint16 if values < 2**16 else np.uint32)
+    for place, column in enumerate(columns):
+        side[:, place] = column
+        side[:, place] += first[place]
+    return side

@@ -1,0 +1,373 @@
+"""The compiled loops over the rows of boxes: count what every way to split a box would give, split it, draw a sample.
+
+The rows of a box are adjacent. A row has a code per attribute and a code per mark: the class, other target columns and
+the sensitive attributes. Codes number the values of all attributes together, and so do marks, so that the counts of a
+piece by all marks are one vector::
+
+    codes   [ age sex job | age sex job | … ]        counts of a piece   [ class N, class Y | flu, hiv, … ]
+    marks   [ class illness | class illness | … ]                          targets          by sensitive value
+
+A block of an attribute has cells: the intervals between the allowed cuts of a number, the children of a taxonomy label,
+or the values that `⊥` hides. `cell_of[depth, code]` is the cell of a value, counted over all blocks of that depth.
+
+Gains are whole numbers in small fractions of a bit, so that sums do not depend on the order of their terms.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from unveil.arrays import Array
+
+SPLIT, ALL, PEEL = 0, 1, 2
+"""The ways to refine a block: an interval in two, into all its parts, or into one part and the rest."""
+INTERVAL, WHOLE, PEELED = 0, 1, 2
+"""The kinds of blocks: intervals, categories that are only refined as a whole, and categories that may be peeled."""
+SMALL = 1 << 12
+"""Below this many records, x·log₂x is looked up."""
+_X = np.arange(SMALL)
+LOOKUP = np.where(_X > 0, _X * np.log2(np.maximum(_X, 1)), 0.0)
+
+
+@njit(cache=True, nogil=True)
+def xlogx(x: int) -> float:
+    """x·log₂x, and 0 for 0."""
+    return float(LOOKUP[x] if x < SMALL else x * np.log2(x))
+
+
+@njit(cache=True, nogil=True)
+def purity(counts: Array, sections: Array, targets: int, size: int) -> float:
+    """Minus the entropy of the targets in a piece, in bits over its records."""
+    total = 0.0
+    for target in range(targets):
+        for place in range(sections[target], sections[target + 1]):
+            total += xlogx(counts[place])
+        total -= xlogx(size)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def whole(bits: float, fine: float) -> int:
+    """Bits as a whole number of small fractions; rounding errors below 0 are none."""
+    return int(max(np.floor(bits * fine + 0.5), 0.0))
+
+
+@njit(cache=True, nogil=True)
+def occupied_cells(
+    tally: Array,
+    base: int,
+    cells: int,
+    codes: Array,
+    first: int,
+    last: int,
+    column: int,
+    lookup: Array,
+    shift: int,
+    found: Array,
+) -> int:
+    """Lists the cells of a block that hold rows, in order: by the cells, or by the rows if there are fewer."""
+    used = 0
+    if cells <= last - first:
+        for cell in range(cells):
+            if tally[base + cell, 0] > 0:
+                found[used] = cell
+                used += 1
+        return used
+    for row in range(first, last):
+        found[used] = lookup[codes[row, column]] - shift
+        used += 1
+    found[:used].sort()
+    kept = 0
+    for place in range(used):
+        if kept == 0 or found[place] != found[kept - 1]:
+            found[kept] = found[place]
+            kept += 1
+    return kept
+
+
+@njit(cache=True, nogil=True)
+def scan_boxes(
+    codes: Array,
+    weight: Array,
+    marks: Array,
+    sections: Array,
+    targets: int,
+    start: Array,
+    stop: Array,
+    blocks: Array,
+    begin: int,
+    active: Array,
+    pure_too: bool,
+    block_kind: Array,
+    block_depth: Array,
+    block_first: Array,
+    block_cells: Array,
+    cell_of: Array,
+    fine: float,
+    tally: Array,
+    found: Array,
+    sizes: Array,
+    mixed: Array,
+    candidates: Array,
+    pieces: Array,
+    owner: Array,
+) -> tuple[int, int, int]:
+    """Counts, for boxes from `begin` on, what every way to refine one of their blocks would give.
+
+    Args:
+        codes: One row per record, one column per attribute.
+        weight: How many records each row represents.
+        marks: One row per record, one column per mark.
+        sections: Where the counts of each mark begin, and where those of the last end; the size comes first.
+        targets: How many marks, the first ones, are to be told apart.
+        start: Where each box starts.
+        stop: Where each box ends.
+        blocks: The blocks of each box, one column per attribute.
+        begin: The first box to scan.
+        active: Which attributes to scan.
+        pure_too: Whether boxes are scanned in which no target differs.
+        block_kind: The kind of each block.
+        block_depth: The depth of its cells.
+        block_first: The first of its cells, among those of its depth.
+        block_cells: How many cells it has; 0 if it cannot be refined.
+        cell_of: The cell of each code, by depth.
+        fine: How many small fractions a bit has.
+        tally: Room for the counts by cell, all zero before and after.
+        found: Room for the occupied cells of a block.
+        sizes: Room for the records of each box.
+        mixed: Room for whether some target differs in a box.
+        candidates: Room for one row per candidate: box, attribute, way, the first cell for which it is the same split,
+            cell, gain, and the bits by which it splits the box.
+        pieces: Room for one row per piece: its size, and its counts by sensitive value.
+        owner: Room for the candidate of each piece.
+
+    Returns:
+        How many candidates and pieces were written, and the next box to scan.
+    """
+    columns, width = codes.shape[1], tally.shape[1]
+    private = sections[targets]
+    base = np.zeros(columns, np.int64)
+    total = np.zeros(width, np.int64)
+    left = np.zeros(width, np.int64)
+    right = np.zeros(width, np.int64)
+    made = used = 0
+    box = begin
+    while box < len(start):
+        first, last = start[box], stop[box]
+        need = 0
+        cells = 0
+        for j in range(columns):
+            block = blocks[box, j]
+            base[j] = cells
+            if active[j]:
+                cells += block_cells[block]
+                need += min(block_cells[block], last - first)
+        if made + need + columns > len(candidates) or used + 3 * need > len(pieces):
+            break
+        total[:] = 0
+        for i in range(first, last):
+            total[0] += weight[i]
+            for mark in range(marks.shape[1]):
+                total[marks[i, mark]] += weight[i]
+        size = sizes[box] = total[0]
+        mixed[box] = False
+        for target in range(targets):
+            held = 0
+            for place in range(sections[target], sections[target + 1]):
+                held += total[place] > 0
+            mixed[box] |= held > 1
+        if not mixed[box] and not pure_too:
+            box += 1
+            continue
+        for j in range(columns):
+            block = blocks[box, j]
+            if not active[j] or block_cells[block] == 0:
+                continue
+            lookup, shift = cell_of[block_depth[block]], block_first[block] - base[j]
+            for i in range(first, last):
+                cell = lookup[codes[i, j]] - shift
+                tally[cell, 0] += weight[i]
+                for mark in range(marks.shape[1]):
+                    tally[cell, marks[i, mark]] += weight[i]
+        before, spread = purity(total, sections, targets, size), xlogx(size)
+        for j in range(columns):
+            block = blocks[box, j]
+            if not active[j] or block_cells[block] == 0:
+                continue
+            at, lookup = base[j], cell_of[block_depth[block]]
+            occupied = occupied_cells(
+                tally, at, block_cells[block], codes, first, last, j, lookup, block_first[block], found
+            )
+            if block_kind[block] == INTERVAL:
+                left[:] = 0
+                for place in range(1, occupied):
+                    left += tally[at + found[place - 1]]
+                    right[:] = total - left
+                    after = purity(left, sections, targets, left[0]) + purity(right, sections, targets, right[0])
+                    candidates[made, 0], candidates[made, 1], candidates[made, 2] = box, j, SPLIT
+                    candidates[made, 3], candidates[made, 4] = found[place - 1] + 1, found[place]
+                    candidates[made, 5] = whole(after - before, fine)
+                    candidates[made, 6] = whole(spread - xlogx(left[0]) - xlogx(right[0]), fine)
+                    for piece in (left, right):
+                        pieces[used, 0] = piece[0]
+                        pieces[used, 1:] = piece[private:]
+                        owner[used] = made
+                        used += 1
+                    made += 1
+            else:
+                every = made
+                made += 1
+                after = bits = 0.0
+                for place in range(occupied):
+                    part = tally[at + found[place]]
+                    after += purity(part, sections, targets, part[0])
+                    bits += xlogx(part[0])
+                    if occupied > 1:
+                        pieces[used, 0] = part[0]
+                        pieces[used, 1:] = part[private:]
+                        owner[used] = every
+                        used += 1
+                candidates[every, 0], candidates[every, 1], candidates[every, 2] = box, j, ALL
+                candidates[every, 3] = candidates[every, 4] = 0
+                candidates[every, 5], candidates[every, 6] = whole(after - before, fine), whole(spread - bits, fine)
+                for place in range(occupied if occupied > 1 and block_kind[block] == PEELED else 0):
+                    part = tally[at + found[place]]
+                    right[:] = total - part
+                    after = purity(part, sections, targets, part[0]) + purity(right, sections, targets, right[0])
+                    candidates[made, 0], candidates[made, 1], candidates[made, 2] = box, j, PEEL
+                    candidates[made, 3] = candidates[made, 4] = found[place]
+                    candidates[made, 5] = whole(after - before, fine)
+                    candidates[made, 6] = whole(spread - xlogx(part[0]) - xlogx(right[0]), fine)
+                    for piece in (part, right):
+                        pieces[used, 0] = piece[0]
+                        pieces[used, 1:] = piece[private:]
+                        owner[used] = made
+                        used += 1
+                    made += 1
+            for place in range(occupied):
+                tally[at + found[place]] = 0
+        box += 1
+    return made, used, box
+
+
+@njit(cache=True, nogil=True)
+def split_boxes(
+    codes: Array,
+    weight: Array,
+    marks: Array,
+    start: Array,
+    stop: Array,
+    chosen: Array,
+    lookups: Array,
+    cell_of: Array,
+    first_cell: Array,
+    cells: Array,
+) -> tuple[Array, Array, Array, Array]:
+    """Moves the rows of each box so that those of one piece are adjacent, in the order that they have.
+
+    Args:
+        codes: One row per record, one column per attribute; changed in place, as are the next two.
+        weight: How many records each row represents.
+        marks: One row per record, one column per mark.
+        start: Where each box starts.
+        stop: Where each box ends.
+        chosen: What each box is split by: attribute, way and cell.
+        lookups: The depth of the cells of the block that is refined.
+        cell_of: The cell of each code, by depth.
+        first_cell: The first cell of the block that is refined.
+        cells: How many cells it has.
+
+    Returns:
+        The pieces with rows: the box of each, its number among the pieces of the box, its start and its stop.
+    """
+    longest = widest = room = 0
+    for box in range(len(start)):
+        longest = max(longest, stop[box] - start[box])
+        parts = cells[box] if chosen[box, 1] == ALL else 2
+        widest = max(widest, parts)
+        room += min(parts, stop[box] - start[box])
+    code_room = np.empty((longest, codes.shape[1]), codes.dtype)
+    weight_room = np.empty(longest, weight.dtype)
+    mark_room = np.empty((longest, marks.shape[1]), marks.dtype)
+    part_of = np.empty(longest, np.int64)
+    ends = np.zeros(widest + 1, np.int64)
+    found = np.empty((room, 4), np.int64)
+    made = 0
+    for box in range(len(start)):
+        first, last = start[box], stop[box]
+        if first == last:
+            continue
+        column, way, cell = chosen[box]
+        lookup, shift = cell_of[lookups[box]], first_cell[box]
+        parts = cells[box] if way == ALL else 2
+        ends[: parts + 1] = 0
+        for i in range(first, last):
+            part = lookup[codes[i, column]] - shift
+            if way == SPLIT:
+                part = np.int64(part >= cell)
+            elif way == PEEL:
+                part = np.int64(part != cell)
+            part_of[i - first] = part
+            ends[part + 1] += 1
+        for part in range(parts):
+            if ends[part + 1] > 0:
+                found[made, 0], found[made, 1] = box, part
+                found[made, 2], found[made, 3] = first + ends[part], first + ends[part] + ends[part + 1]
+                made += 1
+            ends[part + 1] += ends[part]
+        if found[made - 1, 2] == first:
+            continue
+        for i in range(first, last):
+            at = ends[part_of[i - first]]
+            ends[part_of[i - first]] += 1
+            code_room[at] = codes[i]
+            weight_room[at] = weight[i]
+            mark_room[at] = marks[i]
+        codes[first:last] = code_room[: last - first]
+        weight[first:last] = weight_room[: last - first]
+        marks[first:last] = mark_room[: last - first]
+    found = found[:made]
+    return found[:, 0].copy(), found[:, 1].copy(), found[:, 2].copy(), found[:, 3].copy()
+
+
+@njit(cache=True, nogil=True)
+def drawn_rows(codes: Array, marks: Array, start: Array, stop: Array, halvings: Array) -> tuple[Array, Array]:
+    """A sample of the rows of each box: one of 2^halvings on average, the same whatever the order of the rows.
+
+    Returns:
+        The rows, box after box, and where those of each box end.
+    """
+    room = 0
+    for box in range(len(start)):
+        room += stop[box] - start[box]
+    rows = np.empty(room, np.int64)
+    ends = np.empty(len(start), np.int64)
+    used = 0
+    for box in range(len(start)):
+        mask = (np.uint64(1) << np.uint64(halvings[box])) - np.uint64(1)
+        for i in range(start[box], stop[box]):
+            lot = np.uint64(0)
+            if mask:
+                for j in range(codes.shape[1]):
+                    lot = (lot ^ np.uint64(codes[i, j])) * np.uint64(0x9E3779B97F4A7C15)
+                    lot ^= lot >> np.uint64(29)
+                for j in range(marks.shape[1]):
+                    lot = (lot ^ np.uint64(marks[i, j])) * np.uint64(0x9E3779B97F4A7C15)
+                    lot ^= lot >> np.uint64(29)
+            if lot & mask == 0:
+                rows[used] = i
+                used += 1
+        ends[box] = used
+    return rows[:used], ends
+
+
+@njit(cache=True, nogil=True)
+def first_best(group: Array, scores: Array, groups: int) -> Array:
+    """For each group, the first of its members with the highest score; −1 if it has none."""
+    best = np.full(groups, -1, np.int64)
+    for place in range(len(group)):
+        held = best[group[place]]
+        if held < 0 or scores[place] > scores[held]:
+            best[group[place]] = place
+    return best

@@ -1,0 +1,209 @@
+"""The boxes of one set of attributes, what each would be split by, and the tree of splits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from unveil.arrays import BoolArray, FloatArray, Growing, IntArray
+from unveil.counting.boxes import Boxes, BoxRows, Choices, Parts, Scan
+from unveil.counting.scans import first_best
+from unveil.refine.goals import ClassInformation
+from unveil.refine.hierarchies import Blocks
+from unveil.schema import Level
+
+WIDTH = 4
+"""Of how many attributes the best candidate is looked at more closely."""
+SAMPLE = 1 << 30
+"""How many rows of a box are looked at, at most, to see what its pieces could gain next."""
+NONE = -1
+
+
+class Best(NamedTuple):
+    """The best valid candidate of each attribute in each box; its rank is −∞ where there is none."""
+
+    rank: FloatArray
+    way: IntArray
+    cell: IntArray
+    gain: FloatArray
+    bits: IntArray
+    records: IntArray
+    """The records of each box."""
+
+    def of(self, box: IntArray, column: IntArray) -> tuple[Choices, FloatArray, IntArray]:
+        """The candidates of attributes in boxes, their gains and their bits."""
+        at = box, column
+        return Choices(column, self.way[at], self.cell[at]), self.gain[at], self.bits[at]
+
+
+class Partition:
+    """The boxes of the requirements on one set of attributes."""
+
+    def __init__(
+        self,
+        rows: BoxRows,
+        levels: Sequence[tuple[Level, slice]],
+        attributes: Sequence[int],
+        by_box: Sequence[bool],
+        blocks: Blocks,
+        goal: ClassInformation,
+    ) -> None:
+        """One box with all rows.
+
+        Args:
+            rows: The distinct rows of the attributes.
+            levels: The levels that every box must hold, each with the counts of a piece that it needs.
+            attributes: The places of the attributes among the masked ones.
+            by_box: Which of them are refined box by box.
+            blocks: The blocks of all attributes.
+            goal: What a refinement is worth.
+        """
+        self._rows, self._levels, self._blocks, self._goal = rows, levels, blocks, goal
+        self.attributes = np.array(attributes)
+        self.by_box: BoolArray = np.array(by_box)
+        self.start, self.stop = Growing(np.int64), Growing(np.int64)
+        self.blocks = Growing(np.int64, len(attributes))
+        self.rank = Growing(np.float64)
+        self.gain, self.bits = Growing(np.float64), Growing(np.int64)
+        self.choice = Growing(np.int64, 3)
+        """What the box is split by: attribute, way and cell."""
+        self.first = Growing(np.int64)
+        """The first piece of a box that is split, and the number of its pieces."""
+        self.pieces = Growing(np.int64)
+        self.part = Growing(np.int64)
+        """Which piece of the split a box is."""
+        self.live, self.done = Growing(np.bool_), Growing(np.bool_)
+        """Whether a box is a group of the table as it is now, and whether it was one and is split."""
+        self.age = Growing(np.int64)
+        """In which order boxes became groups."""
+        roots = [blocks.roots[attribute] for attribute in attributes]
+        self._add(np.array([0]), np.array([len(rows)]), np.array([roots]), np.array([0]))
+        self.live.rows[0] = True
+
+    def boxes(self, numbers: IntArray) -> Boxes:
+        """Some boxes."""
+        return Boxes(self.start.rows[numbers], self.stop.rows[numbers], self.blocks.rows[numbers])
+
+    def holding(self, column: int, block: int) -> IntArray:
+        """The groups with a block, the oldest first."""
+        found = np.flatnonzero((self.blocks.rows[:, column] == block) & self.live.rows)
+        return found[np.argsort(self.age.rows[found])]
+
+    def pieces_of(self, box: int) -> IntArray:
+        """The pieces into which a box is split."""
+        first = int(self.first.rows[box])
+        return np.arange(first, first + int(self.pieces.rows[box]))
+
+    def perform(self, numbers: IntArray) -> IntArray:
+        """Replaces groups by the pieces into which they are split; returns these."""
+        self.live.rows[numbers] = False
+        self.done.rows[numbers] = True
+        first, count = self.first.rows[numbers], self.pieces.rows[numbers]
+        made = np.repeat(first - np.cumsum(count) + count, count) + np.arange(count.sum())
+        self.live.rows[made] = True
+        return made
+
+    def scan(self, numbers: IntArray, active: BoolArray) -> Iterator[tuple[Scan, BoolArray, IntArray, BoolArray]]:
+        """The candidates of boxes, which of them are valid, and the records and the mixture of the boxes."""
+        for scan, sizes, mixed in self._rows.scan(self.boxes(numbers), active, self._blocks.shapes, pure_too=True):
+            yield scan, self._valid(scan), sizes, mixed
+
+    def evaluate(self, numbers: IntArray) -> None:
+        """Finds what each box would be split by."""
+        if not self.by_box.any() or not len(numbers):
+            return
+        best = self._best(self._rows, self.boxes(numbers))
+        winner = self._look_ahead(numbers, best)
+        every = np.arange(len(numbers))
+        choices, self.gain.rows[numbers], self.bits.rows[numbers] = best.of(every, winner)
+        self.rank.rows[numbers] = best.rank[every, winner]
+        self.choice.rows[numbers] = np.stack(choices, axis=1)
+
+    def split(self, numbers: IntArray, choices: Choices) -> IntArray:
+        """Splits boxes; returns their pieces."""
+        boxes = self.boxes(numbers)
+        parts = self._rows.split(boxes, choices, self._blocks.shapes)
+        known = len(self.start)
+        self.choice.rows[numbers] = np.stack(choices, axis=1)
+        self.first.rows[numbers] = known + np.searchsorted(parts.box, np.arange(len(numbers)))
+        self.pieces.rows[numbers] = np.bincount(parts.box, minlength=len(numbers))
+        self._add(parts.start, parts.stop, self._blocks_of(boxes, choices, parts), parts.part)
+        return np.arange(known, len(self.start))
+
+    def _add(self, start: IntArray, stop: IntArray, blocks: IntArray, part: IntArray) -> None:
+        for array, rows in ((self.start, start), (self.stop, stop), (self.blocks, blocks), (self.part, part)):
+            array.add(len(start), rows)
+        self.rank.add(len(start), -np.inf)
+        self.choice.add(len(start), NONE)
+        self.first.add(len(start), NONE)
+        for array in (self.gain, self.bits, self.pieces, self.live, self.done, self.age):
+            array.add(len(start))
+
+    def _blocks_of(self, boxes: Boxes, choices: Choices, parts: Parts) -> IntArray:
+        """The blocks of pieces."""
+        refined = boxes.blocks[np.arange(len(boxes.start)), choices.column]
+        begins = self._blocks.lists(refined, choices.way, choices.cell)
+        blocks = boxes.blocks[parts.box]
+        blocks[np.arange(len(blocks)), choices.column[parts.box]] = self._blocks.members[begins[parts.box] + parts.part]
+        return blocks
+
+    def _valid(self, scan: Scan) -> BoolArray:
+        """Which candidates leave pieces that all satisfy every requirement."""
+        valid = np.ones(len(scan.box), dtype=np.bool_)
+        for level, section in self._levels:
+            held = level.holds(level.of(scan.pieces[:, section]))
+            valid[scan.owner[~held]] = False
+        return valid
+
+    def _best(self, rows: BoxRows, boxes: Boxes) -> Best:
+        """The best valid candidate of each attribute in each box."""
+        shape = len(boxes.start), len(self.attributes)
+        rank, gain = np.full(shape, -np.inf), np.zeros(shape)
+        way, cell, bits = (np.zeros(shape, dtype=np.int64) for _ in range(3))
+        records = np.zeros(len(boxes.start), dtype=np.int64)
+        for scan, records, _ in rows.scan(boxes, self.by_box, self._blocks.shapes, pure_too=self._goal.pure_too):
+            valid = np.flatnonzero(self._valid(scan))
+            box, column = scan.box[valid], scan.column[valid]
+            gains = self._goal.gain(scan.gain[valid], scan.bits[valid], self.attributes[column])
+            ranks = self._goal.rank(gains, scan.bits[valid], records[box])
+            first = first_best(box * shape[1] + column, ranks, shape[0] * shape[1])
+            first = first[first >= 0]
+            at = box[first], column[first]
+            rank[at], gain[at], bits[at] = ranks[first], gains[first], scan.bits[valid[first]]
+            way[at], cell[at] = scan.way[valid[first]], scan.cell[valid[first]]
+        return Best(rank, way, cell, gain, bits, records)
+
+    def _look_ahead(self, numbers: IntArray, best: Best) -> IntArray:
+        """The attribute by which to split each box.
+
+        Of a few attributes with the best candidates, it is the one with the most to gain by it and by the next splits.
+        """
+        order = np.argsort(-best.rank, axis=1, kind="stable")[:, :WIDTH]
+        open_ = np.isfinite(np.take_along_axis(best.rank, order, axis=1))
+        box, option = np.nonzero(open_ & (open_.sum(axis=1, keepdims=True) > 1))
+        winner = order[:, 0].copy()
+        if len(box):
+            column = order[box, option]
+            choices, gain, bits = best.of(box, column)
+            more, apart = self._next(self.boxes(numbers[box]), choices)
+            both = self._goal.rank(gain + more, bits + apart, best.records[box])
+            first = first_best(box, both, len(numbers))
+            chosen = first[first >= 0]
+            winner[box[chosen]] = column[chosen]
+        return winner
+
+    def _next(self, boxes: Boxes, choices: Choices) -> tuple[FloatArray, IntArray]:
+        """What the pieces of boxes could gain next, and the bits by which that would split them."""
+        rows, drawn = self._rows.drawn(boxes, SAMPLE)
+        parts = rows.split(drawn, choices, self._blocks.shapes)
+        pieces = Boxes(parts.start, parts.stop, self._blocks_of(drawn, choices, parts))
+        best = self._best(rows, pieces)
+        every = np.arange(len(parts.box))
+        column = np.argmax(best.rank, axis=1)
+        open_ = np.isfinite(best.rank[every, column])
+        gain, bits = np.zeros(len(boxes.start)), np.zeros(len(boxes.start), dtype=np.int64)
+        np.add.at(gain, parts.box[open_], best.gain[every, column][open_])
+        np.add.at(bits, parts.box[open_], best.bits[every, column][open_])
+        return gain, bits

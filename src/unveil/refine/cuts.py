@@ -1,0 +1,155 @@
+"""The cuts of attributes that are refined everywhere: sums over all boxes that hold a block, in all partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from unveil.arrays import Growing, IntArray
+from unveil.counting.boxes import Scan
+from unveil.counting.scans import ALL, INTERVAL, PEEL, SPLIT
+from unveil.refine.boxes import Partition
+from unveil.refine.goals import ClassInformation
+from unveil.refine.hierarchies import Blocks
+
+GAIN, BITS, BROKEN = 0, 1, 2
+
+
+class Refined(NamedTuple):
+    """The best way to refine a block everywhere. Sorts by rank, then by attribute, domain and way."""
+
+    minus_rank: float
+    attribute: int
+    place: int
+    slot: int
+    block: int
+    way: int
+    cell: int
+    gain: float
+    bits: float
+
+
+class Cuts:
+    """The blocks of attributes that are refined everywhere, and what each way to refine them would give.
+
+    A block has a slot for each way: for an interval, slot c is the split before cell c; for a category, slot 0 is all
+    children and slot 1 + c is peeling cell c. Sums over boxes are whole numbers, so taking a box out again is exact.
+    """
+
+    def __init__(
+        self, partitions: Sequence[Partition], attributes: Sequence[int], blocks: Blocks, goal: ClassInformation
+    ) -> None:
+        """Starts with the block that masks everything, for each attribute.
+
+        Args:
+            partitions: The boxes of each set of attributes.
+            attributes: The attributes that are refined everywhere.
+            blocks: The blocks of all attributes.
+            goal: What a refinement is worth.
+        """
+        self._partitions, self._blocks, self._goal = partitions, blocks, goal
+        self._active = [np.isin(partition.attributes, attributes) for partition in partitions]
+        self._sharing = {
+            attribute: sum(attribute in partition.attributes for partition in partitions) for attribute in attributes
+        }
+        self._sums = Growing(np.int64, 3)
+        self._first = Growing(np.int64)
+        """Where the sums of each block begin; −1 if it cannot be refined, or no longer."""
+        self._records: dict[int, int] = {}
+        """The records of the boxes that hold a block, summed over the partitions."""
+        self._mixed: dict[int, int] = {}
+        """How many boxes hold a block and records that differ in a target."""
+        self._best: dict[int, Refined | None] = {}
+        self._touched: set[int] = set()
+        for attribute in attributes:
+            self._enter(blocks.roots[attribute])
+        for number in range(len(partitions)):
+            self.count(number, np.zeros(1, dtype=np.int64), 1)
+
+    def count(self, partition: int, numbers: IntArray, sign: int) -> None:
+        """Adds what the candidates would do to boxes, or takes it out again."""
+        active = self._active[partition]
+        if not active.any() or not len(numbers):
+            return
+        held = self._partitions[partition]
+        blocks = held.boxes(numbers).blocks
+        totals = np.zeros((len(numbers), 2), dtype=np.int64)
+        for scan, valid, sizes, mixed in held.scan(numbers, active):
+            sums = sign * np.stack([scan.gain, scan.bits, ~valid], axis=1)
+            self._add(blocks[scan.box, scan.column], scan, sums)
+            totals = np.stack([sizes, mixed], axis=1)
+        for column in np.flatnonzero(active).tolist():
+            for block, (records, boxes) in _added_up(blocks[:, column], totals):
+                if self._first.rows[block] >= 0:
+                    self._records[block] += sign * records
+                    self._mixed[block] += sign * boxes
+                    self._touched.add(block)
+
+    def best(self) -> Refined | None:
+        """The best valid way to refine a block everywhere."""
+        for block in self._touched:
+            self._best[block] = self._evaluated(block)
+        self._touched.clear()
+        return min((found for found in self._best.values() if found is not None), default=None)
+
+    def refine(self, block: int, into: Sequence[int]) -> None:
+        """Replaces a block by others, before the boxes that hold them are counted."""
+        self._first.rows[block] = -1
+        self._best[block] = None
+        self._touched.discard(block)
+        for child in into:
+            self._enter(child)
+
+    def _enter(self, block: int) -> None:
+        cells = int(self._blocks.shapes.cells[block])
+        self._records[block] = self._mixed[block] = 0
+        self._best[block] = None
+        self._first.add(max(block + 1 - len(self._first), 0), -1)
+        if cells:
+            self._first.rows[block] = len(self._sums)
+            self._sums.add(cells + 1)
+
+    def _add(self, block: IntArray, scan: Scan, sums: IntArray) -> None:
+        """Adds to the slots of candidates.
+
+        A split is the same for all cells from `since` on, so intervals store the differences between their slots.
+        """
+        first, rows = self._first.rows[block], self._sums.rows
+        split, peel = scan.way == SPLIT, scan.way == PEEL
+        np.add.at(rows, (first + scan.since)[split], sums[split])
+        np.add.at(rows, (first + scan.cell + 1)[split], -sums[split])
+        np.add.at(rows, first[scan.way == ALL], sums[scan.way == ALL])
+        np.add.at(rows, (first + scan.cell + 1)[peel], sums[peel])
+
+    def _evaluated(self, block: int) -> Refined | None:
+        """The best way to refine a block; closes it if there is none, because there never will be one."""
+        shapes = self._blocks.shapes
+        first = self._first.rows[block]
+        sums = self._sums.rows[first : first + shapes.cells[block] + 1]
+        interval = shapes.kind[block] == INTERVAL
+        if interval:
+            sums = np.cumsum(sums, axis=0)
+        valid = (sums[:, BROKEN] == 0) & (sums[:, BITS] > 0)
+        valid[0] = not interval and sums[0, BROKEN] == 0
+        if not valid.any() or (not self._mixed[block] and not self._goal.pure_too):
+            self._blocks.close(block)
+            self._first.rows[block] = -1
+            return None
+        attribute = self._blocks.owner(block)
+        gain = self._goal.gain(sums[:, GAIN], sums[:, BITS], np.full(len(sums), attribute)) / self._sharing[attribute]
+        rank = self._goal.rank(gain, sums[:, BITS], np.full(len(sums), self._records[block]))
+        slot = int(np.argmax(np.where(valid, rank, -np.inf)))
+        way, cell = (SPLIT, slot) if interval else (PEEL, slot - 1) if slot else (ALL, 0)
+        place = self._blocks.place(block)
+        bits = sums[slot, BITS] / self._goal.fine / self._sharing[attribute]
+        return Refined(-float(rank[slot]), attribute, place, slot, block, way, cell, float(gain[slot]), float(bits))
+
+
+def _added_up(blocks: IntArray, totals: IntArray) -> Iterator[tuple[int, list[int]]]:
+    """For each block, the sums over the boxes that hold it."""
+    numbers, place = np.unique(blocks, return_inverse=True)
+    sums = np.zeros((len(numbers), totals.shape[1]), dtype=np.int64)
+    np.add.at(sums, place, totals)
+    return zip(numbers.tolist(), sums.tolist(), strict=True)

@@ -1,0 +1,421 @@
+"""The joint search by brute force, from its definition (docs/decisions 0049 and 0050), in plain Python.
+
+Boxes are lists of records, and every candidate splits them anew. Nothing is counted ahead, sampled or kept as a sum.
+Shares no code with the package.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from math import floor, inf, log2, sqrt
+from typing import Literal, NamedTuple, TypeAlias
+
+from .blocks import Bottom, Disclosed, Interval, Node, top
+from .problem import Attribute, Generalized, Problem, Raw, Record, Requirement, Suppressed
+from .tdr import without_redundant
+
+POINTS = 12
+WIDTH = 4
+
+
+@dataclass(frozen=True)
+class Other:
+    """What is left of a node after some of its children were peeled."""
+
+    node: Node
+    peeled: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        return f"{self.node.label}, other"
+
+    def holds(self, raw: Raw) -> bool:
+        return self.node.holds(raw) and not any(c.holds(raw) for c in self.node.children if c.label in self.peeled)
+
+
+Block: TypeAlias = Node | Other | Interval | Bottom | Disclosed
+
+
+class Candidate(NamedTuple):
+    """One way to refine a block, and its place in the order that breaks ties."""
+
+    slot: float
+    children: tuple[Block, ...]
+
+
+@dataclass(eq=False)
+class Box:
+    """A group: one block per attribute, and its records."""
+
+    blocks: dict[str, Block]
+    records: list[Record]
+    age: int = 0
+
+
+class Step(NamedTuple):
+    attribute: str
+    refined: str
+    into: tuple[str, ...]
+    gain: float
+    score: float
+    group: dict[str, str] | None
+
+
+@dataclass
+class Result:
+    steps: list[Step]
+    boxes: dict[tuple[str, ...], list[Box]]
+    """The groups of each set of attributes."""
+
+    def label(self, record: Record, name: str) -> str:
+        """The label of a record: its group's."""
+        (label,) = {
+            box.blocks[name].label
+            for names, boxes in self.boxes.items()
+            if name in names
+            for box in boxes
+            if any(held is record for held in box.records)
+        }
+        return label
+
+
+# ---- What a split is worth ----
+
+
+def size(records: Iterable[Record]) -> int:
+    return sum(record.weight for record in records)
+
+
+def xlogx(x: int) -> float:
+    return x * log2(x) if x else 0.0
+
+
+def purity(records: Sequence[Record]) -> float:
+    """Minus the entropy of the class, in bits over the records."""
+    freq: Counter[str] = Counter()
+    for record in records:
+        freq[record.cls] += record.weight
+    return sum(map(xlogx, freq.values())) - xlogx(size(records))
+
+
+def pieces_of(records: Sequence[Record], name: str, children: Sequence[Block]) -> list[list[Record]]:
+    """The records of each child, where there are any."""
+    every = [[record for record in records if child.holds(record.values[name])] for child in children]
+    assert sum(map(len, every)) == len(records)
+    return [piece for piece in every if piece]
+
+
+def mixed(records: Iterable[Record]) -> bool:
+    return len({record.cls for record in records}) > 1
+
+
+# ---- What a block may be refined into ----
+
+
+def grid(attribute: Attribute, records: Sequence[Record], by_box: bool) -> list[float]:
+    """Where a number may be cut: at any of its values, or at the points of a greedy discretization."""
+    values = sorted({float(record.values[attribute.name]) for record in records})
+    if not by_box:
+        return values[1:]
+    parts, cuts = [values], list[float]()
+    while len(cuts) < POINTS:
+        best = max(
+            ((*best_cut(attribute.name, part, records), -number) for number, part in enumerate(parts)), default=None
+        )
+        if best is None or best[0] <= 0:
+            break
+        _, minus_at, minus_number = best
+        part = parts.pop(-minus_number)
+        at = -minus_at
+        parts[-minus_number:-minus_number] = [[v for v in part if v < at], [v for v in part if v >= at]]
+        cuts.append(at)
+    return sorted(cuts)
+
+
+def best_cut(name: str, values: Sequence[float], records: Sequence[Record]) -> tuple[int, float]:
+    """The gain of the best cut of these values, in steps of 2^-20 bits, and minus the cut; the lowest of the best."""
+    inside = [record for record in records if float(record.values[name]) in values]
+    found = [(0, 0.0)]
+    for at in values[1:]:
+        below = [record for record in inside if float(record.values[name]) < at]
+        above = [record for record in inside if float(record.values[name]) >= at]
+        found.append((floor((purity(below) + purity(above) - purity(inside)) * 2**20 + 0.5), -at))
+    return max(found)
+
+
+def refinements(
+    block: Block, attribute: Attribute, records: Sequence[Record], cuts: Sequence[float]
+) -> Iterator[Candidate]:
+    """Every way to refine a block for these records, in the order that breaks ties."""
+    name = attribute.name
+    if isinstance(block, Interval):
+        yield from (
+            Candidate(at, (Interval(block.lo, at), Interval(at, block.hi))) for at in cuts if block.lo < at < block.hi
+        )
+    elif isinstance(block, Bottom):
+        raws = {record.values[name] for record in records}
+        shown = [value for value in block.sup if value in raws]
+        rest = Bottom(tuple(value for value in block.sup if value not in shown))
+        yield Candidate(0, (*map(Disclosed, shown), rest))
+        assert isinstance(attribute, Suppressed)
+        for value in shown:
+            left = Bottom(tuple(other for other in block.sup if other != value))
+            yield Candidate(1 + list(attribute.values).index(value), (Disclosed(value), left))
+    elif isinstance(block, Node | Other):
+        node, peeled = (block.node, block.peeled) if isinstance(block, Other) else (block, ())
+        children = [child for child in node.children if child.label not in peeled]
+        if children:
+            yield Candidate(0, tuple(children))
+        assert isinstance(attribute, Generalized)
+        if f"{node.label}, other" not in labels(Node(attribute.tree)):
+            for child in children:
+                yield Candidate(1 + node.children.index(child), (child, Other(node, (*peeled, child.label))))
+
+
+def labels(node: Node) -> set[str]:
+    return {node.label}.union(*map(labels, node.children))
+
+
+def position(block: Block, attribute: Attribute, problem: Problem) -> float:
+    """Where a block begins in the order of its domain; a rest where its label begins."""
+    if isinstance(block, Interval):
+        return block.lo
+    if isinstance(block, Bottom):
+        return 0
+    if isinstance(block, Disclosed):
+        return list(attribute.values).index(block.label)  # type: ignore[union-attr]
+    node = block.node if isinstance(block, Other) else block
+    assert isinstance(attribute, Generalized)
+    return Node(attribute.tree).leaves.index(node.leaves[0])
+
+
+# ---- The search ----
+
+
+@dataclass
+class Local:
+    """The split that a box would choose by itself."""
+
+    rank: float
+    attribute: str
+    candidate: Candidate
+    gain: float
+    bits: int
+
+
+@dataclass
+class Search:
+    problem: Problem
+    recoding: Literal["global", "local"]
+    boxes: dict[tuple[str, ...], list[Box]] = field(default_factory=dict)
+    entered: int = 0
+
+    def __post_init__(self) -> None:
+        self.attributes = {attribute.name: attribute for attribute in self.problem.attributes}
+        self.order = list(self.attributes)
+        self.requirements = without_redundant(self.problem.requirements)
+        sets = list(dict.fromkeys(self.named(r.attributes) for r in self.requirements))
+        self.sharing = {name: sum(name in names for names in sets) for name in self.order}
+        self.by_box = {name for name in self.order if self.recoding == "local" and self.sharing[name] == 1}
+        total = size(self.problem.records)
+        self.fine = 2.0 ** min(24, 56 - total.bit_length())
+        numbers = [a for a in self.problem.attributes if isinstance(top(a), Interval)]
+        self.cuts = {a.name: grid(a, self.problem.records, a.name in self.by_box) for a in numbers}
+        for names in sets:
+            box = Box({name: top(self.attributes[name]) for name in names}, list(self.problem.records))
+            self.boxes[names] = [self.aged(box)]
+
+    def named(self, names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(sorted(names, key=self.order.index))
+
+    def aged(self, box: Box) -> Box:
+        self.entered += 1
+        box.age = self.entered
+        return box
+
+    # Validity
+
+    def holds(self, names: tuple[str, ...], pieces: Sequence[Sequence[Record]]) -> bool:
+        """Whether the pieces of a group satisfy every requirement on these attributes.
+
+        All other groups count as one: they satisfy the requirements already, so together they do.
+        """
+        inside = {id(record) for piece in pieces for record in piece}
+        outside = [record for record in self.problem.records if id(record) not in inside]
+        parts = [*pieces, *([outside] if outside else [])]
+        mine = [r for r in self.requirements if self.named(r.attributes) == names]
+        return all(r.holds(r.level([self.tally(r, part) for part in parts])) for r in mine)
+
+    def tally(self, requirement: Requirement, records: Iterable[Record]) -> dict[str, int]:
+        name = requirement.sensitive
+        counts = dict.fromkeys(self.problem.sensitive[name] if name else [""], 0)
+        for record in records:
+            counts[str(record.values[name]) if name else ""] += record.weight
+        return counts
+
+    # Gains
+
+    def weigh(self, records: Sequence[Record], pieces: Sequence[Sequence[Record]]) -> tuple[int, int]:
+        """What a split adds to the class information of a box, and by how many bits it splits it."""
+        gain = sum(map(purity, pieces)) - purity(records)
+        bits = xlogx(size(records)) - sum(xlogx(size(piece)) for piece in pieces)
+        return self.whole(gain), self.whole(bits)
+
+    def whole(self, bits: float) -> int:
+        return max(floor(bits * self.fine + 0.5), 0)
+
+    def rank(self, gain: float, bits: int, records: int) -> float:
+        return gain / sqrt(max(bits / (max(records, 1) * self.fine), 0.01))
+
+    # One box by itself
+
+    def options(self, names: tuple[str, ...], box: Box) -> list[Local]:
+        """The best valid candidate of each attribute that is refined box by box."""
+        best = []
+        for name in names:
+            found: Local | None = None
+            if name not in self.by_box or not mixed(box.records):
+                continue
+            for candidate in refinements(box.blocks[name], self.attributes[name], box.records, self.cuts.get(name, ())):
+                pieces = pieces_of(box.records, name, candidate.children)
+                if not self.splits(box, name, candidate, pieces) or not self.holds(names, pieces):
+                    continue
+                gain, bits = self.weigh(box.records, pieces)
+                rank = self.rank(gain / self.fine, bits, size(box.records))
+                if found is None or rank > found.rank:
+                    found = Local(rank, name, candidate, gain / self.fine, bits)
+            if found is not None:
+                best.append(found)
+        return best
+
+    def splits(self, box: Box, name: str, candidate: Candidate, pieces: Sequence[Sequence[Record]]) -> bool:
+        """Whether a candidate is one for this box: all parts at once, or something that tells records apart.
+
+        Of several cuts that give the same pieces, it is the last one below the records on the right.
+        """
+        if not isinstance(box.blocks[name], Interval):
+            return candidate.slot == 0 or len(pieces) > 1
+        following = min((at for at in self.cuts[name] if at > candidate.slot), default=inf)
+        raws = [float(record.values[name]) for record in box.records]
+        return len(pieces) > 1 and any(candidate.slot <= raw < following for raw in raws)
+
+    def choice(self, names: tuple[str, ...], box: Box) -> Local | None:
+        """One step of lookahead: of the best few, the one with the most to gain by it and by the next splits."""
+        best = sorted(self.options(names, box), key=lambda option: -option.rank)[:WIDTH]
+        scored = [(self.ahead(names, box, option), -number) for number, option in enumerate(best)]
+        return best[-max(scored)[1]] if scored else None
+
+    def ahead(self, names: tuple[str, ...], box: Box, option: Local) -> float:
+        more, bits = 0.0, option.bits
+        for piece in self.split(box, option.attribute, option.candidate):
+            following = self.options(names, piece)
+            if following:
+                then = max(following, key=lambda one: one.rank)
+                more, bits = more + then.gain, bits + then.bits
+        return self.rank(option.gain + more, bits, size(box.records))
+
+    def split(self, box: Box, name: str, candidate: Candidate) -> list[Box]:
+        found = []
+        for child in candidate.children:
+            piece = [record for record in box.records if child.holds(record.values[name])]
+            if piece:
+                found.append(Box({**box.blocks, name: child}, piece))
+        return found
+
+    # Everywhere
+
+    def everywhere(self) -> Iterator[tuple[float, str, float, Candidate, Block, float]]:
+        """Every valid and beneficial candidate of the attributes that are refined in all boxes at once."""
+        for name in self.order:
+            if name in self.by_box or not self.sharing[name]:
+                continue
+            cut: list[Block] = []
+            for names, boxes in self.boxes.items():
+                cut += [box.blocks[name] for box in boxes if name in names and box.blocks[name] not in cut]
+            for block in cut:
+                yield from self.shared(name, block)
+
+    def shared(self, name: str, block: Block) -> Iterator[tuple[float, str, float, Candidate, Block, float]]:
+        holding = [
+            (names, box)
+            for names in self.boxes
+            if name in names
+            for box in self.boxes[names]
+            if box.blocks[name] == block
+        ]
+        under = [record for record in self.problem.records if block.holds(record.values[name])]
+        if not any(mixed(box.records) for _, box in holding):
+            return
+        for candidate in refinements(block, self.attributes[name], under, self.cuts.get(name, ())):
+            gain, bits, valid = 0, 0, True
+            for names, box in holding:
+                pieces = pieces_of(box.records, name, candidate.children)
+                valid &= self.holds(names, pieces)
+                more, apart = self.weigh(box.records, pieces)
+                gain, bits = gain + more, bits + apart
+            whole = candidate.slot == 0 and not isinstance(block, Interval)
+            if valid and (bits > 0 or whole):
+                worth = gain / self.fine / self.sharing[name]
+                records = sum(size(box.records) for _, box in holding)
+                place = position(block, self.attributes[name], self.problem)
+                yield -self.rank(worth, bits, records), name, place, candidate, block, worth
+
+    # The loop
+
+    def steps(self) -> Iterator[Step]:
+        while True:
+            waiting = []
+            for names, boxes in self.boxes.items():
+                for box in boxes:
+                    option = self.choice(names, box)
+                    if option is not None:
+                        block = box.blocks[option.attribute]
+                        place = position(block, self.attributes[option.attribute], self.problem)
+                        key = (-option.rank, self.order.index(option.attribute), place, option.candidate.slot, box.age)
+                        waiting.append((key, names, box, option))
+            shared = [
+                ((rank, self.order.index(name), place, candidate.slot), name, candidate, block, gain)
+                for rank, name, place, candidate, block, gain in self.everywhere()
+            ]
+            if not waiting and not shared:
+                return
+            one = min(waiting, key=lambda turn: turn[0], default=None)
+            all_ = min(shared, key=lambda turn: turn[0], default=None)
+            if one is not None and (all_ is None or one[0][:4] < all_[0]):
+                yield self.refine_box(*one[1:])
+            elif all_ is not None:
+                yield self.refine_everywhere(-all_[0][0], *all_[1:])
+
+    def refine_box(self, names: tuple[str, ...], box: Box, option: Local) -> Step:
+        boxes = self.boxes[names]
+        boxes.remove(box)
+        boxes += [self.aged(piece) for piece in self.split(box, option.attribute, option.candidate)]
+        group = {name: block.label for name, block in box.blocks.items()}
+        into = tuple(child.label for child in option.candidate.children)
+        refined = box.blocks[option.attribute].label
+        return Step(option.attribute, refined, into, option.gain, option.rank, group)
+
+    def refine_everywhere(self, rank: float, name: str, candidate: Candidate, block: Block, gain: float) -> Step:
+        for names, boxes in self.boxes.items():
+            if name not in names:
+                continue
+            holding = sorted((box for box in boxes if box.blocks[name] == block), key=lambda box: box.age)
+            pieces = [piece for box in holding for piece in self.split(box, name, candidate)]
+            self.boxes[names] = [box for box in boxes if box not in holding] + [self.aged(piece) for piece in pieces]
+        return Step(name, block.label, tuple(child.label for child in candidate.children), gain, rank, None)
+
+
+def joint(problem: Problem, recoding: Literal["global", "local"]) -> Result:
+    search = Search(problem, recoding)
+    steps = list(islice(search.steps(), problem.steps))
+    return Result(steps, search.boxes)
+
+
+def masked(problem: Problem, result: Result) -> list[Record]:
+    """The masked table; an attribute in no requirement stays raw."""
+    names = {name for held in result.boxes for name in held}
+    return [
+        replace(record, values={n: result.label(record, n) if n in names else v for n, v in record.values.items()})
+        for record in problem.records
+    ]
