@@ -71,11 +71,7 @@ class Groups:
 
 
 def encode(name: str, values: pa.ChunkedArray) -> Column:
-    """Turns a column into codes.
-
-    Raises:
-        pyarrow.ArrowException: The column holds neither text nor numbers, truth values or times.
-    """
+    """Turns a column of text, numbers, truth values or times into codes; Arrow refuses any other."""
     if pa.types.is_dictionary(values.type) and is_text(values.type):
         return _encode_stored(name, values)
     if is_text(values.type) or pa.types.is_null(values.type):

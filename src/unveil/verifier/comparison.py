@@ -35,16 +35,9 @@ def verify_against_raw(folder: Path, spec: Spec) -> list[Finding]:
 def judge_against_raw(folder: Path, spec: Spec) -> Verdict:
     """Compares a release with the raw table and the spec that it was made from.
 
-    It does not repeat the findings of `judge_release`. The counts of a differentially private release are noisy, so
-    their differences from the true counts are compared with the law of the noise.
-
-    Args:
-        folder: The release folder.
-        spec: The owner's spec, which names the raw table.
-
-    Returns:
-        One finding per way in which the release differs from the masked raw table or from the spec; for a
-        private release also a note on what its noise can show.
+    It gives one finding per way in which the release differs from the masked raw table or from the spec, but does not
+    repeat the findings of `judge_release`. The counts of a differentially private release are noisy, so their
+    differences from the true counts are compared with the law of the noise, and a note says what that can show.
 
     Raises:
         ReleaseError: The folder is not a release that this version can read.
@@ -98,13 +91,7 @@ def check_truth(
 ) -> Iterator[Finding]:
     """The masked raw rows and the released rows are the same multiset, over all released columns.
 
-    Only the distinct masked rows are kept.
-
-    Args:
-        manifest: How they are masked.
-        data: The released rows.
-        batches: The raw rows.
-        kept: Values of some columns that must not be hidden.
+    Only the distinct masked rows are held. Of some columns, values that are to be kept must not be hidden.
     """
     names = [*manifest.masking, manifest.class_]
     sides = [Sides(manifest.masking.get(name), data.columns[name], kept.get(name, frozenset())) for name in names]

@@ -44,12 +44,7 @@ def check_cuts(manifest: Claims) -> Iterator[Finding]:
 
 
 def check_labels(known: Mapping[str, Sequence[str]], data: Data) -> Iterator[Finding]:
-    """Every released value is one of the labels of its column.
-
-    Args:
-        known: The labels of each column that holds labels.
-        data: The rows.
-    """
+    """Every released value is one of the known labels of its column, if that holds labels."""
     for name, expected in known.items():
         column = data.columns[name]
         code_of = {word: code for code, word in enumerate(column.texts()) if word is not None}
@@ -144,9 +139,7 @@ def _suppression_problems(entry: Suppression) -> Iterator[str]:
 def masked_values(entry: Entry | None, values: Sequence[Any]) -> list[Key]:
     """What each raw value is released as; None if it is missing or no block holds it.
 
-    Args:
-        entry: The masking of the column; None for the class, which is released as it is.
-        values: Distinct raw values.
+    The class has no entry: it is released as it is.
     """
     if isinstance(entry, Discretization):
         return _block_labels(entry, values)
@@ -197,11 +190,7 @@ def check_order(manifest: Claims, data: Data) -> Iterator[Finding]:
 
 
 def twice_findings(groups: Groups) -> Iterator[Finding]:
-    """No two rows are equal if a column says how many records a row represents.
-
-    Args:
-        groups: The groups of equal rows, each with the number of its rows.
-    """
+    """No two rows are equal if a column says how many records a row represents."""
     if (groups.sizes > 1).any():
         worst = int(np.argmax(groups.sizes))
         yield Finding(

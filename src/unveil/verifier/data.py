@@ -63,10 +63,7 @@ class DataFiles:
 
 
 def open_files(folder: Path, manifest: Claims) -> tuple[DataFiles, list[Finding]]:
-    """Walks over the bytes of the files, and compares their columns with the manifest.
-
-    Returns:
-        The files, and findings about parts that are not needed.
+    """Walks over the bytes of the files, compares their columns with the manifest, and finds parts that are not needed.
 
     Raises:
         BrokenClaimError: A file cannot be read or has another form than that of a release, or the columns are not
@@ -161,10 +158,7 @@ class Data:
 
 
 def read_data(files: DataFiles, manifest: Claims) -> tuple[Data, list[Finding]]:
-    """Reads the rows of a release.
-
-    Returns:
-        The rows, and findings about what the files carry next to them.
+    """The rows of a release, and findings about what the files carry next to them.
 
     Raises:
         BrokenClaimError: A file cannot be read.
@@ -252,10 +246,6 @@ def order_finding(columns: Sequence[Column], before: int) -> Finding | None:
     """The first row that is smaller than the one before it, column after column from the left.
 
     Any other order may be that of the input, which can identify people.
-
-    Args:
-        columns: The columns of some rows that follow each other.
-        before: How many rows of the release come before these.
     """
     first, where = len(columns[0].codes), None
     undecided = np.ones(max(first - 1, 0), dtype=np.bool_)

@@ -72,9 +72,6 @@ def count_cells(manifest: DiffGenManifest, data: Data, spec: Spec) -> CellCounts
     """Counts the cells on both sides.
 
     A raw row with a value that no block holds is in no cell and is left out.
-
-    Raises:
-        TableError: The raw table cannot be read.
     """
     labels = manifest.labels
     columns = [data.columns[name] for name in labels]

@@ -58,11 +58,7 @@ class Raw:
 
 
 def read_raw(spec: Spec) -> Iterator[Raw]:
-    """Reads the raw table of a spec in batches, without the rows that the spec says to drop.
-
-    Raises:
-        TableError: The table cannot be read, or lacks a column that the spec describes.
-    """
+    """Reads the raw table of a spec in batches, without the rows that the spec says to drop."""
     path = spec.source_path
     weight = spec.table.weight
     described = [name for name, attribute in spec.attributes.items() if attribute.role != "identifier"]
@@ -164,11 +160,7 @@ class RawTable:
 
 
 def open_table(path: Path, *, by_line: bool = False) -> RawTable:
-    """Finds the files of a table and what their columns hold.
-
-    Raises:
-        TableError: The files cannot be read, or do not fit together.
-    """
+    """Finds the files of a table and what their columns hold; refuses files that do not fit together."""
     files = _files_in(path) if path.is_dir() else [path]
     if not files:
         raise TableError(f"{path}: the folder holds no .csv or .parquet file.")
@@ -305,11 +297,7 @@ class RawQuery:
 
 
 def open_query(path: Path, query: str) -> RawQuery:
-    """Finds the columns of a query.
-
-    Raises:
-        TableError: The query fails.
-    """
+    """Finds the columns of a query."""
     with _answer(path, query) as answer:
         return RawQuery(path, query, answer.schema.remove_metadata())
 

@@ -43,12 +43,8 @@ def verify_release(folder: Path) -> list[Finding]:
 def judge_release(folder: Path) -> Verdict:
     """Recounts every claim of a release from its files alone.
 
-    Args:
-        folder: The release folder.
-
-    Returns:
-        One finding per broken claim; if every claim holds, notes on what a reader must judge. Claims that cannot be
-        recounted because another is broken, such as those about rows that cannot be read, are left out.
+    It gives one finding per broken claim; if every claim holds, notes on what a reader must judge. Claims that cannot
+    be recounted because another is broken, such as those about rows that cannot be read, are left out.
 
     Raises:
         ReleaseError: The folder is not a release that this version can read.
