@@ -29,8 +29,9 @@ def _list(*sentences: str) -> str:
 
 
 def side_part() -> dict[str, str]:
-    """The other tools on the same rows, from their last run; nothing if there was none (`bench/side_by_side.py`)."""
+    """The tools on the largest table of their last run; nothing if there was none (`bench/side_by_side.py`)."""
     if not SIDE.exists():
         return {}
     outcomes = [Outcome(**one) for one in json.loads(SIDE.read_text(encoding="utf-8"))["outcomes"]]
-    return {"side": markdown(SIDE_HEADER, *lines(outcomes))}
+    most = max(one.rows for one in outcomes)
+    return {"side": markdown(SIDE_HEADER, *lines([one for one in outcomes if one.rows == most]))}
