@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from unveil.arrays import FloatArray, IntArray, packed_keys, run_starts, sorted_order
 from unveil.errors import UnveilError, did_you_mean, listed
-from unveil.evaluation.examples import UNSEEN, Coded, Examples, Labels, Numbers, encoded
+from unveil.evaluation.examples import UNSEEN, Coded, Examples, Labels, Numbers, encoded, encoded_bounds
 
 BITS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 """What a leaf of the tree may have to save to be kept, in bits over all training records: the candidates."""
@@ -101,11 +101,12 @@ def boosting(train: Examples, test: Examples) -> Labels:
 
     Rows are repeated by their weight where it is whole, since it counts rows to tell whether a leaf is too small. It
     runs in one thread: several wait for each other in a loop, which takes ten times as long where cores are busy.
+    Intervals that overlap are their two ends: the same interval is in many groups next to finer ones.
     """
     from sklearn.ensemble import HistGradientBoostingClassifier
     from threadpoolctl import threadpool_limits
 
-    columns = list(encoded(train, test))
+    columns = list(encoded_bounds(train, test))
     common = [_common(column, train.weight) if isinstance(column, Coded) else column for column in columns]
     learned, tested = (_with_gaps(common, part) for part in ("train", "test"))
     units = _units(train.weight)

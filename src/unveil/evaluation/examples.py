@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from unveil import frames
 from unveil.arrays import FloatArray, IntArray
 from unveil.frames import value_type
-from unveil.masking import dictionary_of
+from unveil.masking import Discretization, Masking, dictionary_of
 from unveil.schema import value_text
 
 Labels = NDArray[np.str_]
 Values = NDArray[np.object_] | FloatArray
 """The values of a column: texts as objects, or numbers."""
+Bounds = Mapping[str, tuple[float, float]]
 UNSEEN = -1
 """The code of a value that the training part does not have."""
 
@@ -35,12 +36,15 @@ class Examples:
     labels: Labels
     weights: FloatArray | None = None
     """How many records each row stands for; one each if it is not given."""
+    bounds: Mapping[str, Bounds] = field(default_factory=dict)
+    """For columns of intervals that overlap, where the interval of each label begins and ends."""
 
     @classmethod
-    def of(cls, table: pa.Table, class_: str, weight: str | None = None) -> Examples:
+    def of(cls, table: pa.Table, class_: str, weight: str | None = None, masking: Masking | None = None) -> Examples:
         """The rows of a table, raw or released, to predict a column from the others.
 
         A weight says how many records a row represents (`count` in a DiffGen release); rows of weight 0 are left out.
+        The masking of released rows says which of their intervals overlap.
         """
         if weight is not None:
             table = table.filter(pc.greater(table[weight], 0))
@@ -49,6 +53,7 @@ class Examples:
             columns={name: _values(table[name]) for name in names},
             labels=_texts(table[class_]).astype(np.str_),
             weights=None if weight is None else _numbers(table[weight]),
+            bounds={} if masking is None else _overlapping(masking),
         )
 
     def __len__(self) -> int:
@@ -61,11 +66,12 @@ class Examples:
 
     def select(self, names: Iterable[str]) -> Examples:
         """Only these columns."""
-        return Examples({name: self.columns[name] for name in names}, self.labels, self.weights)
+        return replace(self, columns={name: self.columns[name] for name in names})
 
     def take(self, indices: IntArray) -> Examples:
         """Only these rows, in this order."""
-        return Examples(
+        return replace(
+            self,
             columns={name: values[indices] for name, values in self.columns.items()},
             labels=self.labels[indices],
             weights=None if self.weights is None else self.weights[indices],
@@ -110,6 +116,31 @@ def encoded(train: Examples, test: Examples) -> Iterator[Coded | Numbers]:
             yield Numbers(learned, tested)
         else:
             yield coded(learned, tested)
+
+
+def encoded_bounds(train: Examples, test: Examples) -> Iterator[Coded | Numbers]:
+    """The same, but an interval that overlaps others is two numbers, its ends: a label alone says nothing of others."""
+    for name, column in zip(train.columns, encoded(train, test), strict=True):
+        if name not in train.bounds:
+            yield column
+            continue
+        for end in (0, 1):
+            yield Numbers(*(_ends(part.columns[name], train.bounds[name], end) for part in (train, test)))
+
+
+def _ends(labels: Values, bounds: Bounds, end: int) -> FloatArray:
+    """Where the intervals of some labels begin or end; NaN for a label that is not an interval."""
+    distinct, places = np.unique(labels.astype(np.str_), return_inverse=True)
+    return np.array([bounds[label][end] if label in bounds else np.nan for label in distinct.tolist()])[places]
+
+
+def _overlapping(masking: Masking) -> dict[str, Bounds]:
+    numbers = {name: entry for name, entry in masking.columns.items() if isinstance(entry, Discretization)}
+    return {
+        name: {block.label: (block.lo, block.hi) for block in entry.blocks}
+        for name, entry in numbers.items()
+        if entry.local
+    }
 
 
 def coded(train: Values, test: Values) -> Coded:

@@ -16,7 +16,7 @@ import numpy as np
 from unveil.arrays import IntArray
 from unveil.errors import ReleaseError, SpecError
 from unveil.evaluation.reidentification import SIZE, group_sizes, grouped, refinement_manifest, size_counts
-from unveil.masking import AsIs, Discretization, Generalization, Suppression
+from unveil.masking import REST, AsIs, Discretization, Generalization, Suppression
 from unveil.release import RefinementManifest, Release
 from unveil.schema import Attribute, Spec, Taxonomy
 from unveil.tables import Table
@@ -129,6 +129,9 @@ def certainty_penalty(release: Release, name: str, spec: Spec, table: Table | No
     - an interval: width / width of the range, each from the smallest to the largest value it can hold, so that the
       whole numbers of `[17, 20)` are 2 wide
     - `⊥`: hidden values / values of the domain (a block of the flat tree over the domain)
+
+    Where groups are refined one by one, what a rest or `⊥` covers depends on the group; here it is what it covers at
+    most. Rows that are left out and fully masked cost 1.
     """
     entry = release.masking[name]
     if isinstance(entry, AsIs):
@@ -140,18 +143,29 @@ def certainty_penalty(release: Release, name: str, spec: Spec, table: Table | No
         costs = block_penalties(entry, _attribute(spec, name).step)
     else:
         domain = _domain(entry, records, _attribute(spec, name), spec, table)
-        costs = _hidden_costs(entry, domain - len(entry.disclosed), domain)
-    return _mean(records, costs, name)
+        costs = _hidden_costs(entry, _hidden(entry, domain), domain)
+    return _mean(records, {**_set_aside(release, name), **costs}, name)
+
+
+def _hidden(entry: Suppression, domain: int) -> int:
+    """How many values `⊥` may hide; in some groups all of them, where groups are refined one by one."""
+    return domain if entry.local else domain - len(entry.disclosed)
+
+
+def _set_aside(release: Release, name: str) -> dict[str, float]:
+    """What the label of rows that were left out costs, if they are released."""
+    left_out = refinement_manifest(release).leave_out
+    return {} if left_out is None or name not in left_out.labels else {left_out.labels[name]: 1.0}
 
 
 def block_penalties(entry: Generalization | Discretization, step: float | None = None) -> dict[str, float]:
     """NCP of each block of a taxonomy or a range; `step` is that of a number that is not whole, if declared."""
     if isinstance(entry, Generalization):
-        leaves = sum(len(block.values) for block in entry.blocks)
+        leaves = len({value for block in entry.blocks for value in block.values})
         return {block.label: len(block.values) / leaves if len(block.values) > 1 else 0.0 for block in entry.blocks}
     # The largest value below an open end lies one step below it, or next to it where numbers have no step.
     step = 1.0 if entry.whole else step or 0.0
-    width = entry.blocks[-1].hi - entry.blocks[0].lo - step
+    width = max(block.hi for block in entry.blocks) - entry.blocks[0].lo - step
     return {block.label: max(block.hi - block.lo - step, 0.0) / width if width > 0 else 0.0 for block in entry.blocks}
 
 
@@ -173,8 +187,8 @@ def precision(release: Release, name: str, spec: Spec, table: Table | None = Non
         costs = _heights(entry, attribute, spec)
     else:
         domain = _domain(entry, records, attribute, spec, table)
-        costs = _hidden_costs(entry, domain - len(entry.disclosed), domain=None)
-    return 1 - _mean(records, costs, name)
+        costs = _hidden_costs(entry, _hidden(entry, domain), domain=None)
+    return 1 - _mean(records, {**_set_aside(release, name), **costs}, name)
 
 
 def discernibility(sizes: IntArray) -> int:
@@ -223,7 +237,7 @@ def _domain(entry: Suppression, records: dict[str, int], attribute: Attribute, s
             f"{spec.origin}: [attributes.{attribute.name}] declares no values, so only the raw table knows how many "
             f"are hidden behind {entry.marker!r}; give the table, or declare them."
         )
-    if not set(entry.disclosed) < set(values):
+    if not set(entry.disclosed) <= set(values) or (len(entry.disclosed) == len(values) and not entry.local):
         raise _misfit(attribute.name, spec)
     return len(values)
 
@@ -235,9 +249,15 @@ def _observed(name: str, table: Table | None) -> tuple[str, ...] | None:
 
 def _heights(entry: Generalization, attribute: Attribute, spec: Spec) -> dict[str, float]:
     tree: Taxonomy | None = attribute.taxonomy
-    if tree is None or any(block.label not in tree for block in entry.blocks):
+    nodes = {block.label: _node_label(block.label, tree) for block in entry.blocks} if tree is not None else {}
+    if tree is None or any(label not in tree for label in nodes.values()):
         raise _misfit(attribute.name, spec)
-    return {block.label: tree.node(block.label).height / tree.root.height for block in entry.blocks}
+    return {label: tree.node(node).height / tree.root.height for label, node in nodes.items()}
+
+
+def _node_label(label: str, tree: Taxonomy) -> str:
+    """The label of a taxonomy; for a rest, that of its node."""
+    return label if label in tree else label.removesuffix(REST)
 
 
 def _attribute(spec: Spec, name: str) -> Attribute:

@@ -232,16 +232,24 @@ def _check_names(names: Sequence[str], known: Any, where: str) -> None:
 
 def _people(rows: Release | Table, names: Sequence[str], population: pa.Table, weight: str | None) -> pa.Table:
     """The groups of the population, on values masked as in the release."""
-    needed = [*names, *([] if weight is None else [weight])]
+    masking = _masking_of(rows.masking, names) if isinstance(rows, Release) else None
+    needed = [*(names if masking is None else masking), *([] if weight is None else [weight])]
     _check_names(needed, population.column_names, "population")
     # Somebody whose value is missing must not be counted among those whose value is hidden.
     known = population.select(list(dict.fromkeys(needed))).drop_null()
     people = known
-    if isinstance(rows, Release):
+    if masking is not None:
         # A value without a block is nobody's in the release, and no group of it is written so.
-        people = Masking({name: rows.masking[name] for name in names}).labels(known, unseen="suppress")
+        people = masking.labels(known, unseen="suppress")
     counts = None if weight is None else known[weight]
     return _counted([people[name] for name in names], counts, known.num_rows)
+
+
+def _masking_of(masking: Masking, names: Sequence[str]) -> Masking:
+    """The masking of some attributes: with all others of their trees, which say how fine their labels are."""
+    boxes = [tree for tree, walk in zip(masking.boxes, masking.walks, strict=True) if set(walk.local) & set(names)]
+    needed = dict.fromkeys([*names, *(name for tree in boxes for name in tree.attributes)])
+    return Masking({name: masking[name] for name in needed}, boxes=boxes)
 
 
 def _with_population(groups: pa.Table, people: pa.Table) -> pa.Table:

@@ -1,7 +1,7 @@
 """Blocks of values, the trees that refine them, and the masking at the end of a search."""
 
 from unveil.masking.blocks import Block, Offer, Refinement, Rest
-from unveil.masking.boxes import LEAF, BoxTree, LeftOut, Split, rest_label
+from unveil.masking.boxes import LEAF, REST, BoxTree, LeftOut, Split, rest_label
 from unveil.masking.entries import (
     AnyMasking,
     AsIs,

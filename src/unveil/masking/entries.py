@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from unveil.errors import BrokenPromiseError
-from unveil.schema import SUPPRESSED, Kind, Unit, number_of, value_text
+from unveil.schema import SUPPRESSED, Kind, Unit, interval_label, number_of, value_text
 
 Bound = int | float | datetime.date
 """An end of an interval, as the manifest writes it."""
@@ -122,6 +122,13 @@ class Discretization(Entry):
     def shown(self) -> tuple[str, ...]:
         """What a reader may see in the column, in domain order."""
         return tuple(block.label for block in self.blocks)
+
+    @property
+    def intervals(self) -> dict[str, Interval]:
+        """The intervals by their labels, and the full range: the label of rows that are left out and fully masked."""
+        lo, hi = self.blocks[0], max(self.blocks, key=lambda block: block.hi)
+        label = interval_label(lo.lo, hi.hi, self.unit)
+        return {label: Interval(label=label, from_=lo.from_, to=hi.to), **{one.label: one for one in self.blocks}}
 
     def middle(self, block: Interval) -> float:
         """The middle of the values that an interval can hold.

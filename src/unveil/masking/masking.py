@@ -12,11 +12,12 @@ import pyarrow as pa
 from unveil import html
 from unveil.arrays import CodeArray, IntArray
 from unveil.choices import Intervals, Unseen
-from unveil.errors import ReleaseError, TableError, did_you_mean, rows_text, shortened
+from unveil.errors import ReleaseError, TableError, count_text, did_you_mean, rows_text, shortened
 from unveil.frames import arrow_table, is_pandas, like
 from unveil.masking.boxes import BoxTree
 from unveil.masking.entries import AnyMasking, AsIs, Discretization
 from unveil.masking.labels import ClassType, typed_labels
+from unveil.masking.sketch import groups_text, sketch
 from unveil.masking.values import date_column, days, decoded, dictionary_of, is_text, python_values
 from unveil.masking.views import View
 from unveil.schema import SUPPRESSED, Kind
@@ -61,9 +62,10 @@ class Masking:
         return f"Masking({', '.join(f'{name}: {column.kind}' for name, column in self.columns.items())})"
 
     def _repr_html_(self) -> str:
-        """A table of the columns and their labels, for notebooks."""
+        """A table of the columns and their labels, and the top of each tree of groups, for notebooks."""
         head = ("attribute", "masked by", "blocks", "released as")
-        return html.table(head, (_described(name, entry) for name, entry in self.columns.items()))
+        table = html.table(head, (_described(name, entry) for name, entry in self.columns.items()))
+        return html.page_part(table, *map(_drawn, self.boxes)) if self.boxes else table
 
     def apply(
         self,
@@ -198,7 +200,13 @@ def _column(labels: Sequence[str], places: CodeArray) -> pa.DictionaryArray:
 def _described(name: str, entry: AnyMasking) -> tuple[str, str, str, str]:
     if isinstance(entry, AsIs):
         return name, entry.kind, "", "every value as it is"
-    return name, entry.kind, str(len(entry.shown)), shortened(entry.shown)
+    kind = f"{entry.kind}, group by group" if entry.local else entry.kind
+    return name, kind, str(len(entry.shown)), shortened(entry.shown)
+
+
+def _drawn(tree: BoxTree) -> str:
+    lines = "\n".join(sketch(tree).lines(groups_text))
+    return html.folded(f"{count_text(tree.leaves, 'group')} of {', '.join(tree.attributes)}", html.preformatted(lines))
 
 
 def _typed(name: str, column: pa.ChunkedArray, type_: Kind) -> pa.ChunkedArray:

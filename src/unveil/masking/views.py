@@ -73,8 +73,8 @@ class View:
         if self.intervals == "interval":
             raise TableError("intervals = 'interval' is for pandas; other tables have 'bounds', 'midpoint' and 'text'.")
         encoded = dictionary_of(column)
-        block_of = {block.label: block for block in entry.blocks}
-        blocks = [block_of.get(label) for label in encoded.dictionary.to_pylist()]
+        intervals = entry.intervals
+        blocks = [intervals.get(label) for label in encoded.dictionary.to_pylist()]
         shown = _bounds(blocks, entry) if self.intervals == "bounds" else _midpoints(blocks, entry)
         return pa.chunked_array([shown.take(encoded.indices)])
 
@@ -120,9 +120,10 @@ def _pandas_intervals(column: pa.ChunkedArray, entry: Discretization) -> Any:
     import pandas as pd
 
     encoded = dictionary_of(column)
-    place_of = {block.label: place for place, block in enumerate(entry.blocks)}
+    blocks = list(entry.intervals.values())
+    place_of = {block.label: place for place, block in enumerate(blocks)}
     places = np.array([place_of.get(label, -1) for label in [*encoded.dictionary.to_pylist(), None]], dtype=np.int64)
-    ends = ([block.from_ for block in entry.blocks], [block.to for block in entry.blocks])
+    ends = ([block.from_ for block in blocks], [block.to for block in blocks])
     dtype = {"date": "datetime64[us]"}.get(entry.unit, "int64" if entry.whole else "float64")
     left, right = (pd.Index(np.array(bounds, dtype=dtype)) for bounds in ends)
     intervals = pd.arrays.IntervalArray.from_arrays(left, right, closed="left")

@@ -58,6 +58,23 @@ class Midpoints:
 
 
 @dataclass(frozen=True)
+class Ends:
+    """A number or date whose intervals overlap: where its interval begins and where it ends."""
+
+    name: str
+    labels: tuple[str, ...]
+    ends: tuple[tuple[float, float], ...]
+
+    def names(self, name: str, output: Output) -> list[str]:
+        """Two columns."""
+        return [name] if output == "labels" else [f"{name} from", f"{name} to"]
+
+    def encoded(self, column: pa.ChunkedArray, output: Output) -> FloatArray:
+        """Both ends; NaN for a value that has no interval."""
+        return np.array([*self.ends, (np.nan, np.nan)])[_places(column, self.labels)]
+
+
+@dataclass(frozen=True)
 class Blocks:
     """A category: its blocks in domain order."""
 
@@ -76,7 +93,7 @@ class Blocks:
         return places[:, None].astype(np.float64)
 
 
-ColumnEncoding = Numbers | Midpoints | Blocks
+ColumnEncoding = Numbers | Midpoints | Ends | Blocks
 
 
 @dataclass(frozen=True)
@@ -107,6 +124,8 @@ class Encoding:
 
 def _column(name: str, entry: Any, released: pa.Table) -> ColumnEncoding:
     match entry:
+        case Discretization(local=True):
+            return Ends(name, entry.shown, tuple((block.lo, block.hi) for block in entry.blocks))
         case Discretization():
             return Midpoints(name, entry.shown, tuple(entry.middle(block) for block in entry.blocks))
         case AsIs(type="number"):

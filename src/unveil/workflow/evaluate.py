@@ -185,7 +185,7 @@ class Rows:
         masked = release.masking.labels(rows, unseen="suppress")
         for name in (self.spec.table.class_, self.spec.table.weight):
             masked = masked if name is None else masked.append_column(name, rows[name])
-        return self._examples(masked)
+        return Examples.of(masked, self.spec.table.class_, self.spec.table.weight, release.masking)
 
     def _examples(self, rows: pa.Table) -> Examples:
         return Examples.of(rows, self.spec.table.class_, self.spec.table.weight)
@@ -273,7 +273,7 @@ def _learned(release: Release) -> Examples:
     """A release as whoever gets it learns from it: noisy counts are weights."""
     manifest = release.manifest
     weight = manifest.weight if isinstance(manifest, RefinementManifest) else COUNT
-    return Examples.of(release.table, manifest.class_, weight)
+    return Examples.of(release.table, manifest.class_, weight, release.masking)
 
 
 def _notes(spec: Spec, together: bool) -> tuple[str, ...]:

@@ -1,0 +1,127 @@
+"""Information loss, risk and classifiers on a release whose groups have labels of their own, against plain counting."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from masking.test_local_views import grown
+from masking.trees import AGES, CITIES, JOBS, LEAVES
+from unveil.counting.engine import open_engine
+from unveil.errors import TableError
+from unveil.evaluation.classifiers import error_rate
+from unveil.evaluation.examples import Examples, Numbers, encoded_bounds
+from unveil.evaluation.information import information_loss
+from unveil.evaluation.reidentification import reidentification_risk
+from unveil.masking import LeftOut
+from unveil.release import LeaveOut, RefinementManifest, Release, Rows
+from unveil.schema import Spec, Taxonomy, load_spec
+
+LABELS = {"age": "[0, 64)", "job": "Any", "city": "⊥", "home": "⊥"}
+
+
+def _branch(label: str) -> Any:
+    return label, [_branch(child) for child in JOBS.get(label, ())]
+
+
+def people() -> pd.DataFrame:
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "age": random.integers(*AGES, 400),
+            "job": random.choice(LEAVES, 400),
+            "city": random.choice(CITIES, 400),
+            "home": random.choice(CITIES, 400),
+        }
+    )
+    ill = (frame["age"] >= 32) & (frame["job"] == "Clerk") | (random.random(400) < 0.1)
+    return frame.assign(ill=np.where(ill, "yes", "no"))
+
+
+def spec() -> Spec:
+    return load_spec(
+        {
+            "table": {"class": "ill"},
+            "attributes": {
+                "age": {"kind": "number", "range": list(AGES), "whole": True},
+                "job": {"kind": "category", "taxonomy": Taxonomy(_branch("Any"))},
+                "city": {"kind": "category", "values": list(CITIES)},
+                "home": {"kind": "category", "values": list(CITIES)},
+            },
+            "require": [
+                {"kind": "k-anonymity", "quasi-identifier": ["age", "job", "home"], "k": 5},
+                {"kind": "k-anonymity", "quasi-identifier": ["city", "home"], "k": 5},
+            ],
+        }
+    )
+
+
+def released(left_out: LeftOut | None = None) -> Release:
+    masking = grown().masking
+    table, engine = open_engine(spec(), people(), "memory")
+    rows = engine.released(masking, None, left_out)
+    aside = None if left_out is None else LeaveOut(share="50%", records=left_out.records, as_="mask", labels=LABELS)
+    manifest = RefinementManifest(
+        unveil_version="0",
+        guarantee="",
+        class_="ill",
+        weight=None,
+        requirements=({"kind": "k-anonymity", "quasi-identifier": ["age", "job", "home"], "k": 5},),
+        columns=masking.columns,
+        rows=Rows(read=table.read, dropped=0, released=rows.num_rows),
+        records=rows.num_rows,
+        boxes=masking.boxes,
+        leave_out=aside,
+    )
+    return Release(rows, manifest)
+
+
+WIDTHS = {"Any": 7 / 7, "Office": 4 / 7, "Office, other": 4 / 7, "Manual": 2 / 7, "Clerk": 0, "None": 0}
+
+
+def test_a_label_costs_what_it_covers_at_most() -> None:
+    loss = information_loss(released(), spec())
+    labels = released().table.to_pylist()
+    assert loss.penalties["age"] == pytest.approx(31 / 63)
+    assert loss.penalties["job"] == pytest.approx(np.mean([WIDTHS[row["job"]] for row in labels]))
+    assert loss.penalties["city"] == pytest.approx(np.mean([row["city"] == "⊥" for row in labels]))
+    assert loss.penalties["home"] == 1
+    heights = {"Any": 1, "Office": 1 / 2, "Office, other": 1 / 2, "Manual": 1 / 2, "Clerk": 0, "None": 0}
+    assert loss.precisions["job"] == pytest.approx(1 - np.mean([heights[row["job"]] for row in labels]))
+
+
+def test_rows_that_are_left_out_and_masked_cost_all() -> None:
+    old = int((people()["age"] < 32).sum())
+    release = released(LeftOut(grown().masking.boxes, ((0,), ()), old, LABELS))
+    ages = release.table["age"].to_pylist()
+    assert ages.count("[0, 64)") == old
+    costs = {"[0, 64)": 1.0, "[32, 64)": 31 / 63}
+    assert information_loss(release, spec()).penalties["age"] == pytest.approx(np.mean([costs[age] for age in ages]))
+
+
+def test_the_population_is_masked_by_the_tree() -> None:
+    """A journalist's groups: the people of the population whom the tree puts under the same labels."""
+    everybody = pd.concat([people()] * 3, ignore_index=True)
+    release = released()
+    risk = reidentification_risk(release, ["age", "job"], population=everybody)
+    smallest = release.table.to_pandas().groupby(["age", "job"], observed=True).size().min()
+    assert risk.prosecutor.highest == pytest.approx(1 / smallest)
+    assert risk.journalist.highest == pytest.approx(1 / (3 * smallest))
+
+
+def test_a_population_must_have_the_attributes_of_the_tree() -> None:
+    with pytest.raises(TableError, match="the population has no attribute 'home'"):
+        reidentification_risk(released(), ["age"], population=people()[["age", "job"]])
+
+
+def test_classifiers_learn_from_labels_that_overlap() -> None:
+    release = released()
+    examples = Examples.of(release.table, "ill", None, release.masking)
+    ends = [column for column in encoded_bounds(examples, examples) if isinstance(column, Numbers)]
+    assert sorted(set(zip(ends[0].train, ends[1].train, strict=True))) == [(0, 32), (32, 64)]
+    missed = {"tree": 0.15, "boosting": 0.15, "bayes": 0.15}
+    assert all(error_rate(name, examples, examples) < most for name, most in missed.items())
+    taken = examples.take(np.arange(10)).select(["age"])
+    assert taken.bounds.keys() == {"age"}
+    assert len(list(encoded_bounds(taken, taken))) == 2
