@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from unveil.arrays import Array, IntArray, packed_keys, run_starts, sorted_order, unpacked_columns
-from unveil.counting.kernels import merge_runs
 
 BLOCK = 1 << 18
 """How many rows are unpacked at a time, so that intermediate arrays stay in the cache."""
@@ -83,6 +82,9 @@ class DistinctRows:
 
     def _merge(self) -> None:
         """Merges the last two runs."""
+        # Compiled loops take time to load, and a single run needs none.
+        from unveil.counting.kernels import merge_runs
+
         last, before = self._runs.pop(), self._runs.pop()
         keys, weight = merge_runs(before.keys, before.weight, last.keys, last.weight)
         self._runs.append(SortedRows(self._sizes, keys, weight))

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 from unveil.arrays import Array, BoolArray, IntArray
 from unveil.choices import ENGINES, PLACES
+from unveil.counting.loading import loops_loaded
 from unveil.errors import EngineError, SpecError, did_you_mean
 from unveil.masking import Block, LeftOut, Masking, Offer, Refinement
 from unveil.progress import Watcher, unwatched
@@ -140,14 +141,12 @@ def open_engine(
         return _spark(spec, where, index, settings)
     if index is not None or settings:
         raise SpecError(f"where the index lies and how Spark is set up are for the engine 'spark', not for {name!r}.")
-    # The engine compiles its loops on import, which other verbs need not wait for.
+    with loops_loaded(progress):
+        rows = StreamedTable(spec, where, progress) if name == "stream" else load_table(spec, where, progress)
+    # It needs the loops, which take time to load; what other verbs use of this module does not.
     from unveil.counting.memory import MemoryEngine
 
-    if name == "stream":
-        streamed = StreamedTable(spec, where, progress)
-        return streamed.outline, MemoryEngine(streamed)
-    table = load_table(spec, where, progress)
-    return table, MemoryEngine(table)
+    return rows.outline, MemoryEngine(rows)
 
 
 def engine_name(engine: str | None, source: Any) -> str:

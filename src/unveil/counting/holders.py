@@ -107,7 +107,8 @@ def _locate(
     """Records position and group of the rows of some groups, and counts the groups."""
     number = codes.shape[1] - 1
     for group in groups:
-        total[group] = 0
+        for s in range(total.shape[1]):
+            total[group, s] = 0
         for place in range(start[group], stop[group]):
             row = codes[place, number]
             at[row] = place
@@ -181,5 +182,6 @@ def _disclosed(
                     pieces[used, s] = total[group, s] - tally[group, s]
                 owner[used] = value
                 used += 1
-            tally[group] = 0
+            for s in range(width):
+                tally[group, s] = 0
     return owner[:used], pieces[:used]

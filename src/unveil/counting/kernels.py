@@ -89,7 +89,8 @@ def split_groups(
     longest = 0
     for g in chosen:
         longest = max(longest, stop[g] - start[g])
-    code_buffer = np.empty((longest, codes.shape[1]), codes.dtype)
+    width = codes.shape[1]
+    code_buffer = np.empty((longest, width), codes.dtype)
     weight_buffer = np.empty(longest, weight.dtype)
     sensitive_buffer = np.empty(longest, sensitive.dtype)
     ends = np.zeros(children + 1, np.int64)
@@ -99,7 +100,8 @@ def split_groups(
     made = 0
     for g in chosen:
         first, last = start[g], stop[g]
-        ends[:] = 0
+        for c in range(children + 1):
+            ends[c] = 0
         for i in range(first, last):
             ends[child_of[codes[i, column]] + 1] += 1
         for c in range(children):
@@ -121,12 +123,15 @@ def split_groups(
             c = child_of[codes[i, column]]
             at = ends[c]
             ends[c] += 1
-            code_buffer[at] = codes[i]
+            for j in range(width):
+                code_buffer[at, j] = codes[i, j]
             weight_buffer[at] = weight[i]
             sensitive_buffer[at] = sensitive[i]
-        codes[first:last] = code_buffer[: last - first]
-        weight[first:last] = weight_buffer[: last - first]
-        sensitive[first:last] = sensitive_buffer[: last - first]
+        for at in range(last - first):
+            for j in range(width):
+                codes[first + at, j] = code_buffer[at, j]
+            weight[first + at] = weight_buffer[at]
+            sensitive[first + at] = sensitive_buffer[at]
     return new_start[:made], new_stop[:made], origin[:made]
 
 
@@ -203,7 +208,8 @@ def count_pieces(
         if actives == 0:
             at += 1
             continue
-        total[:] = 0
+        for s in range(width):
+            total[s] = 0
         for i in range(first, last):
             w, s = np.int64(weight[i]), sensitive[i]
             total[s] += w
@@ -230,10 +236,11 @@ def count_pieces(
                         rest += pieces[used, s]
                     owner[used] = candidate
                     used += rest > 0
-                pieces[used] = tally[cell]
+                for s in range(width):
+                    pieces[used, s] = tally[cell, s]
+                    tally[cell, s] = 0
                 owner[used] = candidate
                 used += 1
-                tally[cell] = 0
         at += 1
     return used, at
 
