@@ -93,6 +93,10 @@ CASES: dict[str, tuple[Spoil, list[str]]] = {
     ),
     "an empty table": (table("name,age,job,town,income,ill\n"), ["people.csv", "no rows"]),
     "an empty file": (table(""), ["people.csv", "empty"]),
+    "a header that is too long": (
+        table("name,age," + ",".join(f"column number {i}" for i in range(5000)) + "\n"),
+        ["people.csv", "header", "65,536 bytes"],
+    ),
     "nothing but missing rows": (
         table("name,age,job,town,income,ill\na,?,baker,Cork,1,no\n"),
         ["people.csv", "every row"],

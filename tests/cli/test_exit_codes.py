@@ -1,5 +1,6 @@
 """Every exit code that the documentation lists, from a real process, with what it prints and what it leaves behind."""
 
+import os
 import re
 import signal
 import subprocess
@@ -48,6 +49,16 @@ def unprinted(project: Project) -> Outcome:
     return Outcome(done.returncode, "", done.stderr)
 
 
+def unread(project: Project) -> Outcome:
+    """Whoever reads the output leaves before it comes."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "unveil", "check", str(project.spec)]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    return Outcome(done.returncode, "", done.stderr)
+
+
 def stopped(project: Project, number: int = signal.SIGINT) -> Outcome:
     words = ("publish", project.spec, "--to", project.release)
     return interrupted("after unveil.tables.survey.Survey.add", *words, SIGNAL=str(int(number)))
@@ -69,6 +80,7 @@ ENDS: list[tuple[int, Callable[[Project], Outcome]]] = [
     (3, unprinted),
     (129, hung_up),
     (130, stopped),
+    (141, unread),
     (143, terminated),
 ]
 

@@ -4,6 +4,7 @@
 |---|---|
 | 2 | bad input, or too little memory or disk: the user can do something about it |
 | 3 | an unexpected error, or output that cannot be printed |
+| 141 | the reader of the output left early, as `head` does; nothing is said |
 
 1 is not among them; it means that a claim of a release is broken.
 """
@@ -29,19 +30,26 @@ from unveil.interruption import UNFORESEEN, written_text
 BAD = 2
 MOST = 300
 """How many characters of an unexpected error are printed."""
-UNPRINTED = frozenset({errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EBADF})
-"""Errors of a stream, which has no name: its reader is gone, or its disk is full."""
+UNPRINTED = frozenset({errno.ENOSPC, errno.EIO, errno.EBADF})
+"""Errors of a stream, which has no name, such as a full disk."""
+UNREAD = 128 + 13
+"""The exit code that shells give a command that SIGPIPE ended."""
 NUMBERED = "unveil.numbered"
 """The error handler for characters that a stream cannot encode."""
 
 
 def foreseen(error: Exception) -> tuple[str, int] | None:
-    """The message and the exit code of an error that any command can raise; None for an unexpected one."""
+    """The message and the exit code of an error that any command can raise; None for an unexpected one.
+
+    The message is empty if nothing is to be said.
+    """
     match error:
         case UnveilError():
             return str(error), BAD
         case MemoryError():
             return "there is not enough memory for this; the engine 'stream' needs the least.", BAD
+        case BrokenPipeError(filename=None):
+            return "", UNREAD
         case OSError(filename=None) if error.errno in UNPRINTED:
             return f"the output cannot be printed: {error.strerror}{written_text()}.", UNFORESEEN
         case OSError(filename=str() | bytes() as name):
@@ -55,7 +63,8 @@ def fail(message: str, code: int, *, debug: bool = False) -> NoReturn:
         terminal = Terminal(stderr=True)
         if debug:
             terminal.print(traceback.format_exc(), end="")
-        terminal.print(f"unveil: {visible(message)}")
+        if message:
+            terminal.print(f"unveil: {visible(message)}")
     sys.exit(code)
 
 

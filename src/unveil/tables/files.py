@@ -23,7 +23,7 @@ TEXT = pa.dictionary(pa.int32(), pa.string())
 BATCH = 1 << 20
 """How many rows of a parquet file are read at a time."""
 HEAD = 1 << 16
-"""How many bytes of a csv file are looked at to see how long its lines are."""
+"""How many bytes of a csv file are looked at first: its header must end there, and lines are about as long as these."""
 BLOCK = 1 << 22
 """How many bytes of a csv file are read at a time."""
 LONGEST = 1 << 20
@@ -101,6 +101,8 @@ class CsvFile:
         header = io.TextIOWrapper(io.BytesIO(head), encoding="utf-8-sig", errors="replace").readline()
         if not header.strip():
             raise TableError(f"{path}: the file is empty.")
+        if len(head) == HEAD and not header.endswith("\n"):
+            raise TableError(f"{path}: its first line, the header, has more than {HEAD:,} bytes, the most it may have.")
         self.delimiter = max(",;\t", key=header.count)
         names = [name.strip() for name in next(csv.reader([header], delimiter=self.delimiter))]
         _check_header(names, path.name)
