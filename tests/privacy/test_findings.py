@@ -23,7 +23,7 @@ class _TooDeep(Exception):  # noqa: N818 - it ends a run, it is no error
 
 
 def test_noise_beyond_the_table_is_exact() -> None:
-    """The sampler itself, enumerated with words of 8 bits: where its table ends, the noise still falls by ε.
+    """The sampler itself, enumerated with words of 6 bits: where its table ends, the noise still falls by ε.
 
     A word below the last entry draws the excess afresh; a word equal to it goes on with its own bits and hardly gets
     beyond K. So P(G > K) is floor(2^64 · P(G ≥ K)) / 2^64 · exp(−ε), which is too small, and G = K gets the rest. The
@@ -41,7 +41,7 @@ def enumerated_magnitudes(epsilon: Fraction, words: int) -> dict[int, Decimal]:
     def word() -> int:
         if len(dice.rolled) == words:
             raise _TooDeep
-        return dice.roll(equal_chances(256))
+        return dice.roll(equal_chances(64))
 
     def drawn() -> int | None:
         try:
@@ -53,8 +53,8 @@ def enumerated_magnitudes(epsilon: Fraction, words: int) -> dict[int, Decimal]:
         return np.array([word() for _ in range(count)], dtype=np.uint64)
 
     with (
-        patch.multiple(geometric, CHUNK=8, words=one_word),
-        patch.multiple(uniform, CHUNK=8, bits=lambda source, count: word()),
+        patch.multiple(geometric, CHUNK=6, words=one_word),
+        patch.multiple(uniform, CHUNK=6, bits=lambda source, count: word()),
     ):
         noise = Geometric(epsilon, NoSource(), two_sided=True)
         for magnitude in dice.all(drawn):
