@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import unveil
+from project import Project
 
 NAMES = [
     "BudgetError",
@@ -141,3 +142,28 @@ def test_an_explanation_prints_itself() -> None:
 def test_a_wrong_argument_is_a_sentence(call: Callable[[pa.Table], object], sentence: str) -> None:
     with pytest.raises(unveil.UnveilError, match=sentence):
         call(pa.table(PEOPLE))
+
+
+PUBLISHED = """
+import contextlib, sys
+from unveil.cli.app import ALONE, main
+sys.argv = ["unveil", "publish", sys.argv[1], "--to", sys.argv[2]]
+with contextlib.suppress(SystemExit):
+    main(ALONE)
+from unveil.counting import kernels
+print(*sorted({len(loop.signatures) for loop in vars(kernels).values() if hasattr(loop, "signatures")}))
+print("pandas" in sys.modules)
+"""
+
+
+def test_a_command_loads_each_loop_once_and_no_pandas(project: Project) -> None:
+    """What is loaded while rows are read is what counts them: no loop is compiled for types that are not used."""
+    words = [sys.executable, "-c", PUBLISHED, str(project.spec), str(project.release)]
+    run = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines()[-2:] == ["1", "False"]
+
+
+def test_whatever_needs_pandas_gets_it_in_a_command_too() -> None:
+    code = "from unveil.cli.absence import keep_pandas_out; keep_pandas_out(); import pandas; print(pandas.__name__)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "pandas\n"

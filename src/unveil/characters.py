@@ -83,18 +83,26 @@ def _escaped(character: str) -> str:
     return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 
 
-@cache
-def _prototypes() -> dict[int, str]:
-    """Unicode's table of confusables: for each character, the text it looks like.
+class _Prototypes(dict[int, str]):
+    """For each character, the text it looks like, by Unicode's table of confusables.
 
     The table lists pairs in both directions. In each set of look-alikes, every member is paired with the prototype,
-    which therefore has the most partners.
+    which therefore has the most partners. The table is long, so only characters that occur are looked up.
     """
-    confusables = json.loads(files("confusable_homoglyphs").joinpath("confusables.json").read_text(encoding="utf-8"))
-    prototypes = {}
-    for text, pairs in confusables.items():
-        partners = [text, *(pair["c"] for pair in pairs)]
-        prototype = max(partners, key=lambda partner: len(confusables.get(partner, ())))
-        if len(text) == 1 and not is_hidden(text):
-            prototypes[ord(text)] = "".join(character for character in prototype if not is_hidden(character))
-    return prototypes
+
+    def __init__(self) -> None:
+        table = files("confusable_homoglyphs").joinpath("confusables.json").read_text(encoding="utf-8")
+        self._pairs: dict[str, list[dict[str, str]]] = json.loads(table)
+
+    def __missing__(self, number: int) -> str:
+        character = chr(number)
+        prototype = character
+        if not is_hidden(character):
+            partners = [character, *(pair["c"] for pair in self._pairs.get(character, ()))]
+            prototype = max(partners, key=lambda partner: len(self._pairs.get(partner, ())))
+            prototype = "".join(shown for shown in prototype if not is_hidden(shown))
+        self[number] = prototype
+        return prototype
+
+
+_prototypes = cache(_Prototypes)

@@ -19,6 +19,7 @@ from noise.private import PrivateProject
 from project import Project
 from unveil.cli import terminal
 from unveil.cli.terminal import Bar
+from unveil.counting.loading import run_loops
 from unveil.evaluation import Holdout
 from unveil.progress import Watcher
 from unveil.workflow.demo import demo
@@ -55,6 +56,14 @@ def test_a_bar_while_it_takes_long_and_only_facts_on_stdout(project: Project) ->
     assert re.search(r"\d+ of 10", found.err)
     assert found.err.endswith("\x1b[2K")  # the line is erased
     assert found.err.count("\x1b[?25l") == found.err.count("\x1b[?25h")  # and the cursor is back
+
+
+def test_a_first_run_says_that_it_compiles(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loops are compiled once for each installation, which takes seconds."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(project.folder / "loops"))
+    found = on_terminal(0.0, "publish", project.spec, "--to", project.release)
+    assert found.code == 0
+    assert "compiling, once" in found.err
 
 
 def test_nothing_at_all_where_it_is_quick(project: Project) -> None:
@@ -115,6 +124,7 @@ def told_by(work: Callable[[Watcher], object]) -> Told:
 
 
 def test_publish_tells_its_phases(project: Project) -> None:
+    run_loops()
     told = told_by(
         lambda watcher: unveil.publish(project.spec, progress=watcher).write(project.release, progress=watcher)
     )

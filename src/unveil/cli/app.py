@@ -46,11 +46,14 @@ app = typer.Typer(
     help="Publish person-level tables that are safe to share and still train good classifiers.",
 )
 
+ALONE = "alone"
+"""What the installed command tells its commands: the process has no other use."""
 ReleaseArgument = Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")]
 
 
 @app.callback(invoke_without_command=True)
 def options(
+    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Print the traceback of an error.")] = False,
 ) -> None:
@@ -58,6 +61,10 @@ def options(
     if version:
         console.print(f"unveil {__version__}")
         raise typer.Exit
+    if context.obj is ALONE:
+        from unveil.cli.absence import keep_pandas_out
+
+        keep_pandas_out()
 
 
 app.command()(publication.publish)
@@ -256,9 +263,13 @@ def fresh_folder(wish: Path) -> Path:
     return folder
 
 
-def main() -> None:
-    """Runs the command line."""
-    app(prog_name="unveil")
+def main(process: object = None) -> None:
+    """Runs the command line.
+
+    Args:
+        process: `ALONE` if this process runs nothing else.
+    """
+    app(prog_name="unveil", obj=process)
 
 
 def script() -> NoReturn:
@@ -275,7 +286,7 @@ def script() -> NoReturn:
 
 def _run() -> None:
     try:
-        main()
+        main(ALONE)
         sys.stdout.flush()
     except Exception as error:
         crash(error)

@@ -31,7 +31,7 @@ Local = Annotated[bool, Field(exclude_if=not_)]
 class Entry(BaseModel):
     """A part of a manifest: fixed keys, fixed types, immutable."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, defer_build=True)
 
 
 class Generalized(Entry):

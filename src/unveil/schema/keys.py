@@ -92,4 +92,5 @@ class Section(BaseModel):
         alias_generator=lambda name: name.rstrip("_").replace("_", "-"),
         validate_by_name=True,
         validate_by_alias=True,
+        defer_build=True,
     )

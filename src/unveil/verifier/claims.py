@@ -88,7 +88,7 @@ Domain = Literal["declared", "observed"]
 class Part(BaseModel):
     """A part of the manifest. An unknown key may carry anything, so it is refused."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
 class Interval(Part):
