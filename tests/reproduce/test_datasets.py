@@ -16,8 +16,7 @@ from reproduce.hierarchies import Hierarchies, read_hchy
 import unveil
 from unveil.errors import RequirementError
 from unveil.schema import Taxonomy, load_spec, read_taxonomy
-from unveil.verifier import verify_release
-from unveil.verifier.comparison import verify_against_raw
+from verdicts import verify_against_raw, verify_release
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from unveil.verifier import Finding, columns, data, raw, verify_release
+from unveil.verifier import Finding, columns, data, raw
+from verdicts import verify_release
 from verify.releases import Plant, Verify, draft
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from unveil.verifier import Finding, verify_release
+from unveil.verifier import Finding
+from verdicts import verify_release
 from verify.releases import TAXONOMY, Draft
 
 Manifest = dict[str, Any]

@@ -9,7 +9,8 @@ from math import fsum, log
 from pathlib import Path
 from typing import Any
 
-from unveil.verifier import Finding, verify_release
+from unveil.verifier import Finding
+from verdicts import verify_release
 from verify.releases import OLD, YOUNG, Draft, Row, draft
 
 COLUMNS = ("age", "sex", "disease", "pay", "income")

@@ -9,7 +9,7 @@ import pytest
 
 from unveil.schema import KAnonymity, load_spec
 from unveil.verifier import Finding
-from unveil.verifier.comparison import verify_against_raw
+from verdicts import verify_against_raw
 from verify.releases import OLD, SPEC, YOUNG, Draft, draft, write_raw
 
 Manifest = dict[str, Any]

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from unveil.schema import load_spec
-from unveil.verifier import Finding, columns, data, verify_release
-from unveil.verifier.comparison import verify_against_raw
+from unveil.verifier import Finding, columns, data
+from verdicts import verify_against_raw, verify_release
 from verify.local_releases import ALL, EDUCATIONS, LOCAL_ROWS, local_draft, shared_draft, split
 from verify.releases import OLD, SPEC, YOUNG, Draft, write_raw
 

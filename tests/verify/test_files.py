@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from unveil.verifier import Finding, verify_release
+from unveil.verifier import Finding
+from verdicts import verify_release
 from verify.releases import Draft, draft, edit_manifest, sha256, write_parquet
 
 

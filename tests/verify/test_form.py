@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import unveil
-from unveil.verifier import Finding, verify_release
+from unveil.verifier import Finding
+from verdicts import verify_release
 from verify.releases import draft, edit_manifest, rehash, write_manifest, write_parquet
 
 PAYLOAD = b"p1 is 17 years old. " * 1400

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from unveil.errors import ReleaseError
-from unveil.verifier import files, verify_release
+from unveil.verifier import files
+from verdicts import verify_release
 from verify.releases import edit_manifest, write_manifest
 
 Content = dict[str, Any]

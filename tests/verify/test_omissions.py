@@ -10,8 +10,8 @@ import pytest
 
 from unveil.release import LeaveOut
 from unveil.schema import load_spec
-from unveil.verifier import Finding, verify_release
-from unveil.verifier.comparison import verify_against_raw
+from unveil.verifier import Finding
+from verdicts import verify_against_raw, verify_release
 from verify.local_releases import ALL, leave_out, local_draft
 from verify.releases import SPEC, YOUNG, Draft, draft, omitted, write_raw
 

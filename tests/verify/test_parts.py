@@ -12,8 +12,8 @@ import pytest
 
 from unveil.errors import TableError
 from unveil.schema import load_spec
-from unveil.verifier import Finding, data, verify_release
-from unveil.verifier.comparison import verify_against_raw
+from unveil.verifier import Finding, data
+from verdicts import verify_against_raw, verify_release
 from verify.releases import (
     RAW_HEADER,
     RAW_ROWS,

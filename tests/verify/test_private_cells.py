@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from unveil.verifier import verify_release
+from verdicts import verify_release
 from verify.private_releases import PrivateDraft, above_threshold, each, found, private_draft, verify_private
 from verify.releases import edit_manifest, sha256
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from unveil.verifier import verify_release
+from verdicts import verify_release
 from verify.private_releases import (
     GUARANTEE,
     SEEDED,

@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 
 from unveil.schema import load_spec
-from unveil.verifier import Verdict, verify_release
+from unveil.verifier import Verdict
 from unveil.verifier.comparison import judge_against_raw
 from unveil.verifier.noise import LEVEL, TESTS, Law, chance_to_find
+from verdicts import verify_release
 from verify.private_releases import CLASSES, SPEC, PrivateDraft, private_draft, write_spec
 
 EPSILON = 17 / 28

@@ -10,7 +10,7 @@ import pytest
 
 from unveil.schema import load_spec
 from unveil.verifier import Finding
-from unveil.verifier.comparison import verify_against_raw
+from verdicts import verify_against_raw
 from verify.private_releases import (
     SPEC,
     Manifest,

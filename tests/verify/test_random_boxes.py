@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unveil.schema import load_spec
-from unveil.verifier import verify_release
-from unveil.verifier.comparison import verify_against_raw
+from verdicts import verify_against_raw, verify_release
 from verify.releases import FITTING, Draft
 
 CHILDREN = {

@@ -13,7 +13,8 @@ import unveil
 from commands import Run, refused
 from project import Project
 from unveil.errors import SpecError, TableError
-from unveil.verifier import judge_release, verify_release
+from unveil.verifier import judge_release
+from verdicts import verify_release
 from verify.private_releases import PrivateDraft, private_draft
 from verify.releases import OLD, YOUNG, Draft, draft
 from verify.sensitive import confidence, diversity, people, release_of

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unveil.verifier import verify_release
+from verdicts import verify_release
 from verify.releases import OLD, YOUNG, Draft, Row, Verify, draft
 
 

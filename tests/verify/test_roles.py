@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from unveil.verifier import verify_release
+from verdicts import verify_release
 from verify.releases import OLD, YOUNG
 from verify.sensitive import Draft, Stated, alpha_k, claims, closeness, confidence, diversity, found, people, release_of
 

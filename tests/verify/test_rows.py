@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from unveil.verifier import verify_release
+from verdicts import verify_release
 from verify.releases import RELEASED_ROWS, YOUNG, Draft, Verify, draft
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from unveil.errors import TableError
 from unveil.schema import load_spec
-from unveil.verifier import Finding, verify_release
-from unveil.verifier.comparison import verify_against_raw
+from unveil.verifier import Finding
+from verdicts import verify_against_raw, verify_release
 from verify.releases import OLD, RAW_HEADER, RAW_ROWS, RELEASED_ROWS, SPEC, YOUNG, Draft, draft, write_raw
 
 

@@ -27,11 +27,6 @@ from unveil.verifier.steering import check_steering
 from unveil.verifier.verification import row_findings
 
 
-def verify_against_raw(folder: Path, spec: Spec) -> list[Finding]:
-    """The findings of `judge_against_raw` alone."""
-    return judge_against_raw(folder, spec).findings
-
-
 def judge_against_raw(folder: Path, spec: Spec) -> Verdict:
     """Compares a release with the raw table and the spec that it was made from.
 

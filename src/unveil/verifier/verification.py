@@ -35,11 +35,6 @@ MOST = 8
 """How many columns of a set are named."""
 
 
-def verify_release(folder: Path) -> list[Finding]:
-    """The findings of `judge_release` alone."""
-    return judge_release(folder).findings
-
-
 def judge_release(folder: Path) -> Verdict:
     """Recounts every claim of a release from its files alone.
 
