@@ -8,6 +8,7 @@ and memory follow the length of the order, however deep the tree is.
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -55,11 +56,15 @@ def read_boxes(manifest: Claims) -> list[Walk]:
     trees = manifest.boxes if isinstance(manifest, RefinementManifest) else []
     if problems := list(_tree_problems(manifest, trees)):
         raise BrokenClaimError(_finding(problem) for problem in problems)
+    splits: dict[str, list[Split]] = {name: [] for tree in trees for name in tree.attributes}
+    for tree in trees:
+        for split in tree.splits:
+            splits[split.attribute].append(split)
     covered: dict[str, Coverage] = {}
-    for name in dict.fromkeys(name for tree in trees for name in tree.attributes):
-        splits = [split for tree in trees for split in tree.splits if split.attribute == name]
+    masked = manifest.masked
+    for name, own in splits.items():
         try:
-            covered[name] = cover(manifest.masked[name], splits)
+            covered[name] = cover(masked[name], own)
         except CoverageError as error:
             raise BrokenClaimError([_finding(f"{name!r}: {error}")]) from error
     return [Walk(tree, covered) for tree in trees]
@@ -73,10 +78,10 @@ def _tree_problems(manifest: Claims, trees: Sequence[BoxTree]) -> Iterator[str]:
             yield f"the recoding is {manifest.recoding}, but there are {len(trees)} trees"
         if trees and manifest.search != "joint":
             yield f"the search is {manifest.search}, which makes no trees"
+    held = Counter(name for tree in trees for name in tree.attributes)
     for name, entry in masked.items():
-        held = sum(name in tree.attributes for tree in trees)
-        if entry.local and held != 1:
-            yield f"{name!r} is refined group by group, but is in {held} trees"
+        if entry.local and held[name] != 1:
+            yield f"{name!r} is refined group by group, but is in {held[name]} trees"
     if twice := repeated(str(sorted(tree.attributes)) for tree in trees):
         yield f"two trees are about {twice[0]}"
     for tree in trees:
