@@ -260,29 +260,8 @@ def draft() -> Draft:
 
 
 def write_manifest(folder: Path, content: Any) -> None:
-    trees = content.get("boxes") if isinstance(content, dict) else None
-    text = json.dumps({**content, "boxes": "BOXES"} if trees else content, ensure_ascii=False, indent=2) + "\n"
-    if trees:
-        text = text.replace('"BOXES"', _boxes_text(trees))
+    text = json.dumps(content, ensure_ascii=False, indent=2) + "\n"
     (folder / "manifest.json").write_text(text, encoding="utf-8")
-
-
-def _boxes_text(trees: list[dict[str, Any]]) -> str:
-    """Each split on a line, and all nodes of a tree on one."""
-    lines = ["["]
-    for tree in trees:
-        lines += ["    {"]
-        lines += [f"      {_pair('attributes', tree)},", '      "splits": [' + ("]," if not tree["splits"] else "")]
-        lines += [f"        {json.dumps(split, ensure_ascii=False)}," for split in tree["splits"]]
-        if tree["splits"]:
-            lines[-1] = lines[-1].removesuffix(",")
-            lines += ["      ],"]
-        lines += [f"      {_pair('order', tree)}", "    },"]
-    return "\n".join([*lines[:-1], "    }", "  ]"])
-
-
-def _pair(key: str, tree: dict[str, Any]) -> str:
-    return f'"{key}": {json.dumps(tree[key], ensure_ascii=False)}'
 
 
 def edit_manifest(folder: Path, edit: Callable[[dict[str, Any]], Any]) -> None:

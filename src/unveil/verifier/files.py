@@ -64,32 +64,10 @@ def read_manifest(folder: Path) -> Manifest:
 def check_spelling(folder: Path) -> Iterator[Finding]:
     """The same content is always the same bytes: nothing hides in spaces, escapes or the spelling of numbers."""
     content, written = _read_json(folder)
-    spelled = _spelled(content).encode()
+    spelled = f"{json.dumps(content, ensure_ascii=False, indent=2)}\n".encode()
     if written != spelled:
         place = first_difference(written, spelled)
         yield Finding("form", f"{MANIFEST} is not spelled as a manifest is: it differs from byte {place + 1:,} on.")
-
-
-def _spelled(content: dict[str, Any]) -> str:
-    """One value per line; of a tree of boxes, which may have a million nodes, each split and all nodes on a line."""
-    texts = {key: _json(value, 2).replace("\n", "\n  ") for key, value in content.items() if key != "boxes"}
-    if "boxes" in content:
-        texts["boxes"] = _spelled_boxes(content["boxes"])
-    return "{\n" + ",\n".join(f"  {_json(key)}: {texts[key]}" for key in content) + "\n}\n"
-
-
-def _spelled_boxes(trees: list[dict[str, Any]]) -> str:
-    texts = []
-    for tree in trees:
-        splits = "".join(f"\n        {_json(split)}," for split in tree["splits"])
-        listed = f"[{splits[:-1]}\n      ]" if splits else "[]"
-        parts = {"attributes": _json(tree["attributes"]), "splits": listed, "order": _json(tree["order"])}
-        texts.append("    {\n" + ",\n".join(f'      "{key}": {text}' for key, text in parts.items()) + "\n    }")
-    return "[\n" + ",\n".join(texts) + "\n  ]"
-
-
-def _json(content: Any, indent: int | None = None) -> str:
-    return json.dumps(content, ensure_ascii=False, indent=indent)
 
 
 def describe_errors(error: ValidationError) -> list[str]:
