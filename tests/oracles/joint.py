@@ -5,9 +5,9 @@ Shares no code with the package.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import islice, pairwise
 from math import floor, inf, log2, sqrt
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -35,6 +35,43 @@ class Other:
 
 
 Block: TypeAlias = Node | Other | Interval | Bottom | Disclosed
+
+
+@dataclass(frozen=True)
+class Steering:
+    """What the owner asks for: what to keep information about, and how fine attributes must or may be."""
+
+    goal: Literal["class", "statistics"] | tuple[str, ...] = "class"
+    weights: Mapping[str, float] = field(default_factory=dict)
+    keep: Mapping[str, tuple[Block, ...]] = field(default_factory=dict)
+    """The cut at which the search starts."""
+    finest: Mapping[str, tuple[str, ...] | float] = field(default_factory=dict)
+    """The labels of a cut, or the step of a number."""
+
+    def targets(self, record: Record) -> tuple[Raw, ...]:
+        """What the search keeps information about, in one record."""
+        if self.goal == "class":
+            return (record.cls,)
+        return tuple(record.values[name] for name in self.goal) if isinstance(self.goal, tuple) else ()
+
+    def allows(self, name: str, left: float, right: float) -> bool:
+        """Whether a number may be cut between two neighbouring values."""
+        step = self.finest.get(name)
+        return not isinstance(step, float) or right // step > left // step
+
+
+def roundest(left: float, right: float, step: float) -> float:
+    """Of the multiples of a step above one whole number and below the next, that with the most zeros; else the next."""
+    between = [n * step for n in range(floor(left / step) + 1, floor(right / step) + 1) if n * step < right]
+    zeros = {at: 99 if at == 0 else len(str(int(abs(at)))) - len(str(int(abs(at))).rstrip("0")) for at in between}
+    return min(between, key=lambda at: (-zeros[at], abs(2 * at - left - right), at), default=right)
+
+
+UNSTEERED = Steering()
+
+
+class UnsatisfiedError(Exception):
+    """A requirement does not hold for what the owner keeps."""
 
 
 class Candidate(NamedTuple):
@@ -91,12 +128,15 @@ def xlogx(x: int) -> float:
     return x * log2(x) if x else 0.0
 
 
-def purity(records: Sequence[Record]) -> float:
-    """Minus the entropy of the class, in bits over the records."""
-    freq: Counter[str] = Counter()
-    for record in records:
-        freq[record.cls] += record.weight
-    return sum(map(xlogx, freq.values())) - xlogx(size(records))
+def purity(records: Sequence[Record], steering: Steering) -> float:
+    """Minus the entropy of the targets, in bits over the records."""
+    total = 0.0
+    for place in range(len(steering.targets(records[0])) if records else 0):
+        freq: Counter[Raw] = Counter()
+        for record in records:
+            freq[steering.targets(record)[place]] += record.weight
+        total += sum(map(xlogx, freq.values())) - xlogx(size(records))
+    return total
 
 
 def pieces_of(records: Sequence[Record], name: str, children: Sequence[Block]) -> list[list[Record]]:
@@ -106,22 +146,31 @@ def pieces_of(records: Sequence[Record], name: str, children: Sequence[Block]) -
     return [piece for piece in every if piece]
 
 
-def mixed(records: Iterable[Record]) -> bool:
-    return len({record.cls for record in records}) > 1
+def mixed(records: Iterable[Record], steering: Steering) -> bool:
+    return steering.goal == "statistics" or len({steering.targets(record) for record in records}) > 1
+
+
+def entropy(name: str, records: Sequence[Record]) -> float:
+    """The bits of a raw value, per record, to nine decimals."""
+    freq: Counter[Raw] = Counter()
+    for record in records:
+        freq[record.values[name]] += record.weight
+    return round(log2(size(records)) - sum(map(xlogx, freq.values())) / size(records), 9)
 
 
 # ---- What a block may be refined into ----
 
 
-def grid(attribute: Attribute, records: Sequence[Record], by_box: bool) -> list[float]:
+def grid(attribute: Attribute, records: Sequence[Record], by_box: bool, steering: Steering) -> list[float]:
     """Where a number may be cut: at any of its values, or at the points of a greedy discretization."""
     values = sorted({float(record.values[attribute.name]) for record in records})
     if not by_box:
-        return values[1:]
+        return [right for left, right in pairwise(values) if steering.allows(attribute.name, left, right)]
     parts, cuts = [values], list[float]()
     while len(cuts) < POINTS:
         best = max(
-            ((*best_cut(attribute.name, part, records), -number) for number, part in enumerate(parts)), default=None
+            ((*best_cut(attribute.name, part, records, steering), -number) for number, part in enumerate(parts)),
+            default=None,
         )
         if best is None or best[0] <= 0:
             break
@@ -133,19 +182,28 @@ def grid(attribute: Attribute, records: Sequence[Record], by_box: bool) -> list[
     return sorted(cuts)
 
 
-def best_cut(name: str, values: Sequence[float], records: Sequence[Record]) -> tuple[int, float]:
+def best_cut(name: str, values: Sequence[float], records: Sequence[Record], steering: Steering) -> tuple[int, float]:
     """The gain of the best cut of these values, in steps of 2^-20 bits, and minus the cut; the lowest of the best."""
     inside = [record for record in records if float(record.values[name]) in values]
     found = [(0, 0.0)]
-    for at in values[1:]:
-        below = [record for record in inside if float(record.values[name]) < at]
-        above = [record for record in inside if float(record.values[name]) >= at]
-        found.append((floor((purity(below) + purity(above) - purity(inside)) * 2**20 + 0.5), -at))
+    for left, at in pairwise(values):
+        if steering.allows(name, left, at):
+            pieces = [
+                [record for record in inside if (float(record.values[name]) < at) == low] for low in (True, False)
+            ]
+            found.append((floor(gained(inside, pieces, steering) * 2**20 + 0.5), -at))
     return max(found)
 
 
+def gained(records: Sequence[Record], pieces: Sequence[Sequence[Record]], steering: Steering) -> float:
+    """What a split adds to the information about the targets; without any, the bits by which it splits."""
+    if steering.goal == "statistics":
+        return xlogx(size(records)) - sum(xlogx(size(piece)) for piece in pieces)
+    return sum(purity(piece, steering) for piece in pieces) - purity(records, steering)
+
+
 def refinements(
-    block: Block, attribute: Attribute, records: Sequence[Record], cuts: Sequence[float]
+    block: Block, attribute: Attribute, records: Sequence[Record], cuts: Sequence[float], finest: Container[str]
 ) -> Iterator[Candidate]:
     """Every way to refine a block for these records, in the order that breaks ties."""
     name = attribute.name
@@ -164,7 +222,7 @@ def refinements(
             yield Candidate(1 + list(attribute.values).index(value), (Disclosed(value), left))
     elif isinstance(block, Node | Other):
         node, peeled = (block.node, block.peeled) if isinstance(block, Other) else (block, ())
-        children = [child for child in node.children if child.label not in peeled]
+        children = [child for child in node.children if child.label not in peeled and node.label not in finest]
         if children:
             yield Candidate(0, tuple(children))
         assert isinstance(attribute, Generalized)
@@ -208,6 +266,7 @@ class Local:
 class Search:
     problem: Problem
     recoding: Literal["global", "local"]
+    steering: Steering = Steering()
     boxes: dict[tuple[str, ...], list[Box]] = field(default_factory=dict)
     entered: int = 0
 
@@ -221,10 +280,31 @@ class Search:
         total = size(self.problem.records)
         self.fine = 2.0 ** min(24, 56 - total.bit_length())
         numbers = [a for a in self.problem.attributes if isinstance(top(a), Interval)]
-        self.cuts = {a.name: grid(a, self.problem.records, a.name in self.by_box) for a in numbers}
+        records = self.problem.records
+        self.cuts = {
+            a.name: self.published(a.name, grid(a, records, a.name in self.by_box, self.steering)) for a in numbers
+        }
+        self.bits = {name: entropy(name, records) or 1.0 for name in self.order}
         for names in sets:
-            box = Box({name: top(self.attributes[name]) for name in names}, list(self.problem.records))
-            self.boxes[names] = [self.aged(box)]
+            self.boxes[names] = [self.aged(box) for box in self.kept(names)]
+            if not self.holds(names, [box.records for box in self.boxes[names]]):
+                raise UnsatisfiedError
+
+    def published(self, name: str, cuts: Sequence[float]) -> list[float]:
+        """Where these cuts are published: at the roundest multiple of the step that the owner asks for, if any."""
+        step = self.steering.finest.get(name)
+        if not isinstance(step, float):
+            return list(cuts)
+        values = sorted({float(record.values[name]) for record in self.problem.records})
+        return [roundest(max(value for value in values if value < at), at, step) for at in cuts]
+
+    def kept(self, names: tuple[str, ...]) -> list[Box]:
+        """The groups that the search starts with: everything masked, or what the owner keeps."""
+        found = [Box({}, list(self.problem.records))]
+        for name in names:
+            cut = self.steering.keep.get(name, (top(self.attributes[name]),))
+            found = [piece for box in found for piece in self.split(box, name, Candidate(0, cut))]
+        return found
 
     def named(self, names: Iterable[str]) -> tuple[str, ...]:
         return tuple(sorted(names, key=self.order.index))
@@ -258,15 +338,25 @@ class Search:
 
     def weigh(self, records: Sequence[Record], pieces: Sequence[Sequence[Record]]) -> tuple[int, int]:
         """What a split adds to the class information of a box, and by how many bits it splits it."""
-        gain = sum(map(purity, pieces)) - purity(records)
+        gain = gained(records, pieces, self.steering)
         bits = xlogx(size(records)) - sum(xlogx(size(piece)) for piece in pieces)
         return self.whole(gain), self.whole(bits)
 
     def whole(self, bits: float) -> int:
         return max(floor(bits * self.fine + 0.5), 0)
 
+    def worth(self, name: str, gain: int) -> float:
+        """A gain in bits over the records, as much as the owner says it counts."""
+        weight = self.steering.weights.get(name, 1.0)
+        return gain / self.fine * (weight / self.bits[name] if self.steering.goal == "statistics" else weight)
+
     def rank(self, gain: float, bits: int, records: int) -> float:
         return gain / sqrt(max(bits / (max(records, 1) * self.fine), 0.01))
+
+    def refinements(self, name: str, block: Block, records: Sequence[Record]) -> Iterator[Candidate]:
+        finest = self.steering.finest.get(name, ())
+        labels = finest if isinstance(finest, tuple) else ()
+        return refinements(block, self.attributes[name], records, self.cuts.get(name, ()), labels)
 
     # One box by itself
 
@@ -275,16 +365,17 @@ class Search:
         best = []
         for name in names:
             found: Local | None = None
-            if name not in self.by_box or not mixed(box.records):
+            if name not in self.by_box or not mixed(box.records, self.steering):
                 continue
-            for candidate in refinements(box.blocks[name], self.attributes[name], box.records, self.cuts.get(name, ())):
+            for candidate in self.refinements(name, box.blocks[name], box.records):
                 pieces = pieces_of(box.records, name, candidate.children)
                 if not self.splits(box, name, candidate, pieces) or not self.holds(names, pieces):
                     continue
                 gain, bits = self.weigh(box.records, pieces)
-                rank = self.rank(gain / self.fine, bits, size(box.records))
+                worth = self.worth(name, gain)
+                rank = self.rank(worth, bits, size(box.records))
                 if found is None or rank > found.rank:
-                    found = Local(rank, name, candidate, gain / self.fine, bits)
+                    found = Local(rank, name, candidate, worth, bits)
             if found is not None:
                 best.append(found)
         return best
@@ -345,9 +436,9 @@ class Search:
             if box.blocks[name] == block
         ]
         under = [record for record in self.problem.records if block.holds(record.values[name])]
-        if not any(mixed(box.records) for _, box in holding):
+        if not any(mixed(box.records, self.steering) for _, box in holding):
             return
-        for candidate in refinements(block, self.attributes[name], under, self.cuts.get(name, ())):
+        for candidate in self.refinements(name, block, under):
             gain, bits, valid = 0, 0, True
             for names, box in holding:
                 pieces = pieces_of(box.records, name, candidate.children)
@@ -356,7 +447,7 @@ class Search:
                 gain, bits = gain + more, bits + apart
             whole = candidate.slot == 0 and not isinstance(block, Interval)
             if valid and (bits > 0 or whole):
-                worth = gain / self.fine / self.sharing[name]
+                worth = self.worth(name, gain) / self.sharing[name]
                 records = sum(size(box.records) for _, box in holding)
                 place = position(block, self.attributes[name], self.problem)
                 yield -self.rank(worth, bits, records), name, place, candidate, block, worth
@@ -406,8 +497,8 @@ class Search:
         return Step(name, block.label, tuple(child.label for child in candidate.children), gain, rank, None)
 
 
-def joint(problem: Problem, recoding: Literal["global", "local"]) -> Result:
-    search = Search(problem, recoding)
+def joint(problem: Problem, recoding: Literal["global", "local"], steering: Steering = UNSTEERED) -> Result:
+    search = Search(problem, recoding, steering)
     steps = list(islice(search.steps(), problem.steps))
     return Result(steps, search.boxes)
 

@@ -100,9 +100,9 @@ class BoxRows:
             targets: How many marks are to be told apart.
             fine: How many small fractions a bit has in gains.
         """
-        codes = _side_by_side(rows.codes, offsets, values)
+        codes = _side_by_side(rows.codes, offsets, values, len(rows.weight))
         sections = np.concatenate([[1], 1 + np.cumsum(rows.widths)])
-        marks = _side_by_side(rows.marks, sections[:-1].tolist(), int(sections[-1]))
+        marks = _side_by_side(rows.marks, sections[:-1].tolist(), int(sections[-1]), len(rows.weight))
         return cls(codes, rows.weight.copy(), marks, sections, targets, fine)
 
     def __len__(self) -> int:
@@ -170,6 +170,17 @@ class BoxRows:
             found_here = Scan(box, column, way, since, cell, gain, bits, pieces[:used], owner[:used])
             yield found_here, sizes, mixed
 
+    def totals(self, boxes: Boxes) -> IntArray:
+        """The records of each box, then their counts by the values of each sensitive attribute."""
+        rows = np.concatenate([np.arange(*ends) for ends in zip(boxes.start, boxes.stop, strict=True)])
+        box = np.repeat(np.arange(len(boxes.start)), boxes.stop - boxes.start)
+        shift = int(self._sections[self._targets]) - 1
+        totals = np.zeros((len(boxes.start), int(self._sections[-1]) - shift), dtype=np.int64)
+        np.add.at(totals[:, 0], box, self._weight[rows])
+        for mark in range(self._targets, self._marks.shape[1]):
+            np.add.at(totals, (box, self._marks[rows, mark].astype(np.int64) - shift), self._weight[rows])
+        return totals
+
     def split(self, boxes: Boxes, choices: Choices, shapes: Shapes) -> Parts:
         """Makes the rows of each piece adjacent; pieces without rows are left out."""
         block = boxes.blocks[np.arange(len(boxes.start)), choices.column]
@@ -192,9 +203,8 @@ class BoxRows:
         return copy, Boxes(start, ends, boxes.blocks)
 
 
-def _side_by_side(columns: Sequence[Array], first: Sequence[int], values: int) -> Array:
+def _side_by_side(columns: Sequence[Array], first: Sequence[int], values: int, rows: int) -> Array:
     """Columns of codes, numbered over all of them, row by row: reading a record takes one cache line."""
-    rows = len(columns[0]) if columns else 0
     side: Array = np.empty((rows, len(columns)), dtype=np.uint16 if values < 2**16 else np.uint32)
     for place, column in enumerate(columns):
         side[:, place] = column

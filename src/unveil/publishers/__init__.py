@@ -8,4 +8,5 @@ from unveil.publishers.guards import (
     sensitive_values,
     shared_groups,
 )
+from unveil.publishers.joint import start_joint
 from unveil.publishers.refinement import describe, publish_refinement, start_search

@@ -8,7 +8,7 @@ import numpy as np
 
 from unveil.characters import hidden_character, hidden_in_value
 from unveil.counting import Engine
-from unveil.errors import RequirementError, SpecError, TableError, did_you_mean, rows_text
+from unveil.errors import RequirementError, TableError, did_you_mean, rows_text
 from unveil.progress import Tasks, Watcher, unwatched
 from unveil.refine import Guard
 from unveil.schema import Atom, Domain, Level, Requirement, Spec, without_redundant
@@ -75,27 +75,6 @@ def check_readable(table: Outline, spec: Spec) -> None:
             if isinstance(value, str) and (found := find(value)):
                 place = f"{table.origin}: {name!r} holds {value!r}"
                 raise TableError(f"{place}, with the character {found}, which is invisible.")
-
-
-def refuse_unsearched(spec: Spec) -> None:
-    """Refuses keys that the search does not act on, so that none of them is ignored.
-
-    Raises:
-        SpecError: One of them is asked for.
-    """
-    asked = {
-        "recoding = 'local'": spec.recoding == "local",
-        "leave-out": spec.leave_out > 0,
-        "goal": spec.goal != "class",
-        "search = 'joint'": spec.search == "joint",
-    }
-    for key, is_asked in asked.items():
-        if is_asked:
-            raise SpecError(f"{spec.origin}: [publish] {key} is not available in this version of unveil.")
-    for attribute in spec.attributes.values():
-        if attribute.steering:
-            place = f"{spec.origin}: [attributes.{attribute.name}] {attribute.steering[0]}"
-            raise SpecError(f"{place} is not available in this version of unveil.")
 
 
 def shared_groups(table: Outline, atoms: Iterable[Atom]) -> dict[Sharing, list[Atom]]:

@@ -2,46 +2,88 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
-from unveil.counting import Engine
+from unveil.arrays import IntArray
+from unveil.counting import Engine, Marked
 from unveil.counting.boxes import BoxRows
+from unveil.errors import SpecError
 from unveil.masking import LEAF, AnyMasking, Block, BoxTree, Split, freeze, vocabulary
 from unveil.progress import Tasks, Watcher, unwatched
 from unveil.publishers.guards import checked_levels, resolved_requirements
+from unveil.publishers.steering import check_kept, goal_of, hierarchy_of, target_columns, targeted
+from unveil.refine.blocks import Blocks
 from unveil.refine.boxes import Partition
-from unveil.refine.goals import ClassInformation, steps_per_bit
-from unveil.refine.grid import cut_points
-from unveil.refine.hierarchies import Blocks, Cutter, Hierarchy, Intervals, Labels, Values
 from unveil.refine.joint import JointSearch
-from unveil.schema import Attribute, Bounds, Level, Spec, round_split
+from unveil.schema import Attribute, Level, Spec
 from unveil.tables import Outline
 
 
 def start_joint(table: Outline, spec: Spec, engine: Engine, progress: Watcher = unwatched) -> JointSearch:
-    """The joint search on the fully masked table."""
+    """The joint search on the fully masked table, or on what the owner keeps.
+
+    Raises:
+        SpecError: Records may be left out, which this search does not do.
+        RequirementError: A requirement does not hold there.
+    """
+    if spec.leave_out:
+        raise SpecError(f"{spec.origin}: [publish] leave-out is not available in this version of unveil.")
     levels = checked_levels(table, spec, resolved_requirements(table, spec))
     sets = list(dict.fromkeys(columns for columns, _ in levels))
     masked = sorted({column for columns in sets for column in columns})
-    sharing = {column: sum(column in columns for columns in sets) for column in masked}
-    by_box = {column for column in masked if spec.recoding == "local" and sharing[column] == 1}
-    hierarchies = [_hierarchy(table, column, spec.bounds, by_box=column in by_box) for column in masked]
-    blocks = Blocks(hierarchies, [len(table.columns[column]) for column in masked])
-    goal = ClassInformation(
-        [hierarchy.attribute.gain_weight for hierarchy in hierarchies], steps_per_bit(table.records)
-    )
-    partitions = []
+    goal, goals = goal_of(table, spec, masked), target_columns(table, spec)
+    targets = len(spec.goal) if isinstance(spec.goal, tuple) else int(spec.goal == "class")
     counted = Tasks(progress, "counting groups", len(sets))
+    marked = []
     for columns in sets:
-        needed = {sensitive: held for (held_columns, sensitive), held in levels.items() if held_columns == columns}
-        places = [masked.index(column) for column in columns]
-        rows, sections = _rows(engine, columns, needed, blocks, places, goal)
-        partitions.append(Partition(rows, sections, places, [column in by_box for column in columns], blocks, goal))
+        sensitive = [column for held, column in levels if held == columns and column is not None]
+        marked.append(targeted(engine.marked(columns, [*goals, *sensitive]), spec, table.classes.name))
         counted.finish()
+    by_box = _by_box(table, spec, sets, marked, targets)
+    hierarchies = [hierarchy_of(table, column, spec, by_box.get(column), targets) for column in masked]
+    blocks = Blocks(hierarchies, [len(table.columns[column]) for column in masked])
+    partitions = []
+    for columns, rows in zip(sets, marked, strict=True):
+        places = [masked.index(column) for column in columns]
+        boxes = BoxRows.of(rows, [blocks.offsets[place] for place in places], blocks.offsets[-1], targets, goal.fine)
+        needed = {column: held for (held_columns, column), held in levels.items() if held_columns == columns}
+        alone = [column in by_box for column in columns]
+        partitions.append(Partition(boxes, _sections(boxes, needed), places, alone, blocks, goal))
     held = [table.histograms[column].sum(axis=1) > 0 for column in masked]
-    return JointSearch(blocks, partitions, held, goal)
+    search = JointSearch(blocks, partitions, held, goal)
+    check_kept(search, sets, spec, table)
+    return search
+
+
+def _by_box(
+    table: Outline, spec: Spec, sets: list[tuple[int, ...]], marked: list[Marked], targets: int
+) -> dict[int, IntArray]:
+    """The attributes that are refined group by group, each with its counts by the targets."""
+    every = [column for columns in sets for column in columns]
+    return {
+        column: _counts(rows, place, len(table.columns[column]), targets)
+        for columns, rows in zip(sets, marked, strict=True)
+        for place, column in enumerate(columns)
+        if spec.recoding == "local" and every.count(column) == 1
+    }
+
+
+def _counts(rows: Marked, place: int, size: int, targets: int) -> IntArray:
+    """The records of each value of an attribute, by each target; without any, the records."""
+    codes = rows.codes[place].astype(np.int64)
+    marks = [*zip(rows.marks[:targets], rows.widths, strict=False)] or [(np.zeros_like(codes), 1)]
+    counts = [np.zeros((size, width), dtype=np.int64) for _, width in marks]
+    for (mark, _), counted in zip(marks, counts, strict=True):
+        np.add.at(counted, (codes, mark), rows.weight)
+    return np.concatenate(counts, axis=1)
+
+
+def _sections(rows: BoxRows, needed: dict[int | None, list[Level]]) -> list[tuple[Level, slice]]:
+    """The levels of a partition with the counts of a piece that each needs."""
+    sensitive = [column for column in needed if column is not None]
+    section: dict[int | None, slice] = {None: slice(0, 1)}
+    section |= zip(sensitive, rows.sections, strict=True)
+    return [(level, section[column]) for column, levels in needed.items() for level in levels]
 
 
 def frozen(search: JointSearch) -> tuple[dict[str, AnyMasking], tuple[BoxTree, ...]]:
@@ -86,43 +128,3 @@ def _tree(search: JointSearch, number: int) -> tuple[BoxTree, list[tuple[Attribu
         (blocks.hierarchies[place].attribute, [blocks.block(block) for block in used if blocks.owner(block) == place])
         for place in by_box
     ]
-
-
-def _rows(
-    engine: Engine,
-    columns: tuple[int, ...],
-    needed: dict[int | None, list[Level]],
-    blocks: Blocks,
-    places: list[int],
-    goal: ClassInformation,
-) -> tuple[BoxRows, list[tuple[Level, slice]]]:
-    """The rows of a partition, and its levels with the counts that each needs."""
-    sensitive = [column for column in needed if column is not None]
-    marked = engine.marked(columns, sensitive)
-    offsets = [blocks.offsets[place] for place in places]
-    rows = BoxRows.of(marked, offsets, blocks.offsets[-1], targets=1, fine=goal.fine)
-    section: dict[int | None, slice] = {None: slice(0, 1)}
-    section |= zip(sensitive, rows.sections, strict=True)
-    return rows, [(level, section[column]) for column, levels in needed.items() for level in levels]
-
-
-def _hierarchy(table: Outline, column: int, bounds: Bounds, *, by_box: bool) -> Hierarchy:
-    """What an attribute can be refined into. All boxes share the few cut points of a number."""
-    attribute, values = table.attributes[column], table.columns[column].values
-    if attribute.taxonomy is not None:
-        return Labels(attribute, attribute.taxonomy)
-    if isinstance(values, tuple):
-        return Values(attribute, values)
-    points = cut_points(table.histograms[column]) if by_box else np.arange(1, len(values))
-    return Intervals(attribute, values, table.bounds(column), points, _cutter(attribute, bounds))
-
-
-def _cutter(attribute: Attribute, bounds: Bounds) -> Cutter:
-    if bounds == "round":
-        return partial(round_split, attribute=attribute)
-    return _upper
-
-
-def _upper(left: float, right: float) -> float:
-    """The upper of two neighbouring values."""
-    return right

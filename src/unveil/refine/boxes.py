@@ -10,8 +10,8 @@ import numpy as np
 from unveil.arrays import BoolArray, FloatArray, Growing, IntArray
 from unveil.counting.boxes import Boxes, BoxRows, Choices, Parts, Scan
 from unveil.counting.scans import first_best
+from unveil.refine.blocks import Blocks
 from unveil.refine.goals import ClassInformation
-from unveil.refine.hierarchies import Blocks
 from unveil.schema import Level
 
 WIDTH = 4
@@ -36,6 +36,15 @@ class Best(NamedTuple):
         """The candidates of attributes in boxes, their gains and their bits."""
         at = box, column
         return Choices(column, self.way[at], self.cell[at]), self.gain[at], self.bits[at]
+
+
+class Lowest(NamedTuple):
+    """The least private group by one requirement."""
+
+    level: Level
+    value: float
+    box: int
+    records: int
 
 
 class Partition:
@@ -86,10 +95,32 @@ class Partition:
         """Some boxes."""
         return Boxes(self.start.rows[numbers], self.stop.rows[numbers], self.blocks.rows[numbers])
 
-    def holding(self, column: int, block: int) -> IntArray:
-        """The groups with a block, the oldest first."""
-        found = np.flatnonzero((self.blocks.rows[:, column] == block) & self.live.rows)
-        return found[np.argsort(self.age.rows[found])]
+    def holding(self, attribute: int, block: int) -> IntArray:
+        """The groups with a block of an attribute, the oldest first."""
+        column = np.flatnonzero(self.attributes == attribute)
+        found = np.flatnonzero((self.blocks.rows[:, column] == block).any(axis=1) & self.live.rows)
+        return found[np.argsort(self.age.rows[found], kind="stable")]
+
+    def refine(self, attribute: int, block: int, way: int, cell: int) -> IntArray:
+        """Splits all groups with a block in the same way; returns their pieces."""
+        groups = self.holding(attribute, block)
+        if not len(groups):
+            return groups
+        column = int(np.flatnonzero(self.attributes == attribute)[0])
+        same = (np.full(len(groups), value) for value in (column, way, cell))
+        self.split(groups, Choices(*same))
+        return self.perform(groups)
+
+    def lowest(self) -> list[Lowest]:
+        """For each requirement, the group with the lowest level; the first of several."""
+        groups = np.flatnonzero(self.live.rows)
+        counts = self._rows.totals(self.boxes(groups))
+        found = []
+        for level, section in self._levels:
+            levels = level.of(counts[:, section])
+            at = int(np.argmin(levels))
+            found.append(Lowest(level, float(levels[at]), int(groups[at]), int(counts[at, 0])))
+        return found
 
     def pieces_of(self, box: int) -> IntArray:
         """The pieces into which a box is split."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,9 +10,9 @@ import numpy as np
 from unveil.arrays import Growing, IntArray
 from unveil.counting.boxes import Scan
 from unveil.counting.scans import ALL, INTERVAL, PEEL, SPLIT
+from unveil.refine.blocks import Blocks
 from unveil.refine.boxes import Partition
 from unveil.refine.goals import ClassInformation
-from unveil.refine.hierarchies import Blocks
 
 GAIN, BITS, BROKEN = 0, 1, 2
 
@@ -39,20 +39,20 @@ class Cuts:
     """
 
     def __init__(
-        self, partitions: Sequence[Partition], attributes: Sequence[int], blocks: Blocks, goal: ClassInformation
+        self, partitions: Sequence[Partition], cut: Mapping[int, Sequence[int]], blocks: Blocks, goal: ClassInformation
     ) -> None:
-        """Starts with the block that masks everything, for each attribute.
+        """Counts the groups as they are.
 
         Args:
             partitions: The boxes of each set of attributes.
-            attributes: The attributes that are refined everywhere.
+            cut: The blocks of the attributes that are refined everywhere.
             blocks: The blocks of all attributes.
             goal: What a refinement is worth.
         """
         self._partitions, self._blocks, self._goal = partitions, blocks, goal
-        self._active = [np.isin(partition.attributes, attributes) for partition in partitions]
+        self._active = [np.isin(partition.attributes, list(cut)) for partition in partitions]
         self._sharing = {
-            attribute: sum(attribute in partition.attributes for partition in partitions) for attribute in attributes
+            attribute: sum(attribute in partition.attributes for partition in partitions) for attribute in cut
         }
         self._sums = Growing(np.int64, 3)
         self._first = Growing(np.int64)
@@ -63,10 +63,11 @@ class Cuts:
         """How many boxes hold a block and records that differ in a target."""
         self._best: dict[int, Refined | None] = {}
         self._touched: set[int] = set()
-        for attribute in attributes:
-            self._enter(blocks.roots[attribute])
-        for number in range(len(partitions)):
-            self.count(number, np.zeros(1, dtype=np.int64), 1)
+        for held in cut.values():
+            for block in held:
+                self._enter(block)
+        for number, partition in enumerate(partitions):
+            self.count(number, np.flatnonzero(partition.live.rows), 1)
 
     def count(self, partition: int, numbers: IntArray, sign: int) -> None:
         """Adds what the candidates would do to boxes, or takes it out again."""

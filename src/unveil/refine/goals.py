@@ -49,3 +49,34 @@ class ClassInformation:
         apart = np.maximum(bits / (np.maximum(records, 1) * self.fine), LEAST_BITS)
         ranks: FloatArray = gain / np.sqrt(apart)
         return ranks
+
+
+class Statistics(ClassInformation):
+    """The information about the masked attributes themselves, so that tables of their values are kept.
+
+    Attributes count alike: a bit counts relative to what the attribute has at its finest.
+    """
+
+    pure_too = True
+
+    def __init__(self, weights: Sequence[float], fine: float, histograms: Sequence[IntArray]) -> None:
+        """Keeps what is given.
+
+        Args:
+            weights: What the owner multiplies the gain of each masked attribute by.
+            fine: How many steps a bit has.
+            histograms: The `[value, class]` counts of each masked attribute.
+        """
+        bits = [_entropy(histogram.sum(axis=1)) for histogram in histograms]
+        # A single value cannot be refined, so what it would be divided by does not matter.
+        super().__init__([weight / (held or 1) for weight, held in zip(weights, bits, strict=True)], fine)
+
+    def gain(self, gain: IntArray, bits: IntArray, attribute: IntArray) -> FloatArray:
+        """The bits by which the records are told apart, as a share of those of the attribute, with its weight."""
+        return super().gain(bits, bits, attribute)
+
+
+def _entropy(counts: IntArray) -> float:
+    """The bits of a value, per record, to nine decimals, so that no rounding error decides between attributes."""
+    held = counts[counts > 0] / max(counts.sum(), 1)
+    return round(float(-(held * np.log2(held)).sum()), 9)

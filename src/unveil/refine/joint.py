@@ -21,10 +21,10 @@ from unveil.arrays import BoolArray, IntArray
 from unveil.counting.boxes import Choices
 from unveil.counting.scans import ALL, SPLIT
 from unveil.masking import Block
+from unveil.refine.blocks import Blocks
 from unveil.refine.boxes import Partition
 from unveil.refine.cuts import Cuts, Refined
 from unveil.refine.goals import ClassInformation
-from unveil.refine.hierarchies import Blocks
 from unveil.schema import Attribute
 
 
@@ -73,14 +73,15 @@ class JointSearch:
         self.blocks, self.partitions, self._held, self._fine = blocks, partitions, held, goal.fine
         everywhere = {a for p in partitions for a in p.attributes[~p.by_box].tolist()}
         self._cut: dict[int, list[int]] = {attribute: [blocks.roots[attribute]] for attribute in sorted(everywhere)}
-        self._cuts = Cuts(partitions, sorted(everywhere), blocks, goal)
+        self._keep()
+        self._cuts = Cuts(partitions, self._cut, blocks, goal)
         self._turns: list[Turn] = []
         self._ahead = 1
         self._entered = 0
         for number, partition in enumerate(partitions):
-            root = np.zeros(1, dtype=np.int64)
-            partition.evaluate(root)
-            self._enter(number, root)
+            groups = self._in_order(partition)
+            partition.evaluate(groups)
+            self._enter(number, groups)
 
     @property
     def cuts(self) -> list[tuple[Attribute, list[Block]]]:
@@ -121,6 +122,30 @@ class JointSearch:
         if way == ALL and self.blocks.hides(block):
             return [*held.blocks.rows[held.pieces_of(box), column].tolist(), block]
         return self.blocks.into(block, way, cell)
+
+    def _keep(self) -> None:
+        """Refines everything to what the owner keeps. Whether the requirements hold there, the caller must ask."""
+        for attribute in range(len(self.blocks.roots)):
+            for block, way, cell in self.blocks.kept(attribute):
+                for partition in self.partitions:
+                    partition.refine(attribute, block, way, cell)
+                if attribute in self._cut:
+                    self._put(attribute, block, self.blocks.into(block, way, cell))
+
+    def _in_order(self, partition: Partition) -> IntArray:
+        """The groups in the order of attributes and domains, what `⊥` hides last."""
+        groups = np.flatnonzero(partition.live.rows)
+        held, place = np.unique(partition.blocks.rows[groups], return_inverse=True)
+        places = [(self.blocks.hides(block), self.blocks.place(block)) for block in held.tolist()]
+        order = sorted(range(len(held)), key=lambda at: places[at])
+        keys = np.argsort(np.array(order, dtype=np.int64))[place.reshape(len(groups), -1)]
+        return groups[np.lexsort(keys.T[::-1])]
+
+    def _put(self, attribute: int, block: int, into: Sequence[int]) -> None:
+        """Replaces a block in its cut."""
+        cut = self._cut[attribute]
+        place = cut.index(block)
+        cut[place : place + 1] = into
 
     def _next_turn(self) -> Turn | None:
         while self._turns and not self.partitions[self._turns[0].partition].live.rows[self._turns[0].box]:
@@ -170,14 +195,8 @@ class JointSearch:
         """Refines a block in all boxes that hold it."""
         made = []
         for number, partition in enumerate(self.partitions):
-            column = np.flatnonzero(partition.attributes == shared.attribute)
-            if not len(column):
-                continue
-            boxes = partition.holding(int(column[0]), shared.block)
-            self._cuts.count(number, boxes, -1)
-            same = (np.full(len(boxes), value) for value in (int(column[0]), shared.way, shared.cell))
-            partition.split(boxes, Choices(*same))
-            made.append((number, partition.perform(boxes)))
+            self._cuts.count(number, partition.holding(shared.attribute, shared.block), -1)
+            made.append((number, partition.refine(shared.attribute, shared.block, shared.way, shared.cell)))
         into = self._replace(shared)
         for number, boxes in made:
             self._cuts.count(number, boxes, 1)
@@ -193,9 +212,7 @@ class JointSearch:
             held = self._held[shared.attribute]
             into = [*(block for block in into if held[self.blocks.place(block)]), shared.block]
         self._cuts.refine(shared.block, into)
-        cut = self._cut[shared.attribute]
-        place = cut.index(shared.block)
-        cut[place : place + 1] = into
+        self._put(shared.attribute, shared.block, into)
         return into
 
     def _step(

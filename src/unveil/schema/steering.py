@@ -15,10 +15,9 @@ from unveil.schema.grid import fraction
 from unveil.schema.requirements import Requirement
 from unveil.schema.sections import AttributeSection, Goal, PublishSection, Recoding, SearchName
 from unveil.schema.sentences import toml_text
+from unveil.schema.steps import MONTHS
 from unveil.schema.taxonomy import Node, Taxonomy
 
-PERIODS = {"month": 1, "quarter": 3, "year": 12}
-"""The calendar steps of a date, in months."""
 PERCENTAGE = re.compile(r"(\d{1,3}(?:\.\d{1,6})?) ?%", re.ASCII)
 OF_THE_PAPER = ("criterion", "bounds")
 """The keys of `[publish]` that choose among the paper's own ways, so that they imply its search."""
@@ -69,6 +68,8 @@ def _fineness(key: str, value: Any, attribute: Attribute, place: str) -> Finenes
         return None
     if attribute.taxonomy is not None:
         return _cut(value, attribute.taxonomy, place)
+    if attribute.kind == "category" and key == "finest":
+        raise SpecError(f"{place} needs a taxonomy, whose labels say which values are never told apart.")
     if attribute.kind == "category":
         return _values(value, attribute.values, place)
     return _step(value, attribute, place)
@@ -125,9 +126,9 @@ def _values(value: Any, declared: tuple[str, ...] | None, place: str) -> tuple[s
 def _step(value: Any, attribute: Attribute, place: str) -> float | str:
     """The width of intervals whose ends are multiples of it; for a date also a period of the calendar."""
     if attribute.kind == "date":
-        if value in PERIODS or (isinstance(value, int) and value > 0):
+        if value in MONTHS or (isinstance(value, int) and value > 0):
             return value if isinstance(value, str) else float(value)
-        periods = ", ".join(f"'{period}'" for period in PERIODS)
+        periods = ", ".join(f"'{period}'" for period in MONTHS)
         raise SpecError(f"{place} is {toml_text(value)}, but it must be a whole number of days, or one of {periods}.")
     if not isinstance(value, int | float) or not (math.isfinite(value) and value > 0):
         raise SpecError(f"{place} is {toml_text(value)}, but it must be a step above 0, as its attribute is a number.")
@@ -141,10 +142,8 @@ def _too_fine(keep: Fineness, finest: Fineness, attribute: Attribute) -> str | N
     """Why the blocks of `keep` cannot be told apart where nothing finer than `finest` is."""
     if not isinstance(keep, tuple) or not isinstance(finest, tuple):
         return None if _made_of(keep, finest) else "it must be made of whole steps of it"
-    if attribute.taxonomy is None:
-        hidden = [value for value in keep if value not in finest]
-        return f"{hidden[0]!r} may not be told apart" if hidden else None
-    below = {node.label for label in finest for node in attribute.taxonomy.node(label).walk()} - set(finest)
+    taxonomy = attribute.taxonomy
+    below = {node.label for label in finest for node in taxonomy.node(label).walk()} - set(finest) if taxonomy else ()
     found = [label for label in keep if label in below]
     return f"{found[0]!r} is below it" if found else None
 
@@ -152,7 +151,7 @@ def _too_fine(keep: Fineness, finest: Fineness, attribute: Attribute) -> str | N
 def _made_of(keep: Fineness, finest: Fineness) -> bool:
     """Whether a step consists of whole finer ones: every end of its intervals is an end of theirs."""
     if isinstance(keep, str):
-        return PERIODS[keep] % PERIODS[finest] == 0 if isinstance(finest, str) else finest == 1
+        return MONTHS[keep] % MONTHS[finest] == 0 if isinstance(finest, str) else finest == 1
     return isinstance(keep, float) and isinstance(finest, float) and fraction(keep) % fraction(finest) == 0
 
 

@@ -9,7 +9,7 @@ from unveil import html
 from unveil.errors import count_text, rows_text
 from unveil.evaluation import GroupRisk, InferenceRisk, group_risk, inference_risk, table_warnings
 from unveil.progress import Watcher, unwatched
-from unveil.publishers import make_guards, redundant_atoms, resolved_requirements
+from unveil.publishers import make_guards, redundant_atoms, resolved_requirements, start_joint
 from unveil.schema import Atom, KAnonymity, Requirement, Spec, SpecLike, Template, load_spec
 from unveil.tables import Table, load_table
 
@@ -93,7 +93,10 @@ def fit_of(spec: Spec, table: Table, progress: Watcher = unwatched) -> Fit:
     from unveil.counting.memory import MemoryEngine
 
     requirements = resolved_requirements(table, spec)
-    make_guards(table, spec, requirements, MemoryEngine(table), progress)
+    if spec.search == "joint":
+        start_joint(table, spec, MemoryEngine(table), progress)
+    else:
+        make_guards(table, spec, requirements, MemoryEngine(table), progress)
     progress("counting risks", 0, None)
     return Fit(spec, table, requirements, _groups(table, requirements), _inferences(table, requirements))
 
