@@ -201,7 +201,6 @@ class Walk:
             for split, place in zip(tree.splits, places, strict=True)
         ]
         self._tree = tree
-        # Where an attribute is refined everywhere, a leaf holds a block of the cut, whole.
         pairs = zip(self.codes, self.coverages, strict=True)
         self._cuts = [
             None if item.entry.local else {codes[label] for label in labels(item.entry) if label in codes}
@@ -209,7 +208,10 @@ class Walk:
         ]
 
     def leaves(self) -> Iterator[bytes]:
-        """Walks the tree and gives the labels of each leaf, as codes of 32 bits.
+        """Walks the tree and gives the labels of each leaf that may hold rows, as codes of 32 bits.
+
+        Where an attribute is refined everywhere, such a leaf holds a whole block of the cut. A leaf without rows is not
+        refined any more, and may hold a coarser one.
 
         Raises:
             BrokenClaimError: The order is not that of a tree, or a node does not partition what it splits.
@@ -219,9 +221,8 @@ class Walk:
         order = self._tree.order
         for node, number in enumerate(order, start=1):
             if number == LEAF:
-                if position.unfinished:
-                    raise self._broken(node, "is a leaf, but does not hold blocks of the cuts")
-                yield position.labels.tobytes()
+                if not position.unfinished:
+                    yield position.labels.tobytes()
             elif number > used or number >= len(self._steps):
                 raise self._broken(node, f"has the split {number}, but splits are in the order of their first use")
             else:
@@ -236,7 +237,7 @@ class Walk:
             raise self._broken(len(order), f"is the last one, but {len(self._steps) - used:,} splits are not used")
 
     def final(self, place: int, label: int, left: float) -> bool:
-        """Whether a leaf may hold this label: any if it is local, otherwise a block of the cut, whole."""
+        """Whether a leaf with rows may hold this label: any if it is local, otherwise a block of the cut, whole."""
         cut = self._cuts[place]
         return cut is None or (label in cut and (self.coverages[place].ordered or left == 1))
 
@@ -275,7 +276,7 @@ class Position:
 
     Attributes:
         labels: The code of the label of every attribute.
-        unfinished: How many attributes hold a label that a leaf may not have.
+        unfinished: How many attributes hold a label that a leaf with rows may not have.
     """
 
     def __init__(self, walk: Walk) -> None:
