@@ -106,7 +106,7 @@ def test_a_private_release_that_is_drawn_from_seeds(project: Project, run: Run) 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--release", "nowhere"), "a release is explained for the method 'diffgen' only"),
+        (("--release", "nowhere"), "a release is explained for a private method only"),
         (("--classifier", "oracle"), "there is no classifier 'oracle'"),
     ],
 )

@@ -19,7 +19,7 @@ from unveil.arrays import IntArray
 from unveil.errors import braced, count_text, listed, rows_text, shortened
 from unveil.evaluation import GroupSummary, InferenceRisk, group_summaries
 from unveil.masking import AsIs, Discretization, Generalization, Suppression
-from unveil.release import DiffGenManifest, RefinementManifest, Release
+from unveil.release import AdditiveManifest, DiffGenManifest, RefinementManifest, Release
 from unveil.schema import Atom, Spec
 
 if TYPE_CHECKING:
@@ -138,6 +138,10 @@ def _show_groups(console: Console, release: Release) -> None:
         console.print(
             f"Noisy counts of {count_text(release.manifest.cells, 'cell')}, in {rows_text(release.rows.num_rows)}."
         )
+        return
+    if isinstance(release.manifest, AdditiveManifest):
+        cells, rows = count_text(release.manifest.cells, "cell"), rows_text(release.rows.num_rows)
+        console.print(f"Weights of {cells}, in {rows}; {count_text(len(release.manifest.rounds), 'round')} chose them.")
         return
     for summary in group_summaries(release):
         console.print(_group_line(summary))

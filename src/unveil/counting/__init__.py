@@ -1,3 +1,3 @@
 """Counting: the only part that touches rows."""
 
-from unveil.counting.engine import Cells, Engine, Index, Marked, Pieces
+from unveil.counting.engine import Binned, Cells, Engine, Index, Marked, Pieces, Scoring

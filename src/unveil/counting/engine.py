@@ -82,6 +82,33 @@ class Cells(NamedTuple):
     """One row per cell, one column per class."""
 
 
+class Scoring(NamedTuple):
+    """An additive model of the class in whole numbers: all that a row needs to know what it weighs in each sum.
+
+    There is one model for two classes, and one per class, against all others, for more.
+    """
+
+    base: IntArray
+    """The log-odds of each model before any attribute is known."""
+    scores: IntArray
+    """What each bin adds to them: one row per bin, attribute after attribute, one column per model."""
+    positive: IntArray
+    """The class that each model is about."""
+    weights: IntArray
+    """What a record weighs, by the log-odds of its own side: zero is in the middle, and beyond is as at the end."""
+
+
+class Binned(Protocol):
+    """Rows by their bins, ready to be weighed again and again."""
+
+    def sums(self, scoring: Scoring) -> IntArray:
+        """For every bin and model the weight of the records against its class, and of those in it: `[bin, model, 2]`.
+
+        A record is in one bin of each attribute, and on one side of each model.
+        """
+        ...
+
+
 class Engine(Protocol):
     """Counts of a table."""
 
@@ -99,6 +126,15 @@ class Engine(Protocol):
 
     def cells(self, cuts: Sequence[Sequence[Block]]) -> Cells:
         """The occupied cells of the product of the cuts of all attributes."""
+        ...
+
+    def binned(self, bins: Sequence[Array], sizes: Sequence[int]) -> Binned:
+        """The rows by bins.
+
+        Args:
+            bins: For every attribute the bin of each code.
+            sizes: How many bins each attribute has.
+        """
         ...
 
     def released(self, masking: Masking, weight: str | None, left_out: LeftOut | None = None) -> ReleasedRows:

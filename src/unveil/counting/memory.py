@@ -12,6 +12,7 @@ from unveil.counting.engine import Cells, Marked, Pieces
 from unveil.counting.holders import Holders
 from unveil.counting.kernels import count_pieces, link_children, link_new, linked_groups, split_groups
 from unveil.counting.released import released_rows
+from unveil.counting.sums import BinnedRows
 from unveil.errors import BrokenPromiseError, listed
 from unveil.masking import Block, LeftOut, Masking, Offer, Refinement
 from unveil.release import ReleasedRows
@@ -66,6 +67,10 @@ class MemoryEngine:
             blocks = [lookup[chunk.codes[place]] for place, lookup in enumerate(block_of)]
             distinct.add([*blocks, chunk.classes], chunk.weight)
         return cells_of(distinct.sorted(), classes)
+
+    def binned(self, bins: Sequence[Array], sizes: Sequence[int]) -> BinnedRows:
+        """The rows by bins."""
+        return BinnedRows(self._rows, bins, sizes)
 
     def released(self, masking: Masking, weight: str | None, left_out: LeftOut | None = None) -> ReleasedRows:
         """The masked rows, sorted by their values."""

@@ -30,12 +30,13 @@ WORKING = 320
 class Geometric:
     """Draws of G ≥ 0 with P(G ≥ k) = scale · exp(−kε) for k ≥ 1; one-sided geometric noise where the scale is 1."""
 
-    def __init__(self, epsilon: Fraction, source: Source, *, two_sided: bool = False) -> None:
+    def __init__(self, epsilon: Fraction, source: Source, *, two_sided: bool = False, longest: int = LONGEST) -> None:
         if epsilon < LEAST:
             raise ValueError(f"noise needs an epsilon of at least {LEAST}")
         self.epsilon = epsilon
         self._source = source
         self._two_sided = two_sided
+        self._longest = longest
         self._table = self._tails()
         self._excess: Geometric | None = None
 
@@ -73,7 +74,7 @@ class Geometric:
 
     def _beyond(self) -> Geometric:
         if self._excess is None:
-            self._excess = Geometric(self.epsilon, self._source) if self._two_sided else self
+            self._excess = Geometric(self.epsilon, self._source, longest=self._longest) if self._two_sided else self
         return self._excess
 
     def _tails(self) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
@@ -84,7 +85,7 @@ class Geometric:
         if self._two_sided:
             low, high = 2 * one * one // (one + most + 1), 2 * one * one // (one + least) + 1
         entries: list[int] = []
-        while len(entries) < LONGEST:
+        while len(entries) < self._longest:
             low, high = low * least >> WORKING, (high * (most + 1) >> WORKING) + 1
             first, same = low >> (WORKING - CHUNK), high >> (WORKING - CHUNK)
             if first != same or (first < 1 << 20 and entries):
@@ -96,11 +97,19 @@ class Geometric:
 class TwoSidedGeometric:
     """Noise for integer counts."""
 
-    def __init__(self, epsilon: Fraction, source: Source) -> None:
+    def __init__(self, epsilon: Fraction, source: Source, *, longest: int = LONGEST) -> None:
+        """Makes the tables.
+
+        Args:
+            epsilon: The privacy loss per unit of the count.
+            source: The randomness.
+            longest: The most entries of a table. A short one is made faster, and more draws leave it; the law is the
+                same.
+        """
         self.epsilon = epsilon
         self._source = source
-        self._magnitude = Geometric(epsilon, source, two_sided=True)
-        self._excess = Geometric(epsilon, source)
+        self._magnitude = Geometric(epsilon, source, two_sided=True, longest=longest)
+        self._excess = Geometric(epsilon, source, longest=longest)
 
     def draw(self, count: int) -> IntArray:
         """Independent draws: a magnitude and a fair sign."""

@@ -1,5 +1,6 @@
 """Recipes: which trees, which gain, which guards, and what is released."""
 
+from unveil.publishers.additive import publish_additive
 from unveil.publishers.diffgen import publish_diffgen
 from unveil.publishers.guards import (
     make_guards,

@@ -12,11 +12,12 @@ from unveil.evaluation import InformationLoss
 from unveil.evaluation.protocol import Interval, interval
 from unveil.masking import AsIs, Suppression
 from unveil.publishers import resolved_requirements
-from unveil.release import DiffGenManifest, Release
+from unveil.release import AdditiveManifest, DiffGenManifest, RefinementManifest, Release
 from unveil.schema import (
+    AdditivePlan,
     Atom,
     Bound,
-    PrivatePlan,
+    Plan,
     Requirement,
     Spec,
     most_specializations,
@@ -67,7 +68,7 @@ def _name(key: str, bound: Bound | None) -> str:
 
 
 def relaxations(spec: Spec, table: Table) -> Iterator[Relaxation | Unrelaxed]:
-    """What could be asked less of: k − 5 and k / 2, limits, t and α + 5 points, ℓ − 1; for DiffGen ε · 2 and h ± 5."""
+    """What could be asked less of: k − 5 and k / 2, limits, t and α + 5 points, ℓ − 1; ε · 2, and for DiffGen h ± 5."""
     if spec.plan is not None:
         yield from _of_plan(spec, spec.plan)
         return
@@ -86,9 +87,11 @@ def relaxations(spec: Spec, table: Table) -> Iterator[Relaxation | Unrelaxed]:
                     yield Relaxation(number, key, before, after, where, relaxed, steps[after], bound)
 
 
-def _of_plan(spec: Spec, plan: PrivatePlan) -> Iterator[Relaxation]:
+def _of_plan(spec: Spec, plan: Plan) -> Iterator[Relaxation]:
     doubled = replace(spec, plan=replace(plan, epsilon=2 * plan.epsilon))
     yield Relaxation(1, "epsilon", float(plan.epsilon), float(2 * plan.epsilon), "", doubled)
+    if isinstance(plan, AdditivePlan):
+        return
     h = plan.specializations
     fewest, most = min(h, 1), most_specializations(spec.released, spec.origin)
     for wish, note in ((h - H_STEP, "the fewest that refine anything"), (h + H_STEP, "all that the domains allow")):
@@ -228,23 +231,30 @@ def run_of(release: Release, loss: InformationLoss, errors: dict[str, tuple[floa
 
 def drawn_run(releases: Sequence[Release], errors: dict[str, tuple[float, ...]]) -> Run:
     """The run of a spec whose releases are drawn."""
-    cells = [release.manifest.cells for release in releases if isinstance(release.manifest, DiffGenManifest)]
+    cells = [item.manifest.cells for item in releases if not isinstance(item.manifest, RefinementManifest)]
     return Run({}, None, errors, fmean(cells) if cells else None)
 
 
 def blocks_of(release: Release) -> dict[str, tuple[str, ...]]:
     """The blocks of each masked attribute; `⊥` is one of them where it can hide a value.
 
-    Under differential privacy the values of an attribute are disclosed all at once, so that `⊥` then hides none.
+    DiffGen discloses the values of an attribute all at once, so that `⊥` then hides none; the additive method may.
     """
-    private = isinstance(release.manifest, DiffGenManifest)
     blocks = {}
     for name, entry in release.masking.columns.items():
-        if private and isinstance(entry, Suppression) and entry.disclosed:
+        if isinstance(entry, Suppression) and entry.disclosed and _all_disclosed(release, name, entry):
             blocks[name] = entry.disclosed
         elif not isinstance(entry, AsIs):
             blocks[name] = entry.shown
     return blocks
+
+
+def _all_disclosed(release: Release, name: str, entry: Suppression) -> bool:
+    """Whether `⊥` hides no value of a private release."""
+    manifest = release.manifest
+    if isinstance(manifest, AdditiveManifest):
+        return len(entry.disclosed) == len(manifest.bins[name])
+    return isinstance(manifest, DiffGenManifest)
 
 
 def _blocks(name: str, count: int) -> str:

@@ -13,10 +13,15 @@ from statistics import fmean
 from typing import Any
 
 from unveil.reasons.prices import blocks_of
-from unveil.release import DiffGenManifest, Release
-from unveil.schema import COUNT
+from unveil.release import AdditiveManifest, DiffGenManifest, RefinementManifest, Release
+
+Private = DiffGenManifest | AdditiveManifest
 
 PURPOSES = {
+    "class totals": "class totals",
+    "choice of round ": "choice of attributes",
+    "sums of round ": "sums of the chosen attributes",
+    "counts of the leaves": "counts of the leaves",
     "first split of ": "first splits of numbers",
     "specialization ": "choice of specializations",
     "splits after ": "later splits of numbers",
@@ -32,16 +37,17 @@ class Spending:
     draws: int
     seeded: bool
     """Whether it was drawn from seeds, to be thrown away, and not from a release at hand."""
-    specializations: int
+    specializations: int | None
+    """How many were drawn; None for the additive method."""
     epsilon: Fraction
     purposes: dict[str, float]
     """The share of ε by purpose."""
     blocks: dict[str, float]
     """Blocks per attribute."""
     refined: dict[str, int]
-    """In how many draws each attribute was specialized at all."""
+    """In how many draws each attribute was specialized, or measured, at all."""
     cells: float
-    """How many counts there are: one per combination of blocks and class."""
+    """How many counts there are: one per combination of blocks and class, or per leaf and class."""
     noise: float
     """The mean size of the noise on a count."""
     records: int
@@ -49,7 +55,7 @@ class Spending:
 
     @property
     def unrefined(self) -> tuple[str, ...]:
-        """The attributes that no specialization was spent on."""
+        """The attributes that no specialization, or no round, was spent on."""
         return tuple(name for name, draws in self.refined.items() if not draws)
 
     @property
@@ -61,17 +67,25 @@ class Spending:
         """What the owner reads."""
         told = [self._budget(), self._structure()]
         if self.unrefined:
-            names = ", ".join(self.unrefined)
-            told.append(
-                f"Never specialized, so released as one block: {names}. Each of the {self.specializations} "
-                "specializations was drawn for another attribute; more of them, or fewer attributes, leave room."
-            )
+            told.append(self._left_out(", ".join(self.unrefined)))
         kind = "records" if self.seeded else "noisy records"
+        cell, many = ("leaf", "leaf counts") if self.specializations is None else ("cell", "cells")
         told.append(
-            f"A cell has {self.average:,.1f} {kind} on average ({self.records:,} in {self.cells:,.0f} cells), and its "
-            f"count is off by {self.noise:,.1f} on average."
+            f"A {cell} has {self.average:,.1f} {kind} on average ({self.records:,} in {self.cells:,.0f} {many}), and "
+            f"its count is off by {self.noise:,.1f} on average."
         )
         return tuple(told)
+
+    def _left_out(self, names: str) -> str:
+        if self.specializations is None:
+            return (
+                f"Never measured, so released as one block: {names}. Each round chose another attribute, which "
+                "explained more of the class; a larger ε affords more rounds."
+            )
+        return (
+            f"Never specialized, so released as one block: {names}. Each of the {self.specializations} "
+            "specializations was drawn for another attribute; more of them, or fewer attributes, leave room."
+        )
 
     def _budget(self) -> str:
         shares = ", ".join(f"{share:.1%} to the {purpose}" for purpose, share in self.purposes.items())
@@ -83,8 +97,9 @@ class Spending:
             f"{name} {count:,.3g}" + ("" if self.draws == 1 else f" ({self.refined[name]})")
             for name, count in sorted(held.items(), key=lambda item: (-self.refined[item[0]], -item[1]))
         )
-        draws = "" if self.draws == 1 else f", on average over {self.draws} draws (in how many it was specialized)"
-        return f"Blocks of the specialized attributes{draws}: {blocks or 'there are none'}."
+        done = "specialized" if self.specializations is not None else "measured"
+        draws = "" if self.draws == 1 else f", on average over {self.draws} draws (in how many it was {done})"
+        return f"Blocks of the {done} attributes{draws}: {blocks or 'there are none'}."
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain values, for JSON."""
@@ -96,21 +111,36 @@ def spending_of(releases: Sequence[Release], records: int | None = None) -> Spen
 
     Without the number of records, which only the owner may read, the noisy counts are added.
     """
-    manifests = [release.manifest for release in releases if isinstance(release.manifest, DiffGenManifest)]
+    manifests = [item.manifest for item in releases if not isinstance(item.manifest, RefinementManifest)]
     first = manifests[0]
     cuts = [blocks_of(release) for release in releases]
+    spent_on = [_spent_on(manifest, cut) for manifest, cut in zip(manifests, cuts, strict=True)]
     return Spending(
         draws=len(manifests),
         seeded=records is not None,
-        specializations=first.specializations,
+        specializations=first.specializations if isinstance(first, DiffGenManifest) else None,
         epsilon=Fraction(str(first.requirements[0]["epsilon"])),
         purposes=_purposes(manifests),
         blocks={name: fmean(len(held[name]) for held in cuts) for name in cuts[0]},
-        refined={name: sum(len(held[name]) > 1 for held in cuts) for name in cuts[0]},
-        cells=fmean(manifest.cells for manifest in manifests),
+        refined={name: sum(name in held for held in spent_on) for name in cuts[0]},
+        cells=fmean(_counts(manifest) for manifest in manifests),
         noise=fmean(expected_noise(Fraction(manifest.ledger[-1].epsilon)) for manifest in manifests),
-        records=int(releases[0].table[COUNT].to_numpy().sum()) if records is None else records,
+        records=round(releases[0].table[first.weighed_by].to_numpy().sum()) if records is None else records,
     )
+
+
+def _spent_on(manifest: Private, cut: dict[str, tuple[str, ...]]) -> set[str]:
+    """The attributes that a draw was about."""
+    if isinstance(manifest, AdditiveManifest):
+        return set(manifest.bins)
+    return {name for name, blocks in cut.items() if len(blocks) > 1}
+
+
+def _counts(manifest: Private) -> int:
+    """How many noisy counts the last charge paid for."""
+    if isinstance(manifest, AdditiveManifest):
+        return len(manifest.leaves) * len(manifest.classes)
+    return manifest.cells
 
 
 def expected_noise(epsilon: Fraction) -> float:
@@ -118,7 +148,7 @@ def expected_noise(epsilon: Fraction) -> float:
     return 1 / math.sinh(float(epsilon))
 
 
-def _purposes(manifests: Sequence[DiffGenManifest]) -> dict[str, float]:
+def _purposes(manifests: Sequence[Private]) -> dict[str, float]:
     """The share of ε that went to each purpose, on average."""
     shares = dict.fromkeys(PURPOSES.values(), 0.0)
     for manifest in manifests:

@@ -1,6 +1,18 @@
 """The release folder and its manifest, versioned."""
 
 from unveil.release.folder import check_absent, read_manifest, replace_text, write_folder, write_text, write_whole
-from unveil.release.manifest import About, DiffGenManifest, LeaveOut, LedgerEntry, Manifest, RefinementManifest, Rows
+from unveil.release.manifest import (
+    About,
+    AdditiveManifest,
+    DiffGenManifest,
+    LeaveOut,
+    LedgerEntry,
+    Manifest,
+    RefinementManifest,
+    RoundEntry,
+    Rows,
+    TreeLeaf,
+    TreeTest,
+)
 from unveil.release.release import Release, open_release
 from unveil.release.rows import CountedRows, Formulas, ReleasedRows, StoredRows, parquet_writer, write_group, write_rows

@@ -14,6 +14,7 @@ from unveil.errors import ReleaseError, records_text
 from unveil.limits import COLUMNS, LEAF_LABELS, MANIFEST_BYTES, NAME
 from unveil.masking import AsIs, BoxTree, ClassType, ColumnMasking, Entry, Masking
 from unveil.release.rows import Formulas
+from unveil.schema import COUNT, WEIGHT
 
 
 class Rows(Entry):
@@ -97,6 +98,11 @@ class Claims(Entry):
         return Masking(self.columns, self.class_, self.class_type, getattr(self, "weight", None))
 
     @property
+    def weighed_by(self) -> str | None:
+        """The column that says how many records a row represents; None if each is one record."""
+        return None
+
+    @property
     def as_is(self) -> tuple[str, ...]:
         """The columns that no requirement protects: released as they are, and not sensitive."""
         sensitive = {item.get("sensitive") for item in self.requirements}
@@ -130,6 +136,11 @@ class RefinementManifest(Claims):
         """How the columns are masked, for rows that arrive later."""
         return Masking(self.columns, self.class_, self.class_type, self.weight, self.boxes)
 
+    @property
+    def weighed_by(self) -> str | None:
+        """The owner's weight column, if there is one."""
+        return self.weight
+
 
 class DiffGenManifest(Claims):
     """A release of noisy counts. It depends on the data only through the draws that the ledger lists."""
@@ -146,8 +157,73 @@ class DiffGenManifest(Claims):
     cells: int
     threshold: int | None
 
+    @property
+    def weighed_by(self) -> str:
+        """The noisy counts."""
+        return COUNT
 
-Manifest = RefinementManifest | DiffGenManifest
+
+class RoundEntry(Entry):
+    """A round of the additive method: what was chosen, the noisy sums per bin, and the step that followed."""
+
+    attribute: str
+    class_: str = Field(alias="class")
+    """The class against all others; of two classes, the second."""
+    unit: int
+    """What a record of full weight adds to a sum."""
+    against: tuple[int, ...]
+    """Per bin, the noisy weight of the records of other classes."""
+    within: tuple[int, ...]
+    """Per bin, the noisy weight of the records of the class."""
+    steps: tuple[int, ...]
+    """Per bin, what was added to the score, in steps of 1/256 of log-odds."""
+
+
+class TreeTest(Entry):
+    """An inner node of the tree whose leaves were counted."""
+
+    attribute: str
+    labels: tuple[str, ...]
+    """The blocks that go left."""
+    left: int
+    right: int
+
+
+class TreeLeaf(Entry):
+    """A leaf of that tree: its place among the counts."""
+
+    leaf: int
+
+
+class AdditiveManifest(Claims):
+    """A release of weights. It depends on the data only through the draws that the ledger lists, and shows them all."""
+
+    method: Literal["additive"] = "additive"
+    private: bool
+    """Whether the draws came from the operating system; a seeded release is for tests and experiments."""
+    classes: tuple[str, ...]
+    ledger: tuple[LedgerEntry, ...]
+    totals: tuple[int, ...]
+    """The noisy number of records per class."""
+    base: tuple[int, ...]
+    """The log-odds of each model before any round, in steps of 1/256."""
+    bins: dict[str, tuple[str, ...]]
+    """For every attribute that was measured, the labels of its bins."""
+    rounds: tuple[RoundEntry, ...]
+    tree: tuple[TreeTest | TreeLeaf, ...]
+    """The nodes, each before those below it; the first is the root."""
+    leaves: tuple[tuple[int, ...], ...]
+    """The noisy records per leaf and class."""
+    cells: int
+    """How many combinations of blocks are listed."""
+
+    @property
+    def weighed_by(self) -> str:
+        """The weights."""
+        return WEIGHT
+
+
+Manifest = RefinementManifest | DiffGenManifest | AdditiveManifest
 
 
 _READER: TypeAdapter[Manifest] = TypeAdapter(Annotated[Manifest, Field(discriminator="method")])

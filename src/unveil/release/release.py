@@ -20,7 +20,7 @@ from unveil.progress import Watcher, unwatched
 from unveil.release.folder import read_manifest, write_release, write_text
 from unveil.release.manifest import Manifest, RefinementManifest
 from unveil.release.rows import CountedRows, Formulas, ReleasedRows, StoredRows
-from unveil.schema import COUNT, SUPPRESSED, Atom
+from unveil.schema import SUPPRESSED, Atom
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,11 +93,15 @@ class Release:
         return View(intervals, suppressed).of(self.table, self.manifest.columns)
 
     def to_rows(self) -> pa.Table:
-        """One row per record: for a release of counts, each cell repeated by its count."""
-        if isinstance(self.manifest, RefinementManifest):
+        """One row per record: for a private release, each cell repeated by its count or weight.
+
+        Weights are rounded so that the rows up to any place add up to what they weigh, to the nearest record.
+        """
+        name = self.manifest.weighed_by
+        if name is None or isinstance(self.manifest, RefinementManifest):
             return self.table
-        counts = self.table[COUNT].to_numpy()
-        return self.table.drop_columns([COUNT]).take(pa.array(np.repeat(np.arange(len(counts)), counts)))
+        counts = np.diff(np.rint(np.cumsum(self.table[name].to_numpy())).astype(np.int64), prepend=0)
+        return self.table.drop_columns([name]).take(pa.array(np.repeat(np.arange(len(counts)), counts)))
 
     def write(
         self,

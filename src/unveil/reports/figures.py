@@ -15,9 +15,9 @@ from unveil.evaluation import group_sizes, quasi_identifiers
 from unveil.evaluation.information import promised_k
 from unveil.evaluation.reidentification import refinement_manifest
 from unveil.masking import AsIs, Discretization, Generalization, Suppression, dictionary_of
-from unveil.release import DiffGenManifest, Release
+from unveil.release import Release
 from unveil.reports.drawings import Bar, Bars
-from unveil.schema import COUNT, Spec
+from unveil.schema import Spec
 
 MANY = 1_000_000
 """Larger numbers are not written out."""
@@ -74,7 +74,7 @@ Masked = Generalization | Suppression | Discretization
 def label_shares(release: Release, name: str) -> dict[str, float]:
     """The share of the records that hold each label of a masked column; noisy counts are taken as they are."""
     manifest = release.manifest
-    weight = COUNT if isinstance(manifest, DiffGenManifest) else manifest.weight
+    weight = manifest.weighed_by
     distinct, counts = release.counted
     labels = dictionary_of(distinct[name])
     if weight is not None:

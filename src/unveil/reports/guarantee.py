@@ -13,7 +13,7 @@ from math import ceil, exp, log, sqrt
 from typing import Any
 
 from unveil.errors import named
-from unveil.release import DiffGenManifest
+from unveil.release import AdditiveManifest, DiffGenManifest
 from unveil.reports.figures import number
 from unveil.schema import Promise, Requirement, decimal_text, stated
 
@@ -47,7 +47,6 @@ LIMITS = (
 """What no requirement about groups promises (docs/guarantees.md)."""
 
 
-COUNTS = "counts of all cells"
 MOST = 10**300
 """A float has an end."""
 COVERED = 0.05
@@ -89,13 +88,14 @@ class Noise:
         return threshold + self.ratio / (1 - self.ratio)
 
 
-def private_facts(manifest: DiffGenManifest) -> dict[str, Any]:
+def private_facts(manifest: DiffGenManifest | AdditiveManifest) -> dict[str, Any]:
     """Everything that a page tells about the budget and the noise of a differentially private release."""
     epsilon = Fraction(manifest.requirements[0]["epsilon"])
     charges = {entry.purpose: Fraction(entry.epsilon) for entry in manifest.ledger}
-    noise = Noise(charges[COUNTS])
+    noise = Noise(Fraction(manifest.ledger[-1].epsilon))
     factor = exp(min(float(epsilon), 700.0))
-    least = manifest.threshold or 0
+    threshold = manifest.threshold if isinstance(manifest, DiffGenManifest) else None
+    least = threshold or 0
     return {
         "private": manifest.private,
         "epsilon": decimal_text(epsilon),
@@ -119,7 +119,9 @@ def private_facts(manifest: DiffGenManifest) -> dict[str, Any]:
         # The standard deviation of a sum of a hundred counts.
         "hundred": number(10 * noise.deviation),
         "cells": f"{manifest.cells:,}",
-        "threshold": manifest.threshold,
+        # For weights: how many leaves were counted.
+        "leaves": len(manifest.leaves) if isinstance(manifest, AdditiveManifest) else None,
+        "threshold": threshold,
         # With a threshold: how many empty cells reach it on average, at most, and what each of these shows.
         "spurious": number(min(manifest.cells, MOST) * noise.passing(least)),
         "spurious_count": number(noise.passed(least)),

@@ -18,12 +18,15 @@ from unveil.evaluation import (
 )
 from unveil.evaluation.evaluation import COMPARED, SETTINGS, Measures
 from unveil.masking import Discretization
-from unveil.release import DiffGenManifest, RefinementManifest, Release
+from unveil.release import RefinementManifest, Release
 from unveil.reports.attributes import panels, untouched
 from unveil.reports.drawings import Dot, Dots
 from unveil.reports.figures import STEP, Figure, Share, about, coarse, detail_chart, exact, groups, number
 from unveil.reports.guarantee import LIMITS, private_facts, promise
-from unveil.schema import COUNT, Spec
+from unveil.schema import Spec
+
+KINDS = {"refinement": "A masked table", "diffgen": "Noisy counts", "additive": "Weights"}
+"""What a release of each method is."""
 
 
 @dataclass(frozen=True)
@@ -115,15 +118,15 @@ def owner_page(release: Release, owner: Owner) -> str:
 def _facts(release: Release, figure: Figure, spec: Spec | None) -> dict[str, Any]:
     """What both pages say."""
     manifest = release.manifest
-    private = isinstance(manifest, DiffGenManifest)
+    private = not isinstance(manifest, RefinementManifest)
     shown = panels(release, figure, spec)
     numbers = {name: entry for name, entry in manifest.columns.items() if isinstance(entry, Discretization)}
     return {
         "manifest": manifest,
-        "kind": f"{'Noisy counts' if private else 'A masked table'} to predict {manifest.class_} from",
+        "kind": f"{KINDS[manifest.method]} to predict {manifest.class_} from",
         "about": manifest.about,
         "unstated": [key for key, text in manifest.about if text is None],
-        "private": private_facts(manifest) if isinstance(manifest, DiffGenManifest) else None,
+        "private": None if isinstance(manifest, RefinementManifest) else private_facts(manifest),
         "records": about(manifest.records) if isinstance(manifest, RefinementManifest) else None,
         "promises": [] if private else [promise(entry) for entry in manifest.requirements],
         "limits": LIMITS,
@@ -135,7 +138,7 @@ def _facts(release: Release, figure: Figure, spec: Spec | None) -> dict[str, Any
         "as_is": manifest.as_is,
         "numbers": list(numbers),
         "interval": next((entry.blocks[0] for entry in numbers.values()), None),
-        "count": COUNT,
+        "count": manifest.weighed_by,
         "sha256": manifest.files[DATA].sha256 if DATA in manifest.files else None,
     }
 

@@ -18,7 +18,15 @@ from unveil.schema.attributes import (
 )
 from unveil.schema.files import DATABASES, Query, source_of
 from unveil.schema.grid import Grid, fraction, grid_of, off_step, round_split, widened, widened_days
-from unveil.schema.privacy import COUNT, PrivatePlan, decimal_text, most_specializations
+from unveil.schema.privacy import (
+    COUNT,
+    WEIGHT,
+    AdditivePlan,
+    Plan,
+    PrivatePlan,
+    decimal_text,
+    most_specializations,
+)
 from unveil.schema.requirements import (
     KINDS,
     AlphaKAnonymity,

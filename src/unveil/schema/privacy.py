@@ -7,39 +7,39 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
-from typing import Literal
+from typing import ClassVar, Literal
 
 from unveil.errors import SpecError
 from unveil.limits import COLUMNS, NAME
 from unveil.schema.attributes import Attribute, number_text
 from unveil.schema.grid import fraction, grid_of
-from unveil.schema.sections import DifferentialPrivacySection, SpecSections, TableSection
+from unveil.schema.sections import DifferentialPrivacySection, PublishSection, SpecSections, TableSection
 from unveil.schema.taxonomy import OBSERVED
 
 COUNT = "count"
-"""The column of a private release that holds the noisy counts."""
+"""The column of a DiffGen release that holds the noisy counts."""
+WEIGHT = "weight"
+"""The column of an additive release that holds the weights."""
 FINEST = 2**50
 """How many steps a bound may be away from zero, so that the values of a grid are distinct floats."""
-LEAST = 1e-6
+LEAST = {"diffgen": 1e-6, "additive": 1e-3}
 """Below this ε a release is nothing but noise."""
-OF_REFINEMENT = {"search", "recoding", "leave_out", "left_out", "goal", "criterion", "bounds"}
-"""The keys of `[publish]` that have no meaning under differential privacy."""
+KEYS = {
+    "refinement": {"search", "recoding", "leave_out", "left_out", "goal", "criterion", "bounds"},
+    "diffgen": {"specializations", "utility", "choice", "budget", "threshold"},
+    "additive": set[str](),
+}
+"""The keys of `[publish]` that belong to each method."""
 Utility = Literal["max", "infogain"]
 Choice = Literal["exponential", "permute-and-flip"]
 Budget = Literal["full", "paper"]
 
 
 @dataclass(frozen=True)
-class PrivatePlan:
-    """How a differentially private release is made."""
+class Promised:
+    """What every method promises that spends a budget."""
 
     epsilon: Fraction
-    specializations: int
-    utility: Utility = "max"
-    choice: Choice = "permute-and-flip"
-    budget: Budget = "full"
-    threshold: int | None = None
-    """Publish only cells whose noisy count reaches this; if not given, it is chosen from public numbers."""
 
     def sentence(self, *, weighted: bool) -> str:
         """The guarantee as a reader of the release gets it. In a weighted table, a record is a unit of weight."""
@@ -51,34 +51,58 @@ class PrivatePlan:
         )
 
 
+@dataclass(frozen=True)
+class PrivatePlan(Promised):
+    """How a release by DiffGen is made."""
+
+    specializations: int
+    utility: Utility = "max"
+    choice: Choice = "permute-and-flip"
+    budget: Budget = "full"
+    threshold: int | None = None
+    """Publish only cells whose noisy count reaches this; if not given, it is chosen from public numbers."""
+    method: ClassVar[str] = "diffgen"
+
+
+@dataclass(frozen=True)
+class AdditivePlan(Promised):
+    """How a release by the additive method is made: the budget decides everything."""
+
+    method: ClassVar[str] = "additive"
+
+
+Plan = PrivatePlan | AdditivePlan
+"""How a differentially private release is made."""
+
+
 def decimal_text(number: Fraction) -> str:
     """A fraction as a person writes it: in decimal if that is exact."""
     decimal = float(number)
     return number_text(decimal) if fraction(decimal) == number else str(number)
 
 
-def read_plan(sections: SpecSections, origin: str) -> PrivatePlan | None:
-    """The plan of a `diffgen` spec; None for refinement."""
+def read_plan(sections: SpecSections, origin: str) -> Plan | None:
+    """The plan of a private spec; None for refinement."""
     budgets = [section for section in sections.require if isinstance(section, DifferentialPrivacySection)]
     publish = sections.publish
     if publish.method == "refinement":
         if budgets:
-            raise SpecError(f"{origin}: differential-privacy needs [publish] method = 'diffgen'.")
-        if extra := sorted(publish.model_fields_set - {"method", *OF_REFINEMENT}):
-            raise SpecError(f"{origin}: [publish] {extra[0]} belongs to the method 'diffgen', not to 'refinement'.")
+            raise SpecError(f"{origin}: differential-privacy needs [publish] method = 'additive' or 'diffgen'.")
+        _check_keys(publish, origin)
         return None
     if len(budgets) != 1 or len(sections.require) != 1:
         raise SpecError(
-            f"{origin}: the method 'diffgen' needs one requirement, of kind 'differential-privacy', and no other."
+            f"{origin}: the method {publish.method!r} needs one requirement, of kind 'differential-privacy', "
+            "and no other."
         )
-    if strange := sorted(publish.model_fields_set & OF_REFINEMENT):
-        key = strange[0].replace("_", "-")
-        raise SpecError(f"{origin}: [publish] {key} belongs to the method 'refinement', not to 'diffgen'.")
-    epsilon = budgets[0].epsilon
+    _check_keys(publish, origin)
+    epsilon, least = budgets[0].epsilon, LEAST[publish.method]
     if not (math.isfinite(epsilon) and epsilon > 0):
         raise SpecError(f"{origin}: [[require]] number 1 epsilon is {epsilon:g}, but it must be above 0 and finite.")
-    if epsilon < LEAST:
-        raise SpecError(f"{origin}: [[require]] number 1 epsilon is {epsilon:g}, but below {LEAST:g} all is noise.")
+    if epsilon < least:
+        raise SpecError(f"{origin}: [[require]] number 1 epsilon is {epsilon:g}, but below {least:g} all is noise.")
+    if publish.method == "additive":
+        return AdditivePlan(fraction(epsilon))
     if publish.specializations is None:
         raise SpecError(f"{origin}: [publish] lacks the key 'specializations' (how many).")
     if publish.budget == "paper" and publish.choice == "permute-and-flip":
@@ -89,8 +113,16 @@ def read_plan(sections: SpecSections, origin: str) -> PrivatePlan | None:
     )
 
 
+def _check_keys(publish: PublishSection, origin: str) -> None:
+    """Refuses keys of another method."""
+    if strange := sorted(publish.model_fields_set - {"method"} - KEYS[publish.method]):
+        owner = next(method for method, keys in KEYS.items() if strange[0] in keys)
+        key = strange[0].replace("_", "-")
+        raise SpecError(f"{origin}: [publish] {key} belongs to the method {owner!r}, not to {publish.method!r}.")
+
+
 def check_public(
-    plan: PrivatePlan,
+    plan: Plan,
     attributes: Iterable[Attribute],
     class_: str,
     labels: tuple[str, ...] | None,
@@ -99,14 +131,15 @@ def check_public(
 ) -> None:
     """Refuses anything that would let the data affect the release except through the private draws."""
     attributes = list(attributes)
-    if COUNT in [*(attribute.name for attribute in attributes), class_]:
-        raise SpecError(f"{origin}: a column is called {COUNT!r}, which is what a private release calls its counts.")
+    taken, held = (WEIGHT, "weights") if isinstance(plan, AdditivePlan) else (COUNT, "counts")
+    if taken in [*(attribute.name for attribute in attributes), class_]:
+        raise SpecError(f"{origin}: a column is called {taken!r}, which is what a private release calls its {held}.")
     if not attributes:
         raise SpecError(f"{origin}: no attribute is described except the class, so there is nothing to release.")
     for attribute in attributes:
         if attribute.steering:
             place = f"{origin}: [attributes.{attribute.name}] {attribute.steering[0]}"
-            raise SpecError(f"{place} belongs to the method 'refinement', not to 'diffgen'.")
+            raise SpecError(f"{place} belongs to the method 'refinement', not to {plan.method!r}.")
     if others == "release":
         raise SpecError(f"{origin}: [table] others = 'release' would publish raw values, which no budget covers.")
     if labels is None:
@@ -115,7 +148,10 @@ def check_public(
         raise SpecError(f"{origin}: the class has one label only, {labels[0]!r}, so there is nothing to learn.")
     _check_sizes(attributes, (class_, *labels), origin)
     most = most_specializations(attributes, origin)
-    if plan.specializations > most:
+    if isinstance(plan, AdditivePlan):
+        if most == 0:
+            raise SpecError(f"{origin}: no attribute has more than one value, so there is nothing to learn from.")
+    elif plan.specializations > most:
         raise SpecError(
             f"{origin}: [publish] specializations is {plan.specializations}, but the domains allow {most} at most."
         )

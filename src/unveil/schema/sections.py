@@ -71,7 +71,7 @@ RequireSection = Annotated[Requirement | DifferentialPrivacySection, Field(discr
 class PublishSection(Section):
     """`[publish]`: the method and its options."""
 
-    method: Literal["refinement", "diffgen"] = "refinement"
+    method: Literal["refinement", "diffgen", "additive"] = "refinement"
     search: SearchName | None = None
     recoding: Recoding | None = None
     leave_out: str | None = None

@@ -15,7 +15,7 @@ from unveil.schema.attributes import Attribute, Range, bound_text, interval_labe
 from unveil.schema.checks import check_readable, check_requirements
 from unveil.schema.files import Query, check_query, read_toml, source_of
 from unveil.schema.grid import fraction
-from unveil.schema.privacy import PrivatePlan, check_dropped, check_public, read_plan
+from unveil.schema.privacy import Plan, check_dropped, check_public, read_plan
 from unveil.schema.requirements import Requirement
 from unveil.schema.sections import (
     AttributeSection,
@@ -96,7 +96,7 @@ class Spec:
     criterion: Criterion = "score"
     bounds: Bounds = "round"
     """Where a split between two values is published: at a round number between them, or at the upper one."""
-    plan: PrivatePlan | None = None
+    plan: Plan | None = None
     """For differential privacy: how the budget is spent. None means refinement."""
     origin: str = "spec"
     folder: Path = field(default_factory=Path)
@@ -208,13 +208,13 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
     if plan is None:
         check_steering(publish, attributes, requirements, table.class_, origin)
     if table.budget is not None and plan is None:
-        raise SpecError(f"{origin}: [table] budget is what differential privacy may cost; it needs method = 'diffgen'.")
+        raise SpecError(f"{origin}: [table] budget is what differential privacy may cost; it needs a private method.")
     if plan:
         check_public(plan, kept, table.class_, labels, table.others, origin)
         check_dropped(table, origin)
     elif table.invalid == "drop":
         raise SpecError(
-            f"{origin}: [table] invalid = 'drop' is for the method 'diffgen'; refinement refuses such rows."
+            f"{origin}: [table] invalid = 'drop' is for differential privacy; refinement refuses such rows."
         )
     elif clamped := [attribute.name for attribute in kept if attribute.outside == "clamp"]:
         raise SpecError(

@@ -22,7 +22,7 @@ from unveil.arrays import FloatArray
 from unveil.choices import Unseen
 from unveil.errors import SpecError, TableError, listed
 from unveil.release import Release
-from unveil.schema import COUNT, Spec, SpecLike, load_spec
+from unveil.schema import Spec, SpecLike, load_spec
 from unveil.sklearn.descriptions import Section, Sections, TaxonomyLike, attribute_sections, plain, tuned_spec
 from unveil.sklearn.encoding import Encoding, Output
 from unveil.sklearn.rows import (
@@ -44,6 +44,7 @@ class Masker(TransformerMixin, BaseEstimator):
     """A transformer that publishes what it is fitted on, and masks what it transforms."""
 
     _private = False
+    _method = "refinement"
     _least_columns = 1
 
     attributes: Sections | None = None
@@ -104,11 +105,11 @@ class Masker(TransformerMixin, BaseEstimator):
     def training_data(self) -> tuple[NDArray[Any], NDArray[Any], FloatArray]:
         """The release itself, to train a classifier on: masked values as from `transform`, classes and weights.
 
-        Rows are in the order of the release. A weight is the number of records, for `DiffGen` the noisy count.
+        Rows are in the order of the release. A weight is the number of records; a private release estimates it.
         """
         check_is_fitted(self)
         table = self.release_.table
-        weight = COUNT if self._private else self.spec_.table.weight
+        weight = self.release_.manifest.weighed_by
         counts = np.ones(table.num_rows) if weight is None else table[weight].cast(pa.float64()).to_numpy()
         class_of = {label_text(label): label for label in self.classes_}
         held = np.flatnonzero(counts > 0)
@@ -175,8 +176,8 @@ class Masker(TransformerMixin, BaseEstimator):
                     f"{next(iter(described))} is given together with a spec, which describes the table itself."
                 )
             spec = tuned_spec(self.spec, require, publishing)
-        if (spec.plan is not None) != self._private:
-            method = "refinement" if spec.plan is None else "diffgen"
+        method = "refinement" if spec.plan is None else spec.plan.method
+        if method != self._method:
             raise SpecError(
                 f"{spec.origin}: [publish] method is {method!r}, which is not that of {type(self).__name__}."
             )

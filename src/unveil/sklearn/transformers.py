@@ -1,4 +1,4 @@
-"""The three methods as transformers.
+"""The methods as transformers.
 
 Arguments only say what differs from the spec or, if there is no spec, from the documented defaults; see
 `docs/scikit-learn.md`.
@@ -144,7 +144,46 @@ class ProgressiveDisclosure(Refining):
 
 
 @dataclass(eq=False, repr=False)
-class DiffGen(Masker):
+class PrivateMasker(Masker):
+    """A transformer that draws a differentially private release."""
+
+    _private = True
+
+    epsilon: float | None = None
+    _: KW_ONLY
+    classes: Iterable[Any] | None = None
+    unsafe_seed: int | None = None
+    name: str | None = None
+
+    def __sklearn_tags__(self) -> Any:
+        """As for the others; without a seed, every fit draws again."""
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = self.unsafe_seed is None
+        return tags
+
+    def _requirements(self, names: Sequence[str]) -> list[Section]:
+        return [{"kind": "differential-privacy", "epsilon": EPSILON if self.epsilon is None else plain(self.epsilon)}]
+
+    def _described(self) -> Section:
+        return {"classes": self.classes, "name": self.name, **super()._described()}
+
+    def _table(self) -> Section:
+        return given({"name": self.name})
+
+    def _classes(self) -> Section | None:
+        if self.classes is None:
+            name = type(self).__name__
+            raise SpecError(
+                f"{name} needs the labels of the class declared (classes), since observed ones are private."
+            )
+        return {"values": [label_text(label) for label in self.classes]}
+
+    def _publish(self, table: pa.Table, spec: Spec) -> Release:
+        return publish(table, spec, unsafe_seed=self.unsafe_seed)
+
+
+@dataclass(eq=False, repr=False)
+class DiffGen(PrivateMasker):
     """Draws a differentially private release of the rows, and masks rows by its cuts.
 
     The release is private: `release_`, and `training_data()` to train on. The result of `transform` is not: it has
@@ -174,27 +213,14 @@ class DiffGen(Masker):
     Fitted attributes are those of `TopDownRefinement`.
     """
 
-    _private = True
+    _method = "diffgen"
 
-    epsilon: float | None = None
     _: KW_ONLY
     specializations: int | None = None
-    classes: Iterable[Any] | None = None
     utility: Literal["max", "infogain"] | None = None
     choice: Literal["exponential", "permute-and-flip"] | None = None
     budget: Literal["full", "paper"] | None = None
     threshold: int | None = None
-    unsafe_seed: int | None = None
-    name: str | None = None
-
-    def __sklearn_tags__(self) -> Any:
-        """As for the others; without a seed, every fit draws again."""
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic = self.unsafe_seed is None
-        return tags
-
-    def _requirements(self, names: Sequence[str]) -> list[Section]:
-        return [{"kind": "differential-privacy", "epsilon": EPSILON if self.epsilon is None else plain(self.epsilon)}]
 
     def _tuning(self) -> tuple[Section, Section]:
         publishing: Section = {
@@ -209,18 +235,22 @@ class DiffGen(Masker):
             publishing["specializations"] = SPECIALIZATIONS if self.specializations is None else self.specializations
         return {"epsilon": self.epsilon}, publishing
 
-    def _described(self) -> Section:
-        return {"classes": self.classes, "name": self.name, **super()._described()}
 
-    def _table(self) -> Section:
-        return given({"name": self.name})
+@dataclass(eq=False, repr=False)
+class Additive(PrivateMasker):
+    """Draws a differentially private release of weights by an additive model, and masks rows by its cut.
 
-    def _classes(self) -> Section | None:
-        if self.classes is None:
-            raise SpecError(
-                "DiffGen needs the labels of the class declared (classes), since observed ones are private."
-            )
-        return {"values": [label_text(label) for label in self.classes]}
+    The release is private: `release_`, and `training_data()` to train on. The result of `transform` is not: it has
+    one masked row for each raw row. Nothing is taken from the rows except through the draws, so every domain must be
+    declared. There is nothing to tune.
 
-    def _publish(self, table: pa.Table, spec: Spec) -> Release:
-        return publish(table, spec, unsafe_seed=self.unsafe_seed)
+    The arguments are those of `DiffGen` that are not about its search: `epsilon`, `classes`, `attributes`,
+    `taxonomies`, `default`, `unsafe_seed`, `spec`, `name`, `output` and `unseen`.
+
+    Fitted attributes are those of `TopDownRefinement`.
+    """
+
+    _method = "additive"
+
+    def _tuning(self) -> tuple[Section, Section]:
+        return {"epsilon": self.epsilon}, {"method": "additive"} if self.spec is None else {}

@@ -183,7 +183,7 @@ def _filled(entry: Stated, held: Sequence[str], attribute: Attribute | None) -> 
 
 def check_plan(manifest: DiffGenManifest, spec: Spec) -> Iterator[Finding]:
     """A private release spends what the plan of the spec says, as it says, on the declared domains."""
-    if spec.plan is not None:
+    if isinstance(spec.plan, PrivatePlan):
         yield from _plan_findings(manifest, spec.plan)
     weighted = spec.table.weight is not None
     if manifest.private and manifest.guarantee == promised(manifest, weighted=not weighted):

@@ -41,8 +41,8 @@ def judge_against_raw(folder: Path, spec: Spec) -> Verdict:
     findings: list[Finding] = []
     try:
         manifest = read_manifest(folder)
-        if isinstance(manifest, DiffGenManifest) != (spec.plan is not None):
-            method = "refinement" if spec.plan is None else "diffgen"
+        method = "refinement" if spec.plan is None else spec.plan.method
+        if manifest.method != method:
             message = f"{MANIFEST} has the method {manifest.method!r}, but the spec {method!r}."
             return Verdict([Finding("spec-method", message)])
         findings += check_agreement(manifest, spec)

@@ -16,8 +16,8 @@ from unveil.evaluation.evaluation import Comparison, Evaluation, Tally, measures
 from unveil.evaluation.examples import Examples
 from unveil.evaluation.protocol import Holdout, Protocol, Split
 from unveil.progress import Tasks, Watcher, unwatched
-from unveil.release import RefinementManifest, Release
-from unveil.schema import COUNT, Spec, SpecLike, load_spec
+from unveil.release import Release
+from unveil.schema import Spec, SpecLike, load_spec
 from unveil.tables import Column, FrameSource, Table, load_table, part_of
 from unveil.tables.sources import held_rows
 from unveil.workflow.publish import trial_release
@@ -272,8 +272,7 @@ def try_releases(tally: Tally, rows: Rows, part: Split, split: int, seeds: Seque
 def _learned(release: Release) -> Examples:
     """A release as whoever gets it learns from it: noisy counts are weights."""
     manifest = release.manifest
-    weight = manifest.weight if isinstance(manifest, RefinementManifest) else COUNT
-    return Examples.of(release.table, manifest.class_, weight, release.masking)
+    return Examples.of(release.table, manifest.class_, manifest.weighed_by, release.masking)
 
 
 def _notes(spec: Spec, together: bool) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from unveil.reasons import (
     run_of,
     spending_of,
 )
-from unveil.release import DiffGenManifest, Release, open_release
+from unveil.release import Release, open_release
 from unveil.schema import Spec, SpecLike, load_spec
 from unveil.tables import FrameSource, Table, load_table, open_source
 from unveil.workflow.evaluate import DRAWN, OWNERS, Rows, check_trials, try_releases
@@ -109,9 +109,9 @@ def _cuts(table: Table, spec: Spec, progress: Watcher) -> tuple[int, tuple[Cut, 
 def _held(spec: Spec, release: str | Path | Release) -> Release:
     """The release at hand, which must be one that the spec can have made."""
     if spec.plan is None:
-        raise SpecError(f"{spec.origin}: a release is explained for the method 'diffgen' only, not for refinement.")
+        raise SpecError(f"{spec.origin}: a release is explained for a private method only, not for refinement.")
     held = release if isinstance(release, Release) else open_release(release)
-    if not isinstance(held.manifest, DiffGenManifest) or list(held.manifest.columns) != [
+    if held.manifest.method != spec.plan.method or list(held.manifest.columns) != [
         attribute.name for attribute in spec.released
     ]:
         raise ReleaseError(f"{release}: this is not a differentially private release by {spec.origin}.")

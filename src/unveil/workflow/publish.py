@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from unveil.counting.engine import open_engine
+from unveil.counting.engine import Engine, open_engine
 from unveil.errors import SpecError, UnveilError
-from unveil.noise import SeededSource, SystemSource
+from unveil.noise import SeededSource, Source, SystemSource
 from unveil.progress import Watcher, phases_only, unwatched
-from unveil.publishers import publish_diffgen, publish_refinement
+from unveil.publishers import publish_additive, publish_diffgen, publish_refinement
 from unveil.publishers.budget import enter
 from unveil.release import Release
-from unveil.schema import Spec, SpecLike, load_spec
-from unveil.tables import Table
+from unveil.schema import AdditivePlan, Plan, Spec, SpecLike, load_spec
+from unveil.tables import Outline, Table
 from unveil.version import __version__
 
 
@@ -60,7 +60,7 @@ def publish(
         if unsafe_seed is None:
             enter(checked, source)
         bits = SystemSource() if unsafe_seed is None else SeededSource(unsafe_seed)
-        return publish_diffgen(loaded, checked, checked.plan, counts, bits, __version__, progress)
+        return _drawn(loaded, checked, checked.plan, counts, bits, progress)
     return publish_refinement(loaded, checked, counts, __version__, steps, stop, progress)
 
 
@@ -75,4 +75,13 @@ def trial_release(table: Table, spec: Spec, seed: int = 0) -> Release:
     engine = MemoryEngine(table)
     if spec.plan is None:
         return publish_refinement(table, spec, engine, __version__)
-    return publish_diffgen(table, spec, spec.plan, engine, SeededSource(seed), __version__)
+    return _drawn(table, spec, spec.plan, engine, SeededSource(seed))
+
+
+def _drawn(
+    table: Outline, spec: Spec, plan: Plan, engine: Engine, source: Source, progress: Watcher = unwatched
+) -> Release:
+    """A private release, by the method of the plan."""
+    if isinstance(plan, AdditivePlan):
+        return publish_additive(table, spec, plan, engine, source, __version__, progress)
+    return publish_diffgen(table, spec, plan, engine, source, __version__, progress)

@@ -20,6 +20,7 @@ from unveil.counting.memory import MemoryIndex, block_numbers, cells_of, marked_
 from unveil.counting.spark.index import SparkIndex
 from unveil.counting.spark.released import SparkReleasedRows
 from unveil.counting.spark.source import Function, open_spark_source
+from unveil.counting.spark.sums import SparkBinned
 from unveil.errors import EngineError, braced
 from unveil.masking import Block, LeftOut, Masking
 from unveil.schema import Spec
@@ -119,6 +120,10 @@ class SparkEngine:
         distinct = DistinctRows(sizes)
         distinct.add(codes, weight)
         return cells_of(distinct.sorted(), len(self.outline.classes))
+
+    def binned(self, bins: Sequence[Array], sizes: Sequence[int]) -> SparkBinned:
+        """The rows by bins; the model travels to them, and their sums come back."""
+        return SparkBinned(self._source, self._coder, self.outline, bins, sizes)
 
     def released(self, masking: Masking, weight: str | None, left_out: LeftOut | None = None) -> SparkReleasedRows:
         """The masked rows, sorted by their values; they stay on the cluster until they are written."""

@@ -1,0 +1,145 @@
+"""Public bins: a ladder of partitions for each attribute, from coarse to fine, made from its declared domain alone.
+
+A category has one level for each depth of its taxonomy; without a taxonomy it has one, all its values. A number has
+levels of thresholds on its grid: a linear series, and 1, 2, 5, 10, 20, 50, … steps from its lowest value, since amounts
+of money and durations crowd near zero. Each level adds thresholds to the one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from unveil.arrays import Array, FloatArray, IntArray
+from unveil.schema import Attribute, Grid, Node, Taxonomy, grid_of
+from unveil.tables import Domain
+
+LINEAR = (8, 16, 32)
+"""How many intervals the linear series of each level has."""
+MOST_BINS = 300
+"""A level of more bins is never measured."""
+FEW_BINS = 60
+"""Up to this many bins of a category are measured where n·ε is small."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """One level of an attribute: its bins, and how alike they are."""
+
+    attribute: Attribute
+    thresholds: tuple[int, ...] = ()
+    """For a number: the places of the grid at which a bin begins, the first bin left out."""
+    nodes: tuple[Node, ...] = ()
+    """For a category with a taxonomy: the node of each bin."""
+    groups: tuple[IntArray, ...] = ()
+    """For a category with a taxonomy: which bins share a node at each level up to this one."""
+
+    @property
+    def size(self) -> int:
+        """The number of bins."""
+        if self.attribute.ordered:
+            return len(self.thresholds) + 1
+        return len(self.nodes) if self.nodes else len(self.attribute.values or ())
+
+    @property
+    def grid(self) -> Grid:
+        """The domain of a number."""
+        grid = grid_of(self.attribute)
+        if grid is None:
+            raise ValueError(f"{self.attribute.name} has no declared domain")
+        return grid
+
+    def of_codes(self, domain: Domain) -> Array:
+        """The bin of each code of a column."""
+        if isinstance(domain.values, tuple):
+            if not self.nodes:
+                return np.arange(len(domain.values), dtype=np.uint16)
+            return np.repeat(np.arange(self.size, dtype=np.uint16), [node.hi - node.lo for node in self.nodes])
+        return np.searchsorted(self.thresholds, self.grid.places(domain.values), side="right").astype(np.uint16)
+
+    def kernel(self) -> FloatArray:
+        """How alike the effects of any two bins are expected to be, between 0 and 1.
+
+        Bins of a number are alike if they are near, at several scales; those of a taxonomy if they share nodes.
+        """
+        if self.attribute.ordered:
+            places = np.arange(self.size) / max(self.size - 1, 1)
+            apart = np.abs(places[:, None] - places[None, :])
+            scales = 2.0 ** np.arange(1, max(2, int(np.ceil(np.log2(self.size))) + 1))
+            near: FloatArray = np.mean([np.exp(-apart * scale) for scale in scales], axis=0)
+            return near
+        groups = self.groups or (np.arange(self.size),)
+        shared: FloatArray = np.mean([group[:, None] == group[None, :] for group in groups], axis=0)
+        return shared
+
+
+def affordable(attribute: Attribute, records: float) -> Bins | None:
+    """The level that is measured: the finest that n·ε can afford; None if the domain cannot be told apart at all.
+
+    Args:
+        attribute: The attribute, whose domain is declared.
+        records: n·ε by the noisy class totals.
+    """
+    if attribute.ordered:
+        ladder = number_levels(attribute)
+        level = 0 if records < 1e4 else 1 if records < 1e6 else 2
+        bins = ladder[min(level, len(ladder) - 1)]
+    else:
+        ladder = category_levels(attribute)
+        most = FEW_BINS if records < 1e5 else MOST_BINS
+        bins = next((level for level in reversed(ladder) if level.size <= most), ladder[0])
+    return bins if 1 < bins.size <= MOST_BINS else None
+
+
+def number_levels(attribute: Attribute) -> list[Bins]:
+    """The levels of a number, coarse to fine; each has all thresholds of those before it."""
+    size = Bins(attribute).grid.size
+    held: set[int] = set()
+    levels: list[Bins] = []
+    for linear in LINEAR:
+        held |= _thresholds(size, linear)
+        if not levels or len(held) > len(levels[-1].thresholds):
+            levels.append(Bins(attribute, thresholds=tuple(sorted(held))))
+    return levels
+
+
+def _thresholds(size: int, linear: int) -> set[int]:
+    """All places of a small grid; of a larger one a linear series and 1, 2, 5, 10, … steps."""
+    if size <= linear + linear // 2:
+        return set(range(1, size))
+    even = {size * place // linear for place in range(1, linear)}
+    steps, power = set(), 1
+    while power < size:
+        steps |= {factor * power for factor in (1, 2, 5) if factor * power < size}
+        power *= 10
+    return even | steps
+
+
+def category_levels(attribute: Attribute) -> list[Bins]:
+    """The levels of a category, coarse to fine."""
+    if attribute.taxonomy is None:
+        return [Bins(attribute)]
+    fronts = _fronts(attribute.taxonomy)
+    levels = []
+    for depth, front in enumerate(fronts):
+        starts = [node.lo for node in front]
+        groups = tuple(_containing(upper, starts) for upper in fronts[: depth + 1])
+        levels.append(Bins(attribute, nodes=front, groups=groups))
+    return levels
+
+
+def _fronts(taxonomy: Taxonomy) -> list[tuple[Node, ...]]:
+    """Cuts through the taxonomy, one per depth: from the children of the root to the leaves."""
+    fronts: list[tuple[Node, ...]] = []
+    front: tuple[Node, ...] = (taxonomy.root,)
+    while any(node.children for node in front):
+        front = tuple(child for node in front for child in (node.children or (node,)))
+        fronts.append(front)
+    return fronts
+
+
+def _containing(front: Sequence[Node], starts: Sequence[int]) -> IntArray:
+    """The node of a front above each leaf."""
+    return np.searchsorted([node.lo for node in front], starts, side="right") - 1

@@ -1,0 +1,123 @@
+"""The last measurement: class counts of the leaves of a tree over the cells, and the correction they allow.
+
+The tree is grown on the cells and weights that the model predicts, not on the rows. Its leaves partition all cells of
+the cuts, so a record is in one leaf and one class: one of the counts changes, by 1. Totals and odds of the leaves are
+then moved towards the noisy counts, as far as these can be trusted (empirical Bayes): post-processing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unveil.arrays import FloatArray, IntArray
+
+SMALLEST = 0.001
+"""No leaf expects a smaller share of the records."""
+ABOVE_NOISE = 8
+"""Nor fewer records than this times 1 / ε."""
+LARGEST = 0.4
+"""And no leaf needs to expect more than this share."""
+FURTHEST = 8.0
+"""The log-odds of a leaf move no further than this."""
+
+
+@dataclass(frozen=True, eq=False)
+class LeafTree:
+    """A partition of cells by tests: rank of an attribute's block ≤ threshold."""
+
+    attribute: IntArray
+    """The attribute that each node tests; −1 for a leaf."""
+    threshold: IntArray
+    """Up to this rank, left."""
+    left: IntArray
+    right: IntArray
+    leaf: IntArray
+    """The number of each leaf; −1 for an inner node."""
+
+    @property
+    def leaves(self) -> int:
+        """The number of leaves."""
+        return int(self.leaf.max()) + 1
+
+    def of(self, ranks: IntArray) -> IntArray:
+        """The leaf of each cell."""
+        node = np.zeros(len(ranks), dtype=np.int64)
+        while (inner := np.flatnonzero(self.attribute[node] >= 0)).size:
+            at = node[inner]
+            below = ranks[inner, self.attribute[at]] <= self.threshold[at]
+            node[inner] = np.where(below, self.left[at], self.right[at])
+        return self.leaf[node]
+
+
+def grown(ranks: IntArray, weights: FloatArray, epsilon: float) -> LeafTree:
+    """A tree that tells classes apart, with leaves that are large enough for their noise.
+
+    Args:
+        ranks: One row per cell, one column per attribute: the rank of its block, by its effect.
+        weights: The expected records per cell and class.
+        epsilon: What the counts will cost.
+    """
+    from sklearn.tree import DecisionTreeClassifier
+
+    cells, classes = weights.shape
+    least = min(LARGEST, max(SMALLEST, ABOVE_NOISE / (epsilon * max(weights.sum(), 1))))
+    tree = DecisionTreeClassifier(criterion="entropy", min_weight_fraction_leaf=least, random_state=0)
+    tree.fit(np.tile(ranks, (classes, 1)), np.repeat(np.arange(classes), cells), sample_weight=weights.T.ravel())
+    nodes = tree.tree_
+    inner = nodes.children_left >= 0
+    leaf = np.where(inner, -1, np.cumsum(~inner) - 1)
+    return LeafTree(
+        np.where(inner, nodes.feature, -1),
+        np.where(inner, np.floor(nodes.threshold), 0).astype(np.int64),
+        nodes.children_left,
+        nodes.children_right,
+        leaf,
+    )
+
+
+def corrected(weights: FloatArray, leaf: IntArray, counts: IntArray, variance: float) -> FloatArray:
+    """The weights of cells, moved towards the noisy counts of their leaves.
+
+    Args:
+        weights: The expected records per cell and class.
+        leaf: The leaf of each cell.
+        counts: The noisy records per leaf and class.
+        variance: The variance of the noise on one count.
+    """
+    leaves, classes = counts.shape
+    expected = np.stack([np.bincount(leaf, row, minlength=leaves) for row in weights.T], axis=1)
+    sums = np.maximum(expected.sum(axis=1), 1e-9)
+    noisy = counts.astype(np.float64)
+    totals = _totals(sums, noisy.sum(axis=1), classes * variance)
+    chances = weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-12)
+    # Of two classes, one says it all.
+    for class_ in [1] if classes == 2 else range(classes):
+        odds = _odds(expected[:, class_] / sums, noisy[:, class_], noisy.sum(axis=1), totals, variance, classes)
+        chances[:, class_] *= np.exp(odds)[leaf]
+    chances /= np.maximum(chances.sum(axis=1, keepdims=True), 1e-12)
+    moved: FloatArray = chances * (weights.sum(axis=1) * (totals / sums)[leaf])[:, None]
+    return moved
+
+
+def _totals(expected: FloatArray, noisy: FloatArray, variance: float) -> FloatArray:
+    """The likely totals: expected and noisy ones, weighed by how far the expectation turned out to be off."""
+    off = np.sum((noisy - expected) ** 2 - variance - expected) / np.sum(expected**2)
+    trust = max(off, 0.01) * expected**2
+    return np.maximum((noisy * trust + expected * variance) / (trust + variance), 1e-3)
+
+
+def _odds(
+    share: FloatArray, noisy: FloatArray, sums: FloatArray, totals: FloatArray, variance: float, classes: int
+) -> FloatArray:
+    """By how much the log-odds of a class should move in each leaf."""
+    chance = np.clip(share, 1e-4, 1 - 1e-4)
+    residual = noisy - sums * chance
+    information = totals * chance * (1 - chance)
+    noise = variance * ((1 - chance) ** 2 + (classes - 1) * chance**2)
+    spread = np.sum(residual**2 - information - noise) / max(float(np.sum(information**2)), 1e-9)
+    if spread <= 0:
+        return np.zeros(len(share))
+    moved = spread * residual * information / (spread * information**2 + information + noise)
+    return np.clip(moved, -FURTHEST, FURTHEST)
