@@ -176,6 +176,30 @@ def test_the_same_seed_draws_the_same_private_release(seed: int) -> None:
     same(unveil.publish(spec, unsafe_seed=seed), in_memory(spec, None, unsafe_seed=seed))
 
 
+def test_the_same_seed_draws_the_same_additive_release() -> None:
+    """Three classes, so that a model is learned for each, and weights, so that rows are several records."""
+    rng = np.random.default_rng(5)
+    rows = pa.table(
+        {
+            "age": rng.integers(20, 60, 900),
+            "town": rng.choice(["Cork", "Ōsaka", "São Paulo"], 900),
+            "n": rng.integers(1, 4, 900),
+            "ill": rng.choice(["yes", "no", "maybe"], 900),
+        }
+    )
+    spec = {
+        "table": {"class": "ill", "weight": "n"},
+        "attributes": {
+            "age": {"kind": "number", "range": [20, 60], "whole": True},
+            "town": {"kind": "category", "values": ["Cork", "Ōsaka", "São Paulo"]},
+            "ill": {"values": ["yes", "no", "maybe"]},
+        },
+        "require": [{"kind": "differential-privacy", "epsilon": 2.0}],
+        "publish": {"method": "additive"},
+    }
+    same(unveil.publish(rows, spec, unsafe_seed=3), in_memory(rows, spec, unsafe_seed=3))
+
+
 @pytest.mark.usefixtures("_batches_for_adult")
 def test_the_counts_that_private_draws_hang_on_are_the_same() -> None:
     spec = unveil.load_spec(BUNDLED / "adult-private.toml")
