@@ -268,7 +268,7 @@ def test_a_table_is_evaluated_without_its_invalid_rows(people: PrivateProject, r
 
 def test_the_policy_is_for_differential_privacy(project: Project, run: Run) -> None:
     project.edit(project.spec, 'class   = "ill"', 'class = "ill"\ninvalid = "drop"')
-    refused(project, run, ["people.toml", "invalid = 'drop'", "'diffgen'"])
+    refused(project, run, ["people.toml", "invalid = 'drop'", "differential privacy"])
 
 
 def test_missing_values_must_be_dropped_too(people: PrivateProject, run: Run) -> None:
