@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from unveil.arrays import Array, IntArray
 from unveil.counting.engine import Scoring
-from unveil.counting.kernels import add_sums
 from unveil.tables import Chunk, Rows
 
 HELD_BYTES = 1 << 29
@@ -69,3 +69,41 @@ class BinnedRows:
     def _chunks(self) -> Iterator[BinnedChunk]:
         for chunk in self._rows.chunks(range(len(self._bins))):
             yield binned_chunk(chunk, self._bins)
+
+
+@njit(cache=True, nogil=True)
+def add_sums(
+    bins: Array,
+    first: Array,
+    classes: Array,
+    records: Array,
+    base: Array,
+    scores: Array,
+    positive: Array,
+    weights: Array,
+    sums: Array,
+) -> None:
+    """Adds the weights of rows to the sums of their bins, in whole numbers only.
+
+    Args:
+        bins: One row per row, one column per attribute: the number of the bin within the attribute.
+        first: The number of the first bin of each attribute.
+        classes: The class of each row.
+        records: How many records each row represents.
+        base: The model, as in `Scoring`; so are the next three.
+        scores: What each bin adds.
+        positive: The class of each model.
+        weights: What a record weighs.
+        sums: The sums per bin, model and side; changed in place.
+    """
+    reach = len(weights) // 2
+    for row in range(len(bins)):
+        for model in range(len(base)):
+            odds = base[model]
+            for column in range(bins.shape[1]):
+                odds += scores[first[column] + bins[row, column], model]
+            side = 1 if classes[row] == positive[model] else 0
+            own = odds if side == 1 else -odds
+            weight = weights[reach + min(max(own, -reach), reach)] * records[row]
+            for column in range(bins.shape[1]):
+                sums[first[column] + bins[row, column], model, side] += weight
