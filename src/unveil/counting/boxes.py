@@ -109,6 +109,10 @@ class BoxRows:
         """The number of rows."""
         return len(self._weight)
 
+    def codes(self, start: int, stop: int, column: int) -> Array:
+        """The codes of an attribute in some rows, numbered over all attributes."""
+        return self._codes[start:stop, column]
+
     @property
     def sections(self) -> list[slice]:
         """Where a piece has its counts for each mark that is not a target."""

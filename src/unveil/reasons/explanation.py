@@ -140,17 +140,20 @@ def reason(stop: Stop) -> str:
 
 def _blocks(cut: Cut) -> str:
     blocks = "1 block" if cut.blocks == 1 else f"{cut.blocks:,} {REFINED[cut.masking]}"
+    if cut.groups is not None:
+        return f"{blocks} in {count_text(cut.groups, 'group')}"
     return f"{blocks} with {listed(cut.hidden, 5)} behind {SUPPRESSED}" if cut.hidden else blocks
 
 
 def _against(cut: Cut) -> str:
     """Which requirements prevent refining it, and the way that is nearest to valid."""
     ways = len(cut.invalid)
-    what = "hidden value" if cut.masking == "suppression" else "block"
+    what = "group" if cut.groups is not None else "hidden value" if cut.masking == "suppression" else "block"
     which = " and ".join(
         f"requirement {number}" + ("" if count == ways else f" ({count:,})") for number, count in cut.against.items()
     )
-    many = f"{ways:,} {what}s " if ways > 1 else f"1 {what} " if cut.blocks > 1 else ""
+    several = cut.blocks > 1 or (cut.groups or 0) > 1
+    many = f"{ways:,} {what}s " if ways > 1 else f"1 {what} " if several else ""
     held = f"{many}held back by {which or 'rounding at a bound'}"
     nearest = cut.invalid[0]
     farthest = sorted(nearest.breaks, key=lambda item: -item.share)[:1]
@@ -159,7 +162,7 @@ def _against(cut: Cut) -> str:
 
 def _step(stop: Stop) -> str:
     if stop.block == SUPPRESSED:
-        return f"to disclose {stop.into[0]}"
+        return f"to disclose {', '.join(label for label in stop.into if label != SUPPRESSED)}"
     return f"{stop.block} → {', '.join(stop.into)}"
 
 

@@ -107,6 +107,8 @@ class Stop:
     """How many records hold the block."""
     breaks: tuple[Break, ...] = ()
     """The requirements that would break. None for an invalid refinement only if it is so by rounding alone."""
+    group: dict[str, str] | None = None
+    """The labels of the group that was not refined, where groups are refined one by one."""
 
     @property
     def distance(self) -> float:
@@ -115,7 +117,8 @@ class Stop:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain values, for JSON."""
-        return {**vars(self), "into": list(self.into), "breaks": [item.to_dict() for item in self.breaks]}
+        held = {key: value for key, value in vars(self).items() if key != "group" or value is not None}
+        return {**held, "into": list(self.into), "breaks": [item.to_dict() for item in self.breaks]}
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,8 @@ class Cut:
     stops: tuple[Stop, ...]
     hidden: tuple[str, ...]
     """The values behind `⊥` that records hold. For the owner's eyes, as everything here."""
+    groups: int | None = None
+    """How many groups there are, each with a reason of its own; None where all groups are refined alike."""
 
     @property
     def invalid(self) -> tuple[Stop, ...]:

@@ -53,6 +53,11 @@ class Blocks:
         """No longer refines a block."""
         self._shapes.rows[block, 3] = 0
 
+    def reopen(self) -> None:
+        """Undoes `close` for all blocks: at the end of a search, to see what else it could have refined."""
+        for block in range(len(self._key)):
+            self._shapes.rows[block, 3] = self._shape(block).cells
+
     def lists(self, blocks: IntArray, ways: IntArray, cells: IntArray) -> IntArray:
         """Where, among the members, the blocks begin that refinements give."""
         keys, place = np.unique(np.stack([blocks, ways, cells], axis=1), axis=0, return_inverse=True)

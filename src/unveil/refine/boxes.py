@@ -122,6 +122,18 @@ class Partition:
             found.append(Lowest(level, float(levels[at]), int(groups[at]), int(counts[at, 0])))
         return found
 
+    @property
+    def levels(self) -> Sequence[tuple[Level, slice]]:
+        """The levels that every box must hold, each with the counts of a piece that it needs."""
+        return self._levels
+
+    def occupied(self, box: int, column: int) -> IntArray:
+        """The cells of an attribute's block that the records of a box hold, in domain order."""
+        shapes, block = self._blocks.shapes, int(self.blocks.rows[box, column])
+        codes = self._rows.codes(int(self.start.rows[box]), int(self.stop.rows[box]), column)
+        cells: IntArray = np.unique(shapes.cell_of[shapes.depth[block], codes]) - shapes.first[block]
+        return cells
+
     def pieces_of(self, box: int) -> IntArray:
         """The pieces into which a box is split."""
         first = int(self.first.rows[box])

@@ -96,6 +96,10 @@ class JointSearch:
         """Whether some attribute is refined box by box."""
         return any(partition.by_box.any() for partition in self.partitions)
 
+    def cut_blocks(self, attribute: int) -> list[int]:
+        """The numbers of the blocks of an attribute that is refined everywhere."""
+        return self._cut[attribute]
+
     def steps(self) -> Iterator[JointStep]:
         """Refines until nothing valid and beneficial is left."""
         while True:

@@ -11,7 +11,7 @@ from unveil.evaluation import Holdout, information_loss
 from unveil.evaluation.evaluation import Tally
 from unveil.evaluation.protocol import Given, Protocol, Split
 from unveil.progress import Watcher, unwatched
-from unveil.publishers import resolved_requirements, start_search
+from unveil.publishers import resolved_requirements, start_joint, start_search
 from unveil.reasons import (
     Cut,
     Explanation,
@@ -22,11 +22,13 @@ from unveil.reasons import (
     Unrelaxed,
     cuts_of,
     drawn_run,
+    group_cuts,
     ranked_prices,
     relaxations,
     run_of,
     spending_of,
 )
+from unveil.refine import JointSearch, Search
 from unveil.release import Release, open_release
 from unveil.schema import Spec, SpecLike, load_spec
 from unveil.tables import FrameSource, Table, load_table, open_source
@@ -98,12 +100,16 @@ def _cuts(table: Table, spec: Spec, progress: Watcher) -> tuple[int, tuple[Cut, 
     # The engine compiles its loops on import, which other verbs need not wait for.
     from unveil.counting.memory import MemoryEngine
 
-    search = start_search(table, spec, MemoryEngine(table), progress)
+    start = start_joint if spec.search == "joint" else start_search
+    search: Search | JointSearch = start(table, spec, MemoryEngine(table), progress)
     steps = 0
     for steps, _ in enumerate(search.steps(), start=1):
         progress("refining", steps, None)
     progress("counting reasons", 0, None)
-    return steps, cuts_of(table, resolved_requirements(table, spec), search)
+    requirements = resolved_requirements(table, spec)
+    if isinstance(search, JointSearch):
+        return steps, group_cuts(table, requirements, search)
+    return steps, cuts_of(table, requirements, search)
 
 
 def _held(spec: Spec, release: str | Path | Release) -> Release:

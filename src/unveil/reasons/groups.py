@@ -1,0 +1,234 @@
+"""Why the groups of a joint search are not finer: for every group and attribute, the way that is nearest to valid.
+
+An attribute that is refined group by group has one reason per group. One that is refined everywhere has one per block,
+and the group that breaks it most may be any group with the block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from unveil.arrays import BoolArray, IntArray
+from unveil.counting.boxes import Scan
+from unveil.counting.scans import ALL, SPLIT
+from unveil.publishers import shared_groups
+from unveil.reasons.stops import Break, Cut, Piece, Stop, break_of
+from unveil.refine import JointSearch
+from unveil.schema import SUPPRESSED, Atom, Level, Requirement, without_redundant
+from unveil.tables import Table
+
+
+class Broken(NamedTuple):
+    """A level that a refinement would break, and its least private piece."""
+
+    atom: int
+    """The place of the atom among those of the partition."""
+    piece: int
+    """Which of its pieces that hold records, from 0."""
+    level: float
+    records: int
+    broken: int
+    pieces: int
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A way to refine a group that would break something."""
+
+    partition: int
+    box: int
+    column: int
+    way: int
+    cells: range
+    """The cells at which it would be the same; several for the split of an interval."""
+    breaks: tuple[Broken, ...]
+    distance: float
+    """How far it is from valid, as a share of what is asked."""
+
+
+def group_cuts(table: Table, requirements: Sequence[Requirement], search: JointSearch) -> tuple[Cut, ...]:
+    """What prevents each further refinement of a joint search that has come to its end."""
+    return Groups(table, requirements, search).cuts()
+
+
+class Groups:
+    """The groups at the end of a joint search, and what every further refinement of them would break."""
+
+    def __init__(self, table: Table, requirements: Sequence[Requirement], search: JointSearch) -> None:
+        """Counts the pieces of all candidates.
+
+        Args:
+            table: The raw table.
+            requirements: What was asked for, resolved.
+            search: The search, at its end.
+        """
+        self._table, self._search = table, search
+        self._numbers: dict[Atom, int] = {}
+        for number, requirement in enumerate(requirements, start=1):
+            for atom in requirement.atoms():
+                self._numbers.setdefault(atom, number)
+        self._atoms: dict[tuple[int, ...], list[Atom]] = {}
+        for (columns, _), atoms in shared_groups(table, without_redundant(list(self._numbers))).items():
+            self._atoms.setdefault(columns, []).extend(atoms)
+        self._live = [np.flatnonzero(partition.live.rows) for partition in search.partitions]
+        self._sizes: list[IntArray] = []
+        self._mixed: list[BoolArray] = []
+        self._by_group: dict[tuple[int, int, int], Tried] = {}
+        self._by_block: dict[int, dict[tuple[int, int], Tried]] = {}
+        search.blocks.reopen()
+        for number in range(len(search.partitions)):
+            self._scan(number)
+
+    def cuts(self) -> tuple[Cut, ...]:
+        """The masked attributes, in the order of the table."""
+        found = []
+        for place, hierarchy in enumerate(self._search.blocks.hierarchies):
+            where = [
+                (number, int(np.flatnonzero(partition.attributes == place)[0]))
+                for number, partition in enumerate(self._search.partitions)
+                if place in partition.attributes
+            ]
+            number, column = where[0]
+            local = bool(self._search.partitions[number].by_box[column])
+            stops = tuple(self._group_stops(number, column) if local else self._block_stops(place, where))
+            attribute = hierarchy.attribute
+            blocks = len({stop.block for stop in stops})
+            found.append(Cut(attribute.name, attribute.masking, blocks, stops, (), len(stops) if local else None))
+        return tuple(found)
+
+    def _scan(self, number: int) -> None:
+        partition, atoms = self._search.partitions[number], list(self._atoms.values())[number]
+        live = self._live[number]
+        every = np.ones(len(partition.attributes), dtype=np.bool_)
+        scans = partition.scan(live, every)
+        for place, (scan, _, sizes, mixed) in enumerate(scans):
+            for tried in _tried(number, live, scan, partition.levels, atoms):
+                self._note(tried)
+            if not place:  # the arrays are of all groups, and are filled as the scan goes on
+                self._sizes.append(sizes)
+                self._mixed.append(mixed)
+
+    def _note(self, tried: Tried) -> None:
+        """Keeps the way of a group that is nearest to valid; of a block, every way by the group that is farthest."""
+        partition = self._search.partitions[tried.partition]
+        if partition.by_box[tried.column]:
+            key = tried.partition, tried.box, tried.column
+            if key not in self._by_group or tried.distance < self._by_group[key].distance:
+                self._by_group[key] = tried
+            return
+        ways = self._by_block.setdefault(int(partition.blocks.rows[tried.box, tried.column]), {})
+        for cell in tried.cells:
+            way = tried.way, cell
+            if way not in ways or tried.distance > ways[way].distance:
+                ways[way] = tried
+
+    def _group_stops(self, number: int, column: int) -> Iterator[Stop]:
+        """For each group why it is not refined by an attribute."""
+        partition, blocks = self._search.partitions[number], self._search.blocks
+        for place, box in enumerate(self._live[number].tolist()):
+            block, records = int(partition.blocks.rows[box, column]), int(self._sizes[number][place])
+            group = self._search.labels(number, box)
+            tried = self._by_group.get((number, box, column))
+            if tried is not None and self._mixed[number][place]:
+                yield self._stop(block, tried, tried.cells[-1], records, group)
+            elif tried is None or not blocks.shapes.cells[block]:
+                yield Stop(blocks.label(block), (), "unveiled", records, group=group)
+            else:
+                yield Stop(blocks.label(block), (), "pure", records, group=group)
+
+    def _block_stops(self, place: int, where: Sequence[tuple[int, int]]) -> Iterator[Stop]:
+        """For each block of a cut why it is not refined."""
+        blocks = self._search.blocks
+        for block in self._search.cut_blocks(place):
+            records, mixed = 0, False
+            for number, column in where:
+                held = self._search.partitions[number].blocks.rows[self._live[number], column] == block
+                records, mixed = int(self._sizes[number][held].sum()), mixed or bool(self._mixed[number][held].any())
+            ways = self._by_block.get(block, {})
+            if not records:
+                yield Stop(blocks.label(block), (), "unheld", 0)
+            elif ways and mixed:
+                (_, cell), nearest = min(ways.items(), key=lambda item: item[1].distance)
+                yield self._stop(block, nearest, cell, records, None)
+            else:
+                yield Stop(blocks.label(block), (), "pure" if ways else "unveiled", records)
+
+    def _stop(self, block: int, tried: Tried, cell: int, records: int, group: dict[str, str] | None) -> Stop:
+        into = self._into(block, tried, cell)
+        breaks = tuple(self._break(tried, cell, broken) for broken in tried.breaks)
+        return Stop(self._search.blocks.label(block), into, "invalid", records, breaks, group)
+
+    def _into(self, block: int, tried: Tried, cell: int) -> tuple[str, ...]:
+        """The labels that would take the place of a block; of values disclosed at once, those that are held."""
+        blocks = self._search.blocks
+        into = blocks.into(block, tried.way, cell)
+        if tried.way == ALL and blocks.hides(block):
+            return (*self._pieces(tried, block), SUPPRESSED)
+        return tuple(blocks.label(child) for child in into)
+
+    def _pieces(self, tried: Tried, block: int) -> list[str]:
+        """The labels of the pieces of a group that hold records, if it is refined into all parts at once."""
+        blocks = self._search.blocks
+        start = int(blocks.lists(np.array([block]), np.array([ALL]), np.array([0]))[0])
+        cells = self._search.partitions[tried.partition].occupied(tried.box, tried.column)
+        return [blocks.label(int(blocks.members[start + cell])) for cell in cells.tolist()]
+
+    def _break(self, tried: Tried, cell: int, broken: Broken) -> Break:
+        search = self._search
+        partition = search.partitions[tried.partition]
+        block = int(partition.blocks.rows[tried.box, tried.column])
+        labels = self._pieces(tried, block) if tried.way == ALL else self._into(block, tried, cell)
+        name = search.blocks.attribute(block).name
+        group = {**search.labels(tried.partition, tried.box), name: labels[broken.piece]}
+        roots = search.labels(tried.partition, 0)
+        telling = tuple(held for held, label in group.items() if held == name or label != roots[held])
+        atom = list(self._atoms.values())[tried.partition][broken.atom]
+        piece = Piece(tried.box, broken.piece, broken.level, broken.records, broken.broken, broken.pieces)
+        return break_of(self._numbers[atom], atom, piece, group, telling)
+
+
+def _tried(
+    number: int, live: IntArray, scan: Scan, levels: Sequence[tuple[Level, slice]], atoms: Sequence[Atom]
+) -> Iterator[Tried]:
+    """The candidates of a scan that would break something."""
+    breaks: dict[int, list[Broken]] = {}
+    for place, (level, section) in enumerate(levels):
+        for candidate, broken in _broken(place, level, scan.pieces[:, section], scan):
+            breaks.setdefault(candidate, []).append(broken)
+    for candidate, found in breaks.items():
+        way, since, cell = int(scan.way[candidate]), int(scan.since[candidate]), int(scan.cell[candidate])
+        distance = max(_share(atoms[broken.atom], broken.level) for broken in found)
+        box, column = int(live[scan.box[candidate]]), int(scan.column[candidate])
+        cells = range(since if way == SPLIT else cell, cell + 1)
+        yield Tried(number, box, column, way, cells, tuple(found), distance)
+
+
+def _broken(place: int, level: Level, counts: IntArray, scan: Scan) -> Iterator[tuple[int, Broken]]:
+    """The candidates that break a level, each with its least private piece; of several the largest."""
+    values, sizes = level.of(counts), scan.pieces[:, 0]
+    fails = ~level.holds(values)
+    first = np.searchsorted(scan.owner, np.arange(len(scan.box)))
+    made = np.bincount(scan.owner, minlength=len(scan.box))
+    failing = np.bincount(scan.owner[fails], minlength=len(scan.box))
+    order = np.lexsort((-sizes, values, scan.owner))
+    for candidate in np.flatnonzero(failing).tolist():
+        worst = int(order[first[candidate]])
+        yield (
+            candidate,
+            Broken(
+                place,
+                worst - int(first[candidate]),
+                float(values[worst]),
+                int(sizes[worst]),
+                int(failing[candidate]),
+                int(made[candidate]),
+            ),
+        )
+
+
+def _share(atom: Atom, level: float) -> float:
+    return abs(atom.bound - atom.in_unit(level)) / atom.scale
