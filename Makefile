@@ -9,6 +9,9 @@ EVERYTHING := --editable ".[pandas,polars,c45,report,countries,spark,duckdb]" --
 
 PEERS  := .venv-peers/.ready
 
+# Tests and documentation start the command hundreds of times, and without bytecode each start compiles the package.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test java engines check lint types layers format docs transcripts notebooks bench audit reproduce wheel fuzz lock clean
 
 demo: $(READY)  ## publish the bundled data set and show what came out
@@ -51,13 +54,14 @@ transcripts: $(READY)  ## run the commands of the documentation again and write 
 notebooks: $(READY)  ## run the notebooks again and store what they show
 	$(BIN)/python scripts/notebooks.py --write
 
-bench: $(READY)  ## speed and memory, next to other tools, up to 10M rows and by steps; FULL=1 also 100M rows, and writes docs/scale.md
+bench: $(READY)  ## start-up, speed and memory, next to other tools, up to 10M rows and by steps; FULL=1 also 100M rows, and writes docs/scale.md
 	$(BIN)/python bench/side_by_side.py
 	$(BIN)/python bench/run.py $(if $(FULL),--full --write-docs)
 	$(BIN)/python bench/scale.py $(if $(FULL),--full --write-docs)
 	$(BIN)/python bench/templates.py
 	$(BIN)/python bench/diffgen.py
 	$(BIN)/python bench/steps.py
+	$(BIN)/python bench/start.py
 
 $(READY): pyproject.toml $(LOCK)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

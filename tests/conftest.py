@@ -46,7 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--engines", default=None, help="the engines that suites run on: memory,stream,spark,spark-cluster"
     )
-    parser.addoption("--all-examples", action="store_true", help="try as many examples on Spark as elsewhere")
+    parser.addoption("--all-examples", action="store_true", help="try as many examples on every engine as in memory")
 
 
 def pytest_configure() -> None:
@@ -65,6 +65,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         marks = {name: [pytest.mark.xdist_group("spark")] if name.startswith("spark") else [] for name in asked}
         params = [pytest.param(name, marks=marks[name]) for name in asked]
         metafunc.parametrize("engine", params, indirect=True, scope="module")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Runs what looks at pages in one process, where the browser is started and the pages are made once."""
+    for item in items:
+        if "report" in item.path.parts or {"browser", "site"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.xdist_group("pages"))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -91,15 +99,17 @@ def _recounted() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _on_its_engine(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Sets the engine up for tests that do not ask for it by name; on Spark hypothesis tries a few examples only."""
+    """Sets the engine up for tests that do not ask for it by name, and how many examples hypothesis tries on it."""
     if request.node.get_closest_marker("engines") is None:
         yield
         return
     name = request.getfixturevalue("engine")
     usual = getattr(request.function, "_hypothesis_internal_use_settings", None)
-    if usual is None or not name.startswith("spark") or request.config.getoption("--all-examples"):
+    if usual is None or request.config.getoption("--all-examples"):
         yield
         return
-    request.function._hypothesis_internal_use_settings = settings(usual, max_examples=engines.SPARK_EXAMPLES)
+    request.function._hypothesis_internal_use_settings = settings(
+        usual, max_examples=engines.examples(name, usual.max_examples)
+    )
     yield
     request.function._hypothesis_internal_use_settings = usual

@@ -16,6 +16,8 @@ NAMES = ("memory", "stream", "spark", "spark-cluster")
 QUICK = ("memory", "stream")
 SPARK_EXAMPLES = 2
 """A job on Spark takes about a second, so hypothesis tries fewer examples there unless all are asked for."""
+STREAM_SHARE = 3
+"""A stream is counted by the loops that count rows in memory, so it gets one example for so many there."""
 SPARK = {
     "spark.master": "local[2,3]",
     "spark.sql.shuffle.partitions": "2",
@@ -34,6 +36,13 @@ def without_java() -> str:
     except EngineError as error:
         return str(error)
     return ""
+
+
+def examples(name: str, usual: int) -> int:
+    """How many examples hypothesis tries on an engine."""
+    if name == "memory":
+        return usual
+    return SPARK_EXAMPLES if name.startswith("spark") else -(-usual // STREAM_SHARE)
 
 
 @contextmanager

@@ -170,7 +170,7 @@ def test_column_names_mean_nothing_to_spark(tmp_path: Path) -> None:
     same(unveil.publish(as_frame(table), spec), by_memory(table, spec))
 
 
-@pytest.mark.parametrize("partitions", [1, 3, 200])
+@pytest.mark.parametrize("partitions", [1, 3, 40])
 def test_partitions_of_any_number_some_empty_some_skewed(partitions: int) -> None:
     table = people(day=every_type()["day"])
     frame = as_frame(table)

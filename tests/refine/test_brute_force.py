@@ -69,7 +69,7 @@ def test_templates_as_pda_discloses_them(problem: Problem) -> None:
     assert_same(problem, unveil.publish(table_of(problem), spec_of(problem)))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=200)
 @given(mixed_problems())
 def test_any_mix_of_requirements(problem: Problem) -> None:
     release = unveil.publish(table_of(problem), spec_of(problem))
@@ -89,7 +89,7 @@ def test_numbers_are_kept_apart(problem: Problem) -> None:
         assert unveil.verify(Path(folder) / "release") == []
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(st.one_of(problems(), template_problems(), mixed_problems()))
 def test_pieces_that_are_counted_only_when_they_are_asked_for(problem: Problem) -> None:
     """As for attributes of many suppressed values, which small tables do not have."""
