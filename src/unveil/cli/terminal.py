@@ -5,6 +5,7 @@ Progress bars appear on stderr, only on a terminal, and only for work that takes
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import sys
@@ -75,6 +76,7 @@ def print_text(text: str) -> None:
 @contextmanager
 def watched() -> Iterator[Watcher]:
     """Gives a watcher whose bar disappears when the work is done, or a silent one if stderr is not a terminal."""
+    gc.enable()  # the modules are loaded, and the work begins
     if not sys.stderr.isatty():
         yield unwatched
         return

@@ -10,6 +10,9 @@ Codes number the values of all attributes together, so that one look-up table se
 
 Link[x], the groups that a block masks, is a linked list: `head` has the first group of each block, `following` the next
 group, for each attribute.
+
+Rows are copied number by number: to assign a slice, numba compiles the text of an error too, which takes longer than to
+compile the loop.
 """
 
 from __future__ import annotations
