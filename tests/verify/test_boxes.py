@@ -74,6 +74,7 @@ BROKEN_TREES: dict[str, tuple[Callable[[Draft], None], str]] = {
     "a box that overlaps": (_split(0, into=[ALL, OLD]), "do not make up"),
     "a gap between boxes": (_split(0, into=[YOUNG, YOUNG]), "names a part twice"),
     "an interval that is not split": (_split(0, into=[ALL]), "do not make up"),
+    "labels in each other's place": (_split(1, into=["School", "University"]), "are not in the order of their values"),
     "a part of another block": (_split(2, into=["Bachelors", "School"]), "is a part of"),
     "a part that is left out": (_split(2, into=["Bachelors"]), "appears in no box"),
     "a part that is unknown": (_split(2, into=["Bachelors", "PhD"]), "nothing says what the label 'PhD' covers"),

@@ -251,6 +251,8 @@ def _part_problems(coverage: Coverage, split: Split) -> Iterator[str]:
             yield f"the label {part!r} is a part of itself"
         elif coverage.parent.setdefault(part, node) != node:
             yield f"the label {part!r} is a part of {coverage.parent[part]!r} and of {node!r}"
+    if any(coverage.spans[left] > coverage.spans[right] for left, right in pairwise(own)):
+        yield f"the parts {listed(own)} of {split.block!r} are not in the order of their values"
 
 
 def _cut_problems(coverage: Coverage, entry: Masked) -> Iterator[str]:
