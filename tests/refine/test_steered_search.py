@@ -288,3 +288,17 @@ def test_a_planted_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -
 
     with pytest.raises((AssertionError, Failed)):
         compared()
+
+
+@settings(deadline=None, max_examples=40)
+@given(steered_problems(), st.sampled_from(RECODINGS))
+def test_a_steered_release_is_as_fine_as_the_verifier_reads_the_spec(
+    drawn: tuple[Problem, Spec, Steering], recoding: Recoding
+) -> None:
+    problem, spec, _ = drawn
+    table, spec = table_of(problem), replace(spec, recoding=recoding)
+    try:
+        release = unveil.publish(table, spec)
+    except RequirementError:
+        return  # what the owner keeps cannot hold
+    assert unveil.verify(release, spec, table=table) == []

@@ -52,9 +52,11 @@ def check_omissions(manifest: RefinementManifest) -> Iterator[Finding]:
 
 def _label_problems(left_out: LeaveOut, masked: dict[str, Masked]) -> Iterator[str]:
     """Fully masked records hold the label that covers everything."""
-    if left_out.how == "drop" or not left_out.records:
+    if left_out.how == "drop":
         if left_out.labels:
             yield "no record is released fully masked, but labels are given"
+        return
+    if not (left_out.records or left_out.labels):
         return
     if list(left_out.labels) != list(masked):
         yield f"the labels are those of {listed(left_out.labels)}, but masked are {listed(masked)}"
