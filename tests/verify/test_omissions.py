@@ -220,7 +220,6 @@ FINE = JOINT.replace('leave-out = "20%"\n', "")
         ("education", "keep = 1", "'Any, other', which is coarser"),
         ("education", "keep = 2", "'Any, other', 'University', which is coarser"),
         ("sex", 'keep = ["M"]', "is hidden, but the spec says to keep it"),
-        ("sex", 'finest = ["F"]', "has the label 'M', which is finer than 'F'"),
     ],
 )
 def test_an_attribute_that_is_finer_or_coarser_than_the_owner_says_is_found(
@@ -239,7 +238,6 @@ def test_an_attribute_that_is_finer_or_coarser_than_the_owner_says_is_found(
         ("age", "keep = 91"),
         ("education", "finest = 2"),
         ("education", "keep = 0"),
-        ("sex", 'finest = ["M"]'),
     ],
 )
 def test_an_attribute_that_is_as_fine_as_the_owner_says_holds(section: str, key: str, tmp_path: Path) -> None:

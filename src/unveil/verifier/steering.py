@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 from unveil.errors import listed
-from unveil.schema import Attribute, Spec, Taxonomy
+from unveil.schema import Attribute, Spec
 from unveil.verifier.claims import (
     MANIFEST,
     Discretization,
@@ -16,7 +16,6 @@ from unveil.verifier.claims import (
     Masked,
     Number,
     RefinementManifest,
-    Suppression,
     labels,
 )
 from unveil.verifier.cuts import REST
@@ -72,20 +71,11 @@ def _too_fine(entry: Masked, attribute: Attribute) -> Iterator[str]:
             bounds = {bound for block in entry.blocks for bound in (block.lo, block.hi)} - ends
             odd = sorted(bound for bound in bounds if not _is_bound(bound, finest))
             yield from (f"has a bound at {_bound_text(bound, entry)}, between two of {finest!r}" for bound in odd[:1])
-    elif isinstance(finest, tuple):
-        found = [label for label in labels(entry) if label in _below(entry, finest, attribute.taxonomy)]
-        if found:
+    elif attribute.taxonomy is not None and isinstance(finest, tuple):
+        nodes = [node.label for label in finest for node in attribute.taxonomy.node(label).walk()]
+        below = {*nodes, *(label + REST for label in nodes)} - set(finest)
+        if found := [label for label in labels(entry) if label in below]:
             yield f"has the label {listed(found)}, which is finer than {listed(finest)}"
-
-
-def _below(entry: Generalization | Suppression, finest: tuple[str, ...], taxonomy: Taxonomy | None) -> set[str]:
-    """The labels that tell apart what the owner does not want told apart."""
-    if isinstance(entry, Suppression):
-        return set(entry.disclosed) - set(finest)
-    if taxonomy is None:
-        return set()
-    nodes = [node.label for label in finest for node in taxonomy.node(label).walk()]
-    return {*nodes, *(label + REST for label in nodes)} - set(finest)
 
 
 def _too_coarse(entry: Masked, held: set[str], attribute: Attribute) -> Iterator[str]:
