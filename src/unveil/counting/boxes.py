@@ -114,6 +114,11 @@ class BoxRows:
         return self._codes[start:stop, column]
 
     @property
+    def records(self) -> int:
+        """How many records the rows represent."""
+        return int(self._weight.sum())
+
+    @property
     def sections(self) -> list[slice]:
         """Where a piece has its counts for each mark that is not a target."""
         ends = (self._sections[self._targets :] - self._sections[self._targets] + 1).tolist()
@@ -193,18 +198,24 @@ class BoxRows:
         rows = self._codes, self._weight, self._marks
         return Parts(*split_boxes(*rows, boxes.start, boxes.stop, chosen, depth, shapes.cell_of, first, cells))
 
-    def drawn(self, boxes: Boxes, most: int) -> tuple[BoxRows, Boxes]:
-        """A copy of the rows of each box, or of a sample if there are more than `most`.
+    def drawn(self, boxes: Boxes, most: int, copies: IntArray) -> tuple[BoxRows, Boxes]:
+        """Copies of the rows of each box, or of a sample if there are more than `most`.
 
         What is drawn does not depend on the order of the rows; a row of a sample represents more records.
         """
         rows = boxes.stop - boxes.start
         halvings = np.maximum(np.ceil(np.log2(np.maximum(rows, 1) / most)), 0).astype(np.int64)
         kept, ends = drawn_rows(self._codes, self._marks, boxes.start, boxes.stop, halvings)
-        start = np.concatenate([[0], ends[:-1]])
-        weight = self._weight[kept] << np.repeat(halvings, ends - start)
-        copy = BoxRows(self._codes[kept], weight, self._marks[kept], self._sections, self._targets, self._fine)
-        return copy, Boxes(start, ends, boxes.blocks)
+        first = np.concatenate([[0], ends[:-1]])
+        weight = self._weight[kept] << np.repeat(halvings, ends - first)
+        length = np.repeat(ends - first, copies)
+        stop = np.cumsum(length)
+        again = np.repeat(np.repeat(first, copies) - stop + length, length) + np.arange(length.sum())
+        copied = kept[again]
+        copy = BoxRows(
+            self._codes[copied], weight[again], self._marks[copied], self._sections, self._targets, self._fine
+        )
+        return copy, Boxes(stop - length, stop, np.repeat(boxes.blocks, copies, axis=0))
 
 
 def _side_by_side(columns: Sequence[Array], first: Sequence[int], values: int, rows: int) -> Array:

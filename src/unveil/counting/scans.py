@@ -54,34 +54,29 @@ def whole(bits: float, fine: float) -> int:
 
 
 @njit(cache=True, nogil=True)
-def occupied_cells(
-    tally: Array,
-    base: int,
-    cells: int,
-    codes: Array,
-    first: int,
-    last: int,
-    column: int,
-    lookup: Array,
-    shift: int,
-    found: Array,
-) -> int:
-    """Lists the cells of a block that hold rows, in order: by the cells, or by the rows if there are fewer."""
-    used = 0
-    if cells <= last - first:
-        for cell in range(cells):
-            if tally[base + cell, 0] > 0:
-                found[used] = cell
-                used += 1
-        return used
-    for row in range(first, last):
-        found[used] = lookup[codes[row, column]] - shift
-        used += 1
-    found[:used].sort()
+def occupied_cells(tally: Array, classes: int, codes: Array, lookup: Array, shift: int, found: Array) -> int:
+    """Adds up the sizes of the cells of a block and lists those that hold rows, in order.
+
+    By the cells, or by the rows if there are fewer. The counts of the first mark, up to `classes`, add up to the size;
+    without marks the sizes are there already.
+    """
+    used = min(len(tally), len(codes))
+    if used == len(tally):
+        for cell in range(used):
+            found[cell] = cell
+    else:
+        for row in range(used):
+            found[row] = lookup[codes[row]] - shift
+        found[:used].sort()
     kept = 0
     for place in range(used):
-        if kept == 0 or found[place] != found[kept - 1]:
-            found[kept] = found[place]
+        cell = found[place]
+        if kept > 0 and found[kept - 1] == cell:
+            continue
+        for mark in range(1, classes):
+            tally[cell, 0] += tally[cell, mark]
+        if tally[cell, 0] > 0:
+            found[kept] = cell
             kept += 1
     return kept
 
@@ -147,6 +142,8 @@ def scan_boxes(
     """
     columns, width = codes.shape[1], tally.shape[1]
     private = sections[targets]
+    bare = marks.shape[1] == 0
+    classes = 1 if bare else sections[1]
     base = np.zeros(columns, np.int64)
     total = np.zeros(width, np.int64)
     left = np.zeros(width, np.int64)
@@ -167,9 +164,12 @@ def scan_boxes(
             break
         total[:] = 0
         for i in range(first, last):
-            total[0] += weight[i]
             for mark in range(marks.shape[1]):
                 total[marks[i, mark]] += weight[i]
+            if bare:
+                total[0] += weight[i]
+        if not bare:
+            total[0] = total[1 : sections[1]].sum()
         size = sizes[box] = total[0]
         mixed[box] = False
         for target in range(targets):
@@ -187,22 +187,22 @@ def scan_boxes(
             lookup, shift = cell_of[block_depth[block]], block_first[block] - base[j]
             for i in range(first, last):
                 cell = lookup[codes[i, j]] - shift
-                tally[cell, 0] += weight[i]
                 for mark in range(marks.shape[1]):
                     tally[cell, marks[i, mark]] += weight[i]
+                if bare:
+                    tally[cell, 0] += weight[i]
         before, spread = purity(total, sections, targets, size), xlogx(size)
         for j in range(columns):
             block = blocks[box, j]
             if not active[j] or block_cells[block] == 0:
                 continue
-            at, lookup = base[j], cell_of[block_depth[block]]
-            occupied = occupied_cells(
-                tally, at, block_cells[block], codes, first, last, j, lookup, block_first[block], found
-            )
+            mine = tally[base[j] : base[j] + block_cells[block]]
+            lookup, shift = cell_of[block_depth[block]], block_first[block]
+            occupied = occupied_cells(mine, classes, codes[first:last, j], lookup, shift, found)
             if block_kind[block] == INTERVAL:
                 left[:] = 0
                 for place in range(1, occupied):
-                    left += tally[at + found[place - 1]]
+                    left += mine[found[place - 1]]
                     right[:] = total - left
                     after = purity(left, sections, targets, left[0]) + purity(right, sections, targets, right[0])
                     candidates[made, 0], candidates[made, 1], candidates[made, 2] = box, j, SPLIT
@@ -220,7 +220,7 @@ def scan_boxes(
                 made += 1
                 after = bits = 0.0
                 for place in range(occupied):
-                    part = tally[at + found[place]]
+                    part = mine[found[place]]
                     after += purity(part, sections, targets, part[0])
                     bits += xlogx(part[0])
                     if occupied > 1:
@@ -232,7 +232,7 @@ def scan_boxes(
                 candidates[every, 3] = candidates[every, 4] = 0
                 candidates[every, 5], candidates[every, 6] = whole(after - before, fine), whole(spread - bits, fine)
                 for place in range(occupied if occupied > 1 and block_kind[block] == PEELED else 0):
-                    part = tally[at + found[place]]
+                    part = mine[found[place]]
                     right[:] = total - part
                     after = purity(part, sections, targets, part[0]) + purity(right, sections, targets, right[0])
                     candidates[made, 0], candidates[made, 1], candidates[made, 2] = box, j, PEEL
@@ -246,7 +246,7 @@ def scan_boxes(
                         used += 1
                     made += 1
             for place in range(occupied):
-                tally[at + found[place]] = 0
+                mine[found[place]] = 0
         box += 1
     return made, used, box
 

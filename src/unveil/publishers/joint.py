@@ -104,7 +104,7 @@ def _tree(search: JointSearch, number: int) -> tuple[BoxTree, list[tuple[Attribu
     """The tree of a partition, and the blocks of each attribute that is refined box by box."""
     partition, blocks = search.partitions[number], search.blocks
     used = dict.fromkeys(partition.blocks.rows[0].tolist())
-    splits: dict[Split, int] = {}
+    splits: dict[tuple[str, str, tuple[str, ...]], int] = {}
     order: list[int] = []
     waiting: list[int | None] = [0]
     while waiting:
@@ -115,14 +115,15 @@ def _tree(search: JointSearch, number: int) -> tuple[BoxTree, list[tuple[Attribu
         column, into = int(partition.choice.rows[box, 0]), search.into(number, box)
         refined = int(partition.blocks.rows[box, column])
         labels = tuple(blocks.label(block) for block in into)
-        split = Split(attribute=blocks.attribute(refined).name, block=blocks.label(refined), into=labels)
+        split = blocks.attribute(refined).name, blocks.label(refined), labels
         order.append(splits.setdefault(split, len(splits)))
         used |= dict.fromkeys(into)
         pieces = partition.pieces_of(box)
-        piece_of = dict(zip(partition.blocks.rows[pieces, column].tolist(), pieces.tolist(), strict=True))
+        piece_of = dict(zip(partition.blocks.rows[pieces, column].tolist(), pieces, strict=True))
         waiting += [piece_of.get(block) for block in reversed(into)]
     names = tuple(blocks.attribute(block).name for block in partition.blocks.rows[0].tolist())
-    tree = BoxTree(attributes=names, splits=tuple(splits), order=tuple(order))
+    entries = tuple(Split(attribute=name, block=block, into=into) for name, block, into in splits)
+    tree = BoxTree(attributes=names, splits=entries, order=tuple(order))
     by_box = partition.attributes[partition.by_box].tolist()
     return tree, [
         (blocks.hierarchies[place].attribute, [blocks.block(block) for block in used if blocks.owner(block) == place])

@@ -37,6 +37,8 @@ class Blocks:
         """For the rest of a category: the block that was peeled, and the cell."""
         self._number: dict[tuple[int, Key], int] = {}
         self._known: dict[int, Block] = {}
+        self._labels: dict[int, tuple[str, int]] = {}
+        self._into: dict[tuple[int, int, int], list[int]] = {}
         self._members = Growing(np.int64)
         """The blocks that refinements give, one list after the other."""
         self._lists: dict[tuple[int, int, int], int] = {}
@@ -71,11 +73,14 @@ class Blocks:
 
     def into(self, block: int, way: int, cell: int) -> list[int]:
         """The blocks that a refinement gives, the rest last; for all at once, without those that are peeled already."""
-        start = self._list(block, way, cell)
-        peeled = set(self.peeled(block)) if way == ALL else ()
-        count = self._shape(block).cells if way == ALL else 2
-        every: list[int] = self._members.rows[start : start + count].tolist()
-        return [child for place, child in enumerate(every) if place not in peeled]
+        found = self._into.get((block, way, cell))
+        if found is None:
+            start = self._list(block, way, cell)
+            peeled = set(self.peeled(block)) if way == ALL else ()
+            count = self._shape(block).cells if way == ALL else 2
+            every = self._members.rows[start : start + count].tolist()
+            found = self._into[block, way, cell] = [part for place, part in enumerate(every) if place not in peeled]
+        return found
 
     def kept(self, attribute: int) -> Iterator[tuple[int, int, int]]:
         """The refinements that lead from the root of an attribute to what the owner keeps: blocks, ways and cells."""
@@ -113,12 +118,11 @@ class Blocks:
 
     def place(self, block: int) -> int:
         """Where the block lies in the order of the domain; a rest where its label begins."""
-        return self._whole(block).first
+        return self._labelled(block)[1]
 
     def label(self, block: int) -> str:
         """The released label."""
-        label = self._whole(block).label
-        return rest_label(label) if self.is_rest(block) and label != SUPPRESSED else label
+        return self._labelled(block)[0]
 
     def block(self, block: int) -> Block:
         """A block as the masking knows it; a rest holds what was not peeled."""
@@ -128,6 +132,15 @@ class Blocks:
         hierarchy, key = self.hierarchies[self._owner[block]], self._key[block]
         gone = [hierarchy.block(hierarchy.part(key, cell)).codes for cell in self.peeled(block)]
         return Block(self.label(block), np.setdiff1d(held.codes, np.concatenate(gone)))
+
+    def _labelled(self, block: int) -> tuple[str, int]:
+        """The label of a block and its place, which every step asks for."""
+        found = self._labels.get(block)
+        if found is None:
+            whole = self._whole(block)
+            rest = self.is_rest(block) and whole.label != SUPPRESSED
+            found = self._labels[block] = rest_label(whole.label) if rest else whole.label, whole.first
+        return found
 
     def _whole(self, block: int) -> Block:
         """The block before anything was peeled."""

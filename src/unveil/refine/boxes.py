@@ -9,15 +9,17 @@ import numpy as np
 
 from unveil.arrays import BoolArray, FloatArray, Growing, IntArray
 from unveil.counting.boxes import Boxes, BoxRows, Choices, Parts, Scan
-from unveil.counting.scans import first_best
+from unveil.counting.scans import ALL, SPLIT, first_best
 from unveil.refine.blocks import Blocks
 from unveil.refine.goals import ClassInformation
 from unveil.schema import Level
 
 WIDTH = 4
 """Of how many attributes the best candidate is looked at more closely."""
-SAMPLE = 1 << 30
+SAMPLE = 1 << 14
 """How many rows of a box are looked at, at most, to see what its pieces could gain next."""
+SHARE = 32
+"""Only boxes with at least this part of the records are looked at more closely: 1 in 32."""
 NONE = -1
 
 
@@ -47,6 +49,15 @@ class Lowest(NamedTuple):
     records: int
 
 
+class Turn(NamedTuple):
+    """When a refinement is next: the best rank first, then by attribute, domain and way."""
+
+    minus_rank: float
+    attribute: int
+    place: int
+    slot: int
+
+
 class Partition:
     """The boxes of the requirements on one set of attributes."""
 
@@ -72,6 +83,7 @@ class Partition:
         self._rows, self._levels, self._blocks, self._goal = rows, levels, blocks, goal
         self.attributes = np.array(attributes)
         self.by_box: BoolArray = np.array(by_box)
+        self._records = rows.records
         self.start, self.stop = Growing(np.int64), Growing(np.int64)
         self.blocks = Growing(np.int64, len(attributes))
         self.rank = Growing(np.float64)
@@ -87,6 +99,11 @@ class Partition:
         """Whether a box is a group of the table as it is now, and whether it was one and is split."""
         self.age = Growing(np.int64)
         """In which order boxes became groups."""
+        self._frontier: IntArray = np.zeros(0, dtype=np.int64)
+        """The boxes that could be split and are not, whether their turn has come or not."""
+        self.turn: list[Turn | None] = []
+        """When the turn of each box is, if it can be split by itself."""
+        self._names = [blocks.hierarchies[attribute].attribute.name for attribute in attributes]
         roots = [blocks.roots[attribute] for attribute in attributes]
         self._add(np.array([0]), np.array([len(rows)]), np.array([roots]), np.array([0]))
         self.live.rows[0] = True
@@ -109,7 +126,7 @@ class Partition:
         column = int(np.flatnonzero(self.attributes == attribute)[0])
         same = (np.full(len(groups), value) for value in (column, way, cell))
         self.split(groups, Choices(*same))
-        return self.perform(groups)
+        return np.array(self.perform(groups.tolist()), dtype=np.int64)
 
     def lowest(self) -> list[Lowest]:
         """For each requirement, the group with the lowest level; the first of several."""
@@ -134,17 +151,16 @@ class Partition:
         cells: IntArray = np.unique(shapes.cell_of[shapes.depth[block], codes]) - shapes.first[block]
         return cells
 
-    def pieces_of(self, box: int) -> IntArray:
+    def pieces_of(self, box: int) -> range:
         """The pieces into which a box is split."""
         first = int(self.first.rows[box])
-        return np.arange(first, first + int(self.pieces.rows[box]))
+        return range(first, first + int(self.pieces.rows[box]))
 
-    def perform(self, numbers: IntArray) -> IntArray:
+    def perform(self, boxes: Sequence[int]) -> list[int]:
         """Replaces groups by the pieces into which they are split; returns these."""
-        self.live.rows[numbers] = False
-        self.done.rows[numbers] = True
-        first, count = self.first.rows[numbers], self.pieces.rows[numbers]
-        made = np.repeat(first - np.cumsum(count) + count, count) + np.arange(count.sum())
+        made = [piece for box in boxes for piece in self.pieces_of(box)]
+        self.live.rows[boxes] = False
+        self.done.rows[boxes] = True
         self.live.rows[made] = True
         return made
 
@@ -163,6 +179,36 @@ class Partition:
         choices, self.gain.rows[numbers], self.bits.rows[numbers] = best.of(every, winner)
         self.rank.rows[numbers] = best.rank[every, winner]
         self.choice.rows[numbers] = np.stack(choices, axis=1)
+        self._frontier = np.concatenate([self._frontier, numbers[np.isfinite(best.rank[every, winner])]])
+        self._take_turns(numbers, winner)
+
+    def labels(self, box: int) -> dict[str, str]:
+        """The labels of a box, by attribute."""
+        return dict(zip(self._names, map(self._blocks.label, self.blocks.rows[box].tolist()), strict=True))
+
+    def _take_turns(self, numbers: IntArray, column: IntArray) -> None:
+        _, way, cell = self.choice.rows[numbers].T
+        slot = np.where(way == SPLIT, cell, np.where(way == ALL, 0, cell + 1)).tolist()
+        blocks = self.blocks.rows[numbers, column].tolist()
+        attributes, ranks = self.attributes[column].tolist(), (-self.rank.rows[numbers]).tolist()
+        for place, box in enumerate(numbers.tolist()):
+            if ranks[place] < np.inf:
+                self.turn[box] = Turn(ranks[place], attributes[place], self._blocks.place(blocks[place]), slot[place])
+
+    def forget_ahead(self) -> None:
+        """Forgets boxes that were split ahead of their turn, after a refinement everywhere."""
+        live = self.live.rows & np.isfinite(self.rank.rows) & (self.pieces.rows == 0)
+        self._frontier = np.flatnonzero(live)
+
+    def split_ahead(self, box: int, most: int) -> None:
+        """Splits a box and others with the best ranks, `most` in all, and finds what their pieces would be split by."""
+        order = (
+            np.argsort(-self.rank.rows[self._frontier], kind="stable") if most < len(self._frontier) else slice(None)
+        )
+        near = self._frontier[order][:most]
+        boxes = near if box in near else np.append(near, box)
+        self._frontier = np.setdiff1d(self._frontier, boxes, assume_unique=True)
+        self.evaluate(self.split(boxes, Choices(*self.choice.rows[boxes].T)))
 
     def split(self, numbers: IntArray, choices: Choices) -> IntArray:
         """Splits boxes; returns their pieces."""
@@ -178,6 +224,7 @@ class Partition:
     def _add(self, start: IntArray, stop: IntArray, blocks: IntArray, part: IntArray) -> None:
         for array, rows in ((self.start, start), (self.stop, stop), (self.blocks, blocks), (self.part, part)):
             array.add(len(start), rows)
+        self.turn += [None] * len(start)
         self.rank.add(len(start), -np.inf)
         self.choice.add(len(start), NONE)
         self.first.add(len(start), NONE)
@@ -225,28 +272,30 @@ class Partition:
         """
         order = np.argsort(-best.rank, axis=1, kind="stable")[:, :WIDTH]
         open_ = np.isfinite(np.take_along_axis(best.rank, order, axis=1))
-        box, option = np.nonzero(open_ & (open_.sum(axis=1, keepdims=True) > 1))
+        large = best.records >= self._records / SHARE
+        box, option = np.nonzero(open_ & (open_.sum(axis=1, keepdims=True) > 1) & large[:, None])
         winner = order[:, 0].copy()
         if len(box):
             column = order[box, option]
             choices, gain, bits = best.of(box, column)
-            more, apart = self._next(self.boxes(numbers[box]), choices)
+            looked, options = np.unique(box, return_counts=True)
+            more, apart = self._next(numbers[looked], options, choices)
             both = self._goal.rank(gain + more, bits + apart, best.records[box])
             first = first_best(box, both, len(numbers))
             chosen = first[first >= 0]
             winner[box[chosen]] = column[chosen]
         return winner
 
-    def _next(self, boxes: Boxes, choices: Choices) -> tuple[FloatArray, IntArray]:
-        """What the pieces of boxes could gain next, and the bits by which that would split them."""
-        rows, drawn = self._rows.drawn(boxes, SAMPLE)
+    def _next(self, numbers: IntArray, options: IntArray, choices: Choices) -> tuple[FloatArray, IntArray]:
+        """What the pieces of boxes could gain next, for each option, and the bits by which that would split them."""
+        rows, drawn = self._rows.drawn(self.boxes(numbers), SAMPLE, options)
         parts = rows.split(drawn, choices, self._blocks.shapes)
         pieces = Boxes(parts.start, parts.stop, self._blocks_of(drawn, choices, parts))
         best = self._best(rows, pieces)
         every = np.arange(len(parts.box))
         column = np.argmax(best.rank, axis=1)
         open_ = np.isfinite(best.rank[every, column])
-        gain, bits = np.zeros(len(boxes.start)), np.zeros(len(boxes.start), dtype=np.int64)
+        gain, bits = np.zeros(len(drawn.start)), np.zeros(len(drawn.start), dtype=np.int64)
         np.add.at(gain, parts.box[open_], best.gain[every, column][open_])
         np.add.at(bits, parts.box[open_], best.bits[every, column][open_])
         return gain, bits

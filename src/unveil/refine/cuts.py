@@ -11,19 +11,16 @@ from unveil.arrays import Growing, IntArray
 from unveil.counting.boxes import Scan
 from unveil.counting.scans import ALL, INTERVAL, PEEL, SPLIT
 from unveil.refine.blocks import Blocks
-from unveil.refine.boxes import Partition
+from unveil.refine.boxes import Partition, Turn
 from unveil.refine.goals import ClassInformation
 
 GAIN, BITS, BROKEN = 0, 1, 2
 
 
 class Refined(NamedTuple):
-    """The best way to refine a block everywhere. Sorts by rank, then by attribute, domain and way."""
+    """The best way to refine a block everywhere. Sorts by its turn."""
 
-    minus_rank: float
-    attribute: int
-    place: int
-    slot: int
+    turn: Turn
     block: int
     way: int
     cell: int
@@ -51,6 +48,7 @@ class Cuts:
         """
         self._partitions, self._blocks, self._goal = partitions, blocks, goal
         self._active = [np.isin(partition.attributes, list(cut)) for partition in partitions]
+        self._counts = [bool(active.any()) for active in self._active]
         self._sharing = {
             attribute: sum(attribute in partition.attributes for partition in partitions) for attribute in cut
         }
@@ -69,10 +67,10 @@ class Cuts:
         for number, partition in enumerate(partitions):
             self.count(number, np.flatnonzero(partition.live.rows), 1)
 
-    def count(self, partition: int, numbers: IntArray, sign: int) -> None:
+    def count(self, partition: int, boxes: Sequence[int] | IntArray, sign: int) -> None:
         """Adds what the candidates would do to boxes, or takes it out again."""
-        active = self._active[partition]
-        if not active.any() or not len(numbers):
+        active, numbers = self._active[partition], np.asarray(boxes, dtype=np.int64)
+        if not self._counts[partition] or not len(boxes):
             return
         held = self._partitions[partition]
         blocks = held.boxes(numbers).blocks
@@ -82,10 +80,10 @@ class Cuts:
             self._add(blocks[scan.box, scan.column], scan, sums)
             totals = np.stack([sizes, mixed], axis=1)
         for column in np.flatnonzero(active).tolist():
-            for block, (records, boxes) in _added_up(blocks[:, column], totals):
+            for block, (records, mixtures) in _added_up(blocks[:, column], totals):
                 if self._first.rows[block] >= 0:
                     self._records[block] += sign * records
-                    self._mixed[block] += sign * boxes
+                    self._mixed[block] += sign * mixtures
                     self._touched.add(block)
 
     def best(self) -> Refined | None:
@@ -145,7 +143,8 @@ class Cuts:
         way, cell = (SPLIT, slot) if interval else (PEEL, slot - 1) if slot else (ALL, 0)
         place = self._blocks.place(block)
         bits = sums[slot, BITS] / self._goal.fine / self._sharing[attribute]
-        return Refined(-float(rank[slot]), attribute, place, slot, block, way, cell, float(gain[slot]), float(bits))
+        turn = Turn(-float(rank[slot]), attribute, place, slot)
+        return Refined(turn, block, way, cell, float(gain[slot]), float(bits))
 
 
 def _added_up(blocks: IntArray, totals: IntArray) -> Iterator[tuple[int, list[int]]]:

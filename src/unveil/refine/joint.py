@@ -18,11 +18,10 @@ from typing import NamedTuple
 import numpy as np
 
 from unveil.arrays import BoolArray, IntArray
-from unveil.counting.boxes import Choices
-from unveil.counting.scans import ALL, SPLIT
+from unveil.counting.scans import ALL
 from unveil.masking import Block
 from unveil.refine.blocks import Blocks
-from unveil.refine.boxes import Partition
+from unveil.refine.boxes import Partition, Turn
 from unveil.refine.cuts import Cuts, Refined
 from unveil.refine.goals import ClassInformation
 from unveil.schema import Attribute
@@ -44,14 +43,11 @@ class JointStep:
     """The labels of the group that was refined by itself; None if all groups with the block were."""
 
 
-class Turn(NamedTuple):
-    """A box that waits to be split. Sorts by rank, then by attribute, domain, way and age."""
+class Waiting(NamedTuple):
+    """A box that waits to be split. Of those with the same turn, the oldest is next."""
 
-    minus_rank: float
-    attribute: int
-    place: int
-    slot: int
-    number: int
+    turn: Turn
+    age: int
     partition: int
     box: int
 
@@ -75,13 +71,13 @@ class JointSearch:
         self._cut: dict[int, list[int]] = {attribute: [blocks.roots[attribute]] for attribute in sorted(everywhere)}
         self._keep()
         self._cuts = Cuts(partitions, self._cut, blocks, goal)
-        self._turns: list[Turn] = []
+        self._waiting: list[Waiting] = []
         self._ahead = 1
         self._entered = 0
         for number, partition in enumerate(partitions):
             groups = self._in_order(partition)
             partition.evaluate(groups)
-            self._enter(number, groups)
+            self._enter(number, groups.tolist())
 
     @property
     def cuts(self) -> list[tuple[Attribute, list[Block]]]:
@@ -104,10 +100,10 @@ class JointSearch:
         """Refines until nothing valid and beneficial is left."""
         while True:
             shared = self._cuts.best()
-            turn = self._next_turn()
-            if turn is not None and (shared is None or turn[:4] < shared[:4]):
-                heapq.heappop(self._turns)
-                yield self._split(turn)
+            own = self._next_box()
+            if own is not None and (shared is None or own.turn < shared.turn):
+                heapq.heappop(self._waiting)
+                yield self._split(own)
             elif shared is not None:
                 yield self._refine(shared)
             else:
@@ -115,8 +111,7 @@ class JointSearch:
 
     def labels(self, partition: int, box: int) -> dict[str, str]:
         """The labels of a box, by attribute."""
-        blocks = self.partitions[partition].blocks.rows[box].tolist()
-        return {self.blocks.attribute(block).name: self.blocks.label(block) for block in blocks}
+        return self.partitions[partition].labels(box)
 
     def into(self, partition: int, box: int) -> list[int]:
         """The blocks that a box was split into, those without records too; the rest comes last."""
@@ -151,72 +146,63 @@ class JointSearch:
         place = cut.index(block)
         cut[place : place + 1] = into
 
-    def _next_turn(self) -> Turn | None:
-        while self._turns and not self.partitions[self._turns[0].partition].live.rows[self._turns[0].box]:
-            heapq.heappop(self._turns)
-        return self._turns[0] if self._turns else None
+    def _next_box(self) -> Waiting | None:
+        """The next box to be split by itself; boxes that were refined with all others wait no longer."""
+        while self._waiting and not self.partitions[self._waiting[0].partition].live.rows[self._waiting[0].box]:
+            heapq.heappop(self._waiting)
+        return self._waiting[0] if self._waiting else None
 
-    def _enter(self, number: int, boxes: IntArray) -> None:
+    def _enter(self, number: int, boxes: Sequence[int]) -> None:
         """Lets boxes wait for their turn."""
         partition = self.partitions[number]
-        for box in boxes.tolist():
-            self._entered += 1
-            partition.age.rows[box] = self._entered
-            rank = float(partition.rank.rows[box])
-            if rank == -np.inf:
-                continue
-            column, way, cell = partition.choice.rows[box].tolist()
-            block = int(partition.blocks.rows[box, column])
-            slot = cell if way == SPLIT else 0 if way == ALL else cell + 1
-            attribute, place = int(partition.attributes[column]), self.blocks.place(block)
-            heapq.heappush(self._turns, Turn(-rank, attribute, place, slot, self._entered, number, box))
+        ages = range(self._entered, self._entered + len(boxes))
+        self._entered += len(boxes)
+        partition.age.rows[boxes] = ages
+        for age, box in zip(ages, boxes, strict=True):
+            turn = partition.turn[box]
+            if turn is not None:
+                heapq.heappush(self._waiting, Waiting(turn, age, number, box))
 
-    def _split(self, turn: Turn) -> JointStep:
+    def _split(self, own: Waiting) -> JointStep:
         """Splits a box by itself."""
-        number, box = turn.partition, turn.box
+        number, box = own.partition, own.box
         partition = self.partitions[number]
         if not partition.pieces.rows[box]:
-            self._split_ahead(number, box)
-        boxes = np.array([box])
-        self._cuts.count(number, boxes, -1)
-        made = partition.perform(boxes)
+            # Twice as many each time: a refinement everywhere would make it useless, and is less and less likely.
+            partition.split_ahead(box, self._ahead)
+            self._ahead *= 2
+        self._cuts.count(number, [box], -1)
+        made = partition.perform([box])
         self._cuts.count(number, made, 1)
         self._enter(number, made)
         refined = int(partition.blocks.rows[box, partition.choice.rows[box, 0]])
-        weighed = float(partition.gain.rows[box]), partition.bits.rows[box] / self._fine, -turn.minus_rank
-        return self._step(refined, self.into(number, box), weighed, self.labels(number, box))
-
-    def _split_ahead(self, number: int, box: int) -> None:
-        """Splits a box and others whose turn is near, twice as many each time, and finds the splits of their pieces."""
-        partition = self.partitions[number]
-        near = [turn.box for turn in self._turns[: self._ahead] if turn.partition == number]
-        wanted = [box, *(near_box for near_box in near if not partition.pieces.rows[near_box])]
-        boxes = np.array([box for box in wanted if partition.live.rows[box]])
-        partition.evaluate(partition.split(boxes, Choices(*partition.choice.rows[boxes].T)))
-        self._ahead *= 2
+        weighed = float(partition.gain.rows[box]), partition.bits.rows[box] / self._fine, -own.turn.minus_rank
+        return self._step(refined, self.into(number, box), weighed, partition.labels(box))
 
     def _refine(self, shared: Refined) -> JointStep:
         """Refines a block in all boxes that hold it."""
         made = []
         for number, partition in enumerate(self.partitions):
-            self._cuts.count(number, partition.holding(shared.attribute, shared.block), -1)
-            made.append((number, partition.refine(shared.attribute, shared.block, shared.way, shared.cell)))
+            self._cuts.count(number, partition.holding(shared.turn.attribute, shared.block), -1)
+            pieces = partition.refine(shared.turn.attribute, shared.block, shared.way, shared.cell)
+            partition.forget_ahead()
+            made.append((number, pieces))
         into = self._replace(shared)
         for number, boxes in made:
             self._cuts.count(number, boxes, 1)
             self.partitions[number].evaluate(boxes)
-            self._enter(number, boxes)
+            self._enter(number, boxes.tolist())
         self._ahead = 1
-        return self._step(shared.block, into, (shared.gain, shared.bits, -shared.minus_rank), None)
+        return self._step(shared.block, into, (shared.gain, shared.bits, -shared.turn.minus_rank), None)
 
     def _replace(self, shared: Refined) -> list[int]:
         """Replaces a block in its cut; returns the blocks that take its place."""
         into = self.blocks.into(shared.block, shared.way, shared.cell)
         if shared.way == ALL and self.blocks.hides(shared.block):
-            held = self._held[shared.attribute]
+            held = self._held[shared.turn.attribute]
             into = [*(block for block in into if held[self.blocks.place(block)]), shared.block]
         self._cuts.refine(shared.block, into)
-        self._put(shared.attribute, shared.block, into)
+        self._put(shared.turn.attribute, shared.block, into)
         return into
 
     def _step(
