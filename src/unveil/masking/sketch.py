@@ -43,6 +43,8 @@ class Sketched:
 def sketch(tree: BoxTree, records: Sequence[int] | None = None, levels: int = LEVELS, most: int = MOST) -> Sketched:
     """The top of a tree. Values told apart one after the other count as one level.
 
+    If the records are known, leaves without any are no groups, and parts without any are not shown.
+
     Args:
         tree: The tree.
         records: The records in each leaf, if they are known; the largest parts are then shown first.
@@ -51,9 +53,11 @@ def sketch(tree: BoxTree, records: Sequence[int] | None = None, levels: int = LE
     """
     parent, part = tree.edges()
     is_leaf = np.array(tree.order) == LEAF
-    held = np.zeros(len(is_leaf), dtype=np.int64)
-    held[is_leaf] = 0 if records is None else records
-    totals = _Totals(tree, part, _children(parent), _below(parent, is_leaf.astype(np.int64)), _below(parent, held))
+    held, groups = np.zeros(len(is_leaf), dtype=np.int64), is_leaf.astype(np.int64)
+    if records is not None:
+        held[is_leaf] = records
+        groups = (held > 0).astype(np.int64)
+    totals = _Totals(tree, part, _children(parent), _below(parent, groups), _below(parent, held))
     return totals.sketched(0, "all rows", levels, most)
 
 
@@ -69,7 +73,7 @@ class _Totals:
 
     def sketched(self, node: int, label: str, levels: int, most: int) -> Sketched:
         """A node with some levels below it."""
-        parts = self._parts(node) if levels else []
+        parts = [one for one in self._parts(node) if self.groups[one[0]]] if levels else []
         shown = sorted(parts, key=lambda one: -self.records[one[0]])[:most]
         return Sketched(
             label,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
-from unveil.masking import AsIs, Discretization, Generalization, Suppression
+from unveil.masking import AsIs, Discretization, Generalization, Suppression, rest_label
 from unveil.release import Release
 from unveil.reports.drawings import (
     EDGE,
@@ -25,7 +25,7 @@ from unveil.reports.drawings import (
     number_line,
     text_width,
 )
-from unveil.reports.figures import Figure, Share, label_shares
+from unveil.reports.figures import Figure, Share, fineness, label_shares
 from unveil.schema import Node, Spec
 
 State = Literal["above", "released", "below"]
@@ -60,6 +60,8 @@ class Branch:
     children: tuple[Branch, ...] = ()
     note: str = ""
     """What follows the label in brackets."""
+    share: str = ""
+    """What is written at the right, where it is not the share of the label."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,7 @@ class Row:
     depth: int
     state: State
     note: str = ""
+    share: str = ""
     counted: bool = False
     """Whether it counts several branches that are not drawn."""
 
@@ -124,13 +127,25 @@ def _block(label: str, values: tuple[str, ...]) -> Branch:
 
 def taxonomy_branch(node: Node, entry: Generalization) -> Branch:
     """The whole taxonomy, as only the owner's spec has it."""
-    return _taxonomy_branch(node, {block.label for block in entry.blocks}, below=False)
+    return _taxonomy_branch(node, {block.label: block.values for block in entry.blocks}, below=False)
 
 
-def _taxonomy_branch(node: Node, cut: set[str], *, below: bool) -> Branch:
+def _taxonomy_branch(node: Node, cut: Mapping[str, tuple[str, ...]], *, below: bool) -> Branch:
     state: State = "below" if below else "released" if node.label in cut else "above"
-    children = (_taxonomy_branch(child, cut, below=below or state == "released") for child in node.children)
+    rest = cut.get(rest_label(node.label), ()) if state == "above" else ()
+    apart = [child for child in node.children if not _is_in(child, rest)]
+    children = [_taxonomy_branch(child, cut, below=below or state == "released") for child in apart]
+    if rest:
+        left = (_taxonomy_branch(child, cut, below=True) for child in node.children if _is_in(child, rest))
+        children.append(Branch(rest_label(node.label), "released", tuple(left)))
     return Branch(node.label, state, tuple(children))
+
+
+def _is_in(node: Node, values: tuple[str, ...]) -> bool:
+    """Whether the first leaf of a node, and so all of them, are among the values of a rest."""
+    while node.children:
+        node = node.children[0]
+    return node.label in values
 
 
 def suppression_branch(name: str, entry: Suppression, *, hides: bool) -> Branch:
@@ -155,7 +170,7 @@ def cut_tree(title: str, root: Branch, shares: Mapping[str, Share]) -> CutTree:
 
 
 def _rows(branch: Branch, depth: int, limit: int) -> Iterator[Row]:
-    yield Row(branch.label, depth, branch.state, branch.note)
+    yield Row(branch.label, depth, branch.state, branch.note, branch.share)
     for state, group in groupby(branch.children, key=lambda child: child.state):
         children = list(group)
         room = min(limit, HIDDEN) if state == "below" else limit
@@ -175,7 +190,7 @@ def _place(rows: list[Row], number: int, step: float, shares: Mapping[str, Share
     row = rows[number]
     x, y = _x(row.depth, step), TREE_ROW * number + TREE_ROW / 2
     told = shares.get(row.label) if row.state == "released" and not row.counted else None
-    share = "" if told is None else told.text
+    share = row.share if told is None else told.text
     label = fitted(row.text, WIDTH - x - 3 * EDGE - (text_width(share, SIZE - 1) + SIZE if share else SIZE))
     return PlacedRow(
         full=row.text,
@@ -232,7 +247,7 @@ class Panel:
     @property
     def drawn(self) -> bool:
         """Whether there is something to draw: of a column that is released as it is there is not."""
-        return self.tree is not None or self.line is not None
+        return self.tree is not None or self.bars is not None
 
 
 def panels(release: Release, figure: Figure, spec: Spec | None = None) -> list[Panel]:
@@ -265,6 +280,10 @@ def _panel(release: Release, name: str, figure: Figure, spec: Spec | None) -> Pa
         sensitive = name in {item.get("sensitive") for item in release.manifest.requirements}
         holds = {"number": "numbers", "date": "dates", "category": "text"}[entry.type]
         return Panel(name, SENSITIVE if sensitive else KINDS[entry.kind], domain, holds)
+    if entry.local:
+        kind = f"{KINDS[entry.kind]}, group by group"
+        step = None if spec is None else spec.attributes[name].step
+        return Panel(name, kind, domain, _one_of(len(entry.shown), "label"), bars=fineness(release, name, figure, step))
     shares = _shares(release, name, figure)
     if isinstance(entry, Discretization):
         return _number_panel(name, entry, domain, shares, figure)

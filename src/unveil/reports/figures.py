@@ -12,7 +12,7 @@ import numpy as np
 from unveil.arrays import IntArray
 from unveil.errors import named
 from unveil.evaluation import group_sizes, quasi_identifiers
-from unveil.evaluation.information import promised_k
+from unveil.evaluation.information import block_penalties, promised_k
 from unveil.evaluation.reidentification import refinement_manifest
 from unveil.masking import AsIs, Discretization, Generalization, Suppression, dictionary_of
 from unveil.release import Release
@@ -92,6 +92,24 @@ def possible_values(entry: Generalization | Discretization, step: float | None) 
     return None if step is None else round((entry.blocks[-1].hi - entry.blocks[0].lo) / step)
 
 
+BANDS = {0.0: "one value", 0.1: "up to a tenth", 0.25: "up to a quarter", 0.5: "up to half", 1.0: "more than half"}
+"""Classes of how much of all possible values a label covers, by the most in each."""
+
+
+def fineness(release: Release, name: str, figure: Figure, step: float | None) -> Bars:
+    """How fine the labels of an attribute are, as a distribution over the records."""
+    entry = release.masking[name]
+    if isinstance(entry, Suppression):
+        costs = {entry.marker: 1.0}
+    else:
+        costs = {} if isinstance(entry, AsIs) else block_penalties(entry, step)
+    held = dict.fromkeys(BANDS, 0.0)
+    for label, share in label_shares(release, name).items():
+        held[next(most for most in BANDS if costs.get(label, 0.0) <= most)] += share
+    bars = [Bar(words, *figure(held[most])) for most, words in BANDS.items() if held[most]]
+    return Bars.of(f"How much of all values of {name} the label of a record covers", bars)
+
+
 def detail_chart(release: Release, figure: Figure, spec: Spec | None = None) -> Bars:
     """How many of the possible values of every masked attribute the release tells apart."""
     masked = {name: entry for name, entry in release.masking.columns.items() if not isinstance(entry, AsIs)}
@@ -105,6 +123,8 @@ def _detail(release: Release, name: str, entry: Masked, figure: Figure, spec: Sp
     if isinstance(entry, Suppression):
         # How many values are hidden is not public, so there is no share of them to draw.
         return Bar(name, None, f"hidden: {figure(label_shares(release, name).get(entry.marker, 0.0)).text} of records")
+    if entry.local:
+        return Bar(name, None, f"{len(entry.blocks):,} labels, by group")
     values = possible_values(entry, None if spec is None else spec.attributes[name].step)
     if values is None:
         return Bar(name, None, f"{len(entry.blocks):,} intervals")

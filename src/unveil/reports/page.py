@@ -20,6 +20,7 @@ from unveil.evaluation.evaluation import COMPARED, SETTINGS, Measures
 from unveil.masking import Discretization
 from unveil.release import RefinementManifest, Release
 from unveil.reports.attributes import panels, untouched
+from unveil.reports.boxes import group_trees
 from unveil.reports.drawings import Dot, Dots
 from unveil.reports.figures import STEP, Figure, Share, about, coarse, detail_chart, exact, groups, number
 from unveil.reports.guarantee import LIMITS, private_facts, promise
@@ -133,6 +134,7 @@ def _facts(release: Release, figure: Figure, spec: Spec | None) -> dict[str, Any
         "panels": shown,
         "untouched": untouched(shown),
         "groups": [] if private else groups(release, figure),
+        "trees": [] if private else group_trees(release, figure, counted=spec is not None),
         "detail": detail_chart(release, figure, spec),
         "sized": [(item["quasi-identifier"], item["k"]) for item in manifest.requirements if item.get("k", 1) > 1],
         "as_is": manifest.as_is,
