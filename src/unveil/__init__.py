@@ -11,7 +11,7 @@ from unveil.version import __version__
 if is_command():
     leave_on_interrupt()
     leave_on_crash()
-    # Modules are no garbage, and looking for some among them takes a fifth of a short command. `watched` turns it on.
+    # Modules are not garbage, and looking through them takes a fifth of a short command. `watched` turns it on again.
     gc.disable()
 
 if TYPE_CHECKING:
