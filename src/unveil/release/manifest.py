@@ -207,8 +207,8 @@ class AdditiveManifest(Claims):
     """The noisy number of records per class."""
     base: tuple[int, ...]
     """The log-odds of each model before any round, in steps of 1/256."""
-    bins: dict[str, tuple[str, ...]]
-    """For every attribute that was measured, the labels of its bins."""
+    bins: dict[str, dict[str, str]]
+    """For every attribute that was measured, the labels of its bins, each with that of its block."""
     rounds: tuple[RoundEntry, ...]
     tree: tuple[TreeTest | TreeLeaf, ...]
     """The nodes, each before those below it; the first is the root."""

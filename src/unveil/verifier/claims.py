@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from unveil.characters import hidden_character
 from unveil.limits import COLUMNS, NAME, RECORDS, ROWS
@@ -15,14 +15,11 @@ from unveil.verifier.days import day_number, day_text
 MANIFEST = "manifest.json"
 PARQUET = "data.parquet"
 CSV = "data.csv"
-COUNT = "count"
-"""The column of noisy counts."""
 LARGEST = 10**300  # a JSON whole number has no end, a float has
-LARGEST_COUNT = 2**63 - 1
 LONGEST = 2000
 """How many characters a fraction may have: more than a float needs, and less than Python refuses to read."""
 
-Holds = Literal["labels", "text", "numbers", "integers", "booleans", "dates", "counts", "anything"]
+Holds = Literal["labels", "text", "numbers", "integers", "booleans", "dates", "counts", "weights", "anything"]
 """What a column of the data files holds."""
 CLASS_HOLDS: dict[str, Holds] = {
     "text": "text",
@@ -304,67 +301,3 @@ class RefinementManifest(Claims):
     def columns(self) -> list[tuple[str, Holds]]:
         """The attributes, the class, and the weight if there is one."""
         return super().columns if self.weight is None else [*super().columns, (self.weight, "anything")]
-
-
-class DifferentialPrivacy(Part):
-    """What one record may change."""
-
-    kind: Literal["differential-privacy"]
-    epsilon: Amount
-
-
-class Charge(Part):
-    """A charge to the privacy budget."""
-
-    purpose: str
-    epsilon: Amount
-    composition: Literal["sequential", "parallel"]
-
-    @property
-    def amount(self) -> Fraction:
-        """What was charged."""
-        return Fraction(self.epsilon)
-
-
-class DiffGenManifest(Claims):
-    """All claims of a release of noisy counts. The number of rows or records is private, so no key says it."""
-
-    private: bool
-    requirements: list[DifferentialPrivacy] = Field(min_length=1, max_length=1)
-    classes: list[Name]
-    masking: Mapping[Name, MaskedEntry] = Field(max_length=COLUMNS)
-    specializations: NonNegativeInt
-    utility: Literal["max", "infogain"]
-    choice: Literal["exponential", "permute-and-flip"]
-    budget: Literal["full", "paper"]
-    ledger: list[Charge] = Field(min_length=1)
-    cells: PositiveInt
-    threshold: Annotated[int, Field(ge=1, le=LARGEST_COUNT)] | None
-
-    @property
-    def columns(self) -> list[tuple[str, Holds]]:
-        """The attributes, the class and the counts."""
-        return [*super().columns, (COUNT, "counts")]
-
-    @property
-    def epsilon(self) -> Fraction:
-        """The whole budget."""
-        return Fraction(self.requirements[0].epsilon)
-
-    @property
-    def numbers(self) -> dict[str, Discretization]:
-        """The attributes that are split at drawn places."""
-        return {name: entry for name, entry in self.masking.items() if isinstance(entry, Discretization)}
-
-    @property
-    def labels(self) -> dict[str, list[str]]:
-        """What each column of a cell may hold: the blocks of the attributes, and the classes."""
-        return {**{name: _cell_labels(entry) for name, entry in self.masking.items()}, self.class_: self.classes}
-
-
-def _cell_labels(entry: Masked) -> list[str]:
-    """The blocks of a cut. Without a taxonomy, either one block hides all values or each value is a block."""
-    return entry.disclosed or [entry.marker] if isinstance(entry, Suppression) else labels(entry)
-
-
-Manifest = RefinementManifest | DiffGenManifest

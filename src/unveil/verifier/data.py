@@ -29,6 +29,7 @@ TYPES: dict[Holds, tuple[Callable[[pa.DataType], bool], str]] = {
     "dates": (pa.types.is_date32, "dates"),
     "numbers": (is_number, "numbers"),
     "counts": (pa.types.is_int64, "64-bit whole numbers"),
+    "weights": (pa.types.is_float64, "64-bit numbers"),
     "anything": (lambda _: True, "anything"),
 }
 """Which Arrow types a column may have, by what the manifest says it holds."""

@@ -17,13 +17,18 @@ from pydantic import ValidationError
 from unveil.errors import ReleaseError, listed
 from unveil.limits import MANIFEST_BYTES
 from unveil.regular import opened, paths_below, read_bytes
-from unveil.verifier.claims import CSV, MANIFEST, PARQUET, Claims, DiffGenManifest, Manifest, RefinementManifest
+from unveil.verifier.claims import CSV, MANIFEST, PARQUET, Claims, RefinementManifest
 from unveil.verifier.columns import is_text
 from unveil.verifier.data import DataFiles
 from unveil.verifier.findings import BrokenClaimError, Finding, first_difference, first_line, repeated
+from unveil.verifier.private_claims import AdditiveManifest, DiffGenManifest, Manifest
 
 SCHEMA_VERSION = 1
-METHODS: dict[str, type[Manifest]] = {"refinement": RefinementManifest, "diffgen": DiffGenManifest}
+METHODS: dict[str, type[Manifest]] = {
+    "refinement": RefinementManifest,
+    "diffgen": DiffGenManifest,
+    "additive": AdditiveManifest,
+}
 """The claims of each method."""
 SHORT = Repr()
 SHORT.maxstring = SHORT.maxother = SHORT.maxlong = 70

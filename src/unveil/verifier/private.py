@@ -1,4 +1,4 @@
-"""What the files of a differentially private release show: its promise, its ledger and its cells.
+"""What the files of a differentially private release show: its promise, and for DiffGen its ledger and its cells.
 
 The ledger pays for every draw that shaped the release, once and within the budget. The draws are those of DiffGen
 (Mohammed et al., KDD 2011, Algorithm 1): one for the first split of every number, one to select each specialization,
@@ -17,31 +17,27 @@ import numpy as np
 import pyarrow.compute as pc
 
 from unveil.errors import count_text, listed, rows_text
-from unveil.verifier.claims import (
-    COUNT,
-    MANIFEST,
-    PARQUET,
-    Charge,
-    DiffGenManifest,
-    Generalization,
-    Masked,
-    Suppression,
-)
+from unveil.verifier.claims import MANIFEST, PARQUET, Generalization, Masked, Suppression
 from unveil.verifier.columns import Codes, Column, Groups, group
 from unveil.verifier.cuts import twice_findings
 from unveil.verifier.data import Data
 from unveil.verifier.findings import Finding, exact_text, guarantee_findings, number_text, repeated
+from unveil.verifier.private_claims import COUNT, Charge, DiffGenManifest, PrivateManifest
 
 SEEDED = "None: it was made with a seed, for tests and experiments."
 COUNTS = "counts of all cells"
 FIRST = "first split of "
 
 
-def check_promise(manifest: DiffGenManifest) -> Iterator[Finding]:
-    """All claims that the manifest alone decides, except the ledger."""
+def check_promise(manifest: PrivateManifest) -> Iterator[Finding]:
+    """What every private release promises, on which domains."""
     yield from _guarantee_findings(manifest)
     yield from _domain_findings(manifest)
     yield from _class_findings(manifest)
+
+
+def check_specializations(manifest: DiffGenManifest) -> Iterator[Finding]:
+    """The cuts of DiffGen take as many specializations, and make as many cells, as the manifest says."""
     yield from _step_findings(manifest)
     if manifest.cells != (cells := cell_total(manifest)):
         claimed, counted = exact_text(manifest.cells), exact_text(cells)
@@ -53,7 +49,7 @@ def cell_total(manifest: DiffGenManifest) -> int:
     return prod(len(labels) for labels in manifest.labels.values())
 
 
-def _guarantee_findings(manifest: DiffGenManifest) -> Iterator[Finding]:
+def _guarantee_findings(manifest: PrivateManifest) -> Iterator[Finding]:
     """The sentence says which ε the release keeps, or that it keeps none.
 
     A manifest does not state whether rows have weights, so the sentence about weights, which promises less, is right
@@ -63,7 +59,7 @@ def _guarantee_findings(manifest: DiffGenManifest) -> Iterator[Finding]:
         yield from guarantee_findings(MANIFEST, manifest.guarantee, promised(manifest, weighted=False))
 
 
-def promised(manifest: DiffGenManifest, *, weighted: bool) -> str:
+def promised(manifest: PrivateManifest, *, weighted: bool) -> str:
     """The sentence of a release, written from its requirement."""
     if not manifest.private:
         return SEEDED
@@ -85,14 +81,14 @@ def _decimal(amount: Fraction) -> str:
     return text if Fraction(text) == amount else str(amount)
 
 
-def _domain_findings(manifest: DiffGenManifest) -> Iterator[Finding]:
+def _domain_findings(manifest: PrivateManifest) -> Iterator[Finding]:
     for name, entry in manifest.masking.items():
         if entry.domain != "declared":
             message = f"the domain of {name!r} is {entry.domain}: it was read from the data, which no charge covers"
             yield Finding("domain", f"{MANIFEST}: {message}.")
 
 
-def _class_findings(manifest: DiffGenManifest) -> Iterator[Finding]:
+def _class_findings(manifest: PrivateManifest) -> Iterator[Finding]:
     classes = manifest.classes
     if twice := repeated(classes):
         yield Finding("classes", f"{MANIFEST}: the class label {listed(twice)} appears twice.")
@@ -161,9 +157,9 @@ def check_ledger(manifest: DiffGenManifest) -> Iterator[Finding]:
     """The charges are those of the draws, each of the right amount, and add up to at most ε."""
     structure, last = manifest.ledger[:-1], manifest.ledger[-1]
     if last.purpose != COUNTS:
-        yield _broken(f"the last charge is for {last.purpose!r}, not for the {COUNTS!r}")
+        yield broken_ledger(f"the last charge is for {last.purpose!r}, not for the {COUNTS!r}")
     elif last.composition != "sequential":
-        yield _broken(f"the charge for the {COUNTS!r} is {last.composition}, but all records are in them")
+        yield broken_ledger(f"the charge for the {COUNTS!r} is {last.composition}, but all records are in them")
     draws = Draws(frozenset(manifest.numbers), manifest.specializations)
     wrong = list(_order_findings(structure, draws))
     yield from wrong or _draw_findings(manifest, draws)
@@ -174,24 +170,24 @@ def _order_findings(structure: Sequence[Charge], draws: Draws) -> Iterator[Findi
     for number, charge in enumerate(structure, start=1):
         composition = draws.enter(charge.purpose)
         if composition is None:
-            yield _broken(f"charge {number} is for {charge.purpose!r}, which does not belong there")
+            yield broken_ledger(f"charge {number} is for {charge.purpose!r}, which does not belong there")
             return
         if composition != charge.composition:
-            yield _broken(f"charge {number} for {charge.purpose!r} is {charge.composition}, not {composition}")
+            yield broken_ledger(f"charge {number} for {charge.purpose!r} is {charge.composition}, not {composition}")
 
 
 def _draw_findings(manifest: DiffGenManifest, draws: Draws) -> Iterator[Finding]:
     """Every draw that the cuts show is charged."""
     if draws.selected < manifest.specializations:
-        yield _broken(f"{draws.selected} specializations are charged, but there were {manifest.specializations}")
+        yield broken_ledger(f"{draws.selected} specializations are charged, but there were {manifest.specializations}")
     for name, entry in manifest.numbers.items():
         if len(entry.blocks) > 1 and name not in draws.firsts:
-            yield _broken(f"{name!r} has {len(entry.blocks)} intervals, but no charge for its first split")
+            yield broken_ledger(f"{name!r} has {len(entry.blocks)} intervals, but no charge for its first split")
     # Of b intervals, b - 1 were split: one by the first split, the others as halves, at most two to a charge.
     intervals = [len(entry.blocks) for entry in manifest.numbers.values()]
     least, most = sum((count - 1) // 2 for count in intervals), sum(count - 1 for count in intervals)
     if not least <= draws.splits <= most:
-        yield _broken(
+        yield broken_ledger(
             f"splits are charged after {draws.splits} specializations, but the intervals of "
             f"{len(intervals)} numbers take from {least} to {most}"
         )
@@ -202,22 +198,30 @@ def _amount_findings(manifest: DiffGenManifest, structure: Sequence[Charge], las
     share = epsilon / max(2 * (numbers + 2 * steps), 1)
     unequal = [charge for charge in structure if charge.amount != share]
     if unequal:
-        yield _wrong_amount(unequal[0], share, f"ε / (2({numbers} + 2·{steps}))")
+        yield wrong_amount(unequal[0], share, f"ε / (2({numbers} + 2·{steps}))")
     spent = sum((charge.amount for charge in structure), Fraction(0))
     rest, why = (epsilon / 2, "ε / 2") if manifest.budget == "paper" else (epsilon - spent, "what is left of ε")
     if last.amount != rest:
-        yield _wrong_amount(last, rest, why)
-    if spent + last.amount > epsilon:
-        total, budget = exact_text(spent + last.amount), exact_text(epsilon)
+        yield wrong_amount(last, rest, why)
+    yield from check_budget(manifest)
+
+
+def check_budget(manifest: PrivateManifest) -> Iterator[Finding]:
+    """The charges of any method add up to at most ε, exactly."""
+    spent = sum((charge.amount for charge in manifest.ledger), Fraction(0))
+    if spent > manifest.epsilon:
+        total, budget = exact_text(spent), exact_text(manifest.epsilon)
         yield Finding("budget", f"{MANIFEST}: the charges add up to {total}, but ε is {budget}.")
 
 
-def _wrong_amount(charge: Charge, amount: Fraction, why: str) -> Finding:
+def wrong_amount(charge: Charge, amount: Fraction, why: str) -> Finding:
+    """A draw of another price."""
     found, right = exact_text(charge.amount), exact_text(amount)
     return Finding("charge", f"{MANIFEST}: the charge for {charge.purpose!r} is {found}, but {why} is {right}.")
 
 
-def _broken(problem: str) -> Finding:
+def broken_ledger(problem: str) -> Finding:
+    """A charge that is lost, of no draw, or in the wrong place."""
     return Finding("ledger", f"{MANIFEST}, ledger: {problem}.")
 
 

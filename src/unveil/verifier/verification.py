@@ -9,13 +9,12 @@ import numpy as np
 
 from unveil.characters import hidden_character, hidden_in_value, look_alikes
 from unveil.errors import braced, count_text, listed
+from unveil.verifier.additive import check_measured
 from unveil.verifier.boxes import check_boxes, check_leaves
 from unveil.verifier.claims import (
     MANIFEST,
     PARQUET,
-    DiffGenManifest,
     Generalization,
-    Manifest,
     Masked,
     RefinementManifest,
     Released,
@@ -28,8 +27,10 @@ from unveil.verifier.data import Data, open_files, read_data
 from unveil.verifier.files import check_copy, check_files, check_spelling, read_manifest
 from unveil.verifier.findings import BrokenClaimError, Finding, Verdict
 from unveil.verifier.omissions import check_masked_rows, check_omissions, released_labels
-from unveil.verifier.private import check_cells, check_ledger, check_promise
+from unveil.verifier.private import check_cells, check_ledger, check_promise, check_specializations
+from unveil.verifier.private_claims import AdditiveManifest, DiffGenManifest, Manifest, PrivateManifest
 from unveil.verifier.requirements import check_guarantee, check_requirements
+from unveil.verifier.weights import check_origin, check_weights
 
 MOST = 8
 """How many columns of a set are named."""
@@ -52,30 +53,41 @@ def judge_release(folder: Path) -> Verdict:
         findings += check_cuts(manifest)
         findings += check_boxes(manifest)
         findings += check_texts(manifest)
-        if isinstance(manifest, DiffGenManifest):
-            findings += check_promise(manifest)
-            findings += check_ledger(manifest)
-        else:
-            findings += check_guarantee(manifest)
-            findings += check_omissions(manifest)
+        findings += claim_findings(manifest)
         files, needless = open_files(folder, manifest)
         findings += needless
         data, unused = read_data(files, manifest)
         findings += unused
         findings += check_copy(folder, manifest, files)
         findings += row_findings(manifest, data)
+        if isinstance(manifest, AdditiveManifest) and not findings:
+            findings += check_origin(manifest, data)
     except BrokenClaimError as broken:
         return Verdict([*findings, *broken.findings])
     return Verdict(findings, [] if findings else list(reader_notes(manifest, data)))
 
 
+def claim_findings(manifest: Manifest) -> Iterator[Finding]:
+    """What is wrong with the guarantee, and with what the manifest says about how it came about."""
+    if isinstance(manifest, RefinementManifest):
+        yield from check_guarantee(manifest)
+        yield from check_omissions(manifest)
+        return
+    yield from check_promise(manifest)
+    if isinstance(manifest, AdditiveManifest):
+        yield from check_measured(manifest)
+    else:
+        yield from check_specializations(manifest)
+        yield from check_ledger(manifest)
+
+
 def row_findings(manifest: Manifest, data: Data) -> Iterator[Finding]:
     """What is wrong with the released rows, or with the cells of a private release."""
     yield from check_values(manifest, data)
-    if isinstance(manifest, DiffGenManifest):
+    if isinstance(manifest, PrivateManifest):
         yield from check_order(manifest, data)
         yield from check_labels(manifest.labels, data)
-        yield from check_cells(manifest, data)
+        yield from check_cells(manifest, data) if isinstance(manifest, DiffGenManifest) else check_weights(manifest, data)
     else:
         yield from check_rows(manifest, data)
         yield from check_labels(released_labels(manifest), data)
@@ -92,7 +104,7 @@ def check_texts(manifest: Manifest) -> Iterator[Finding]:
         raw = _raw(entry)
         yield from _hidden(MANIFEST, f"the cut of {name!r} has", [label for label in labels(entry) if label not in raw])
         yield from _hidden(MANIFEST, f"the cut of {name!r} has", sorted(raw), hidden_in_value)
-    if isinstance(manifest, DiffGenManifest):
+    if isinstance(manifest, PrivateManifest):
         yield from _hidden(MANIFEST, "the class label", manifest.classes)
         return
     for number, stated in enumerate(manifest.requirements, start=1):
@@ -109,7 +121,7 @@ def check_texts(manifest: Manifest) -> Iterator[Finding]:
 
 def check_values(manifest: Manifest, data: Data) -> Iterator[Finding]:
     """The values of the class and of sensitive columns: two that look the same are counted as different."""
-    if isinstance(manifest, DiffGenManifest):
+    if isinstance(manifest, PrivateManifest):
         return
     named = _sensitive(manifest)
     for name in [*(name for name in manifest.masking if name in named), manifest.class_]:
@@ -149,8 +161,13 @@ def _texts(content: object) -> Iterator[str]:
 
 def reader_notes(manifest: Manifest, data: Data) -> Iterator[str]:
     """What is left to judge of a release whose claims hold."""
-    if isinstance(manifest, DiffGenManifest):
+    if isinstance(manifest, PrivateManifest):
         yield "The arithmetic adds up. That noise was added cannot be seen from the release; --raw can test it."
+        if isinstance(manifest, AdditiveManifest):
+            yield (
+                "The weights are what the published numbers make them. That steps, cut and tree were computed from "
+                "these numbers alone is not checked."
+            )
         yield "The promise is about one record: for a person with several records, ε counts once for each."
     else:
         yield from _refinement_notes(manifest, data)
@@ -213,7 +230,7 @@ def _likeness_notes(manifest: Manifest, data: Data) -> Iterator[str]:
 
 def _sensitive(manifest: Manifest) -> set[str]:
     """The columns that requirements protect."""
-    if isinstance(manifest, DiffGenManifest):
+    if isinstance(manifest, PrivateManifest):
         return set()
     return {str(stated.get("sensitive")) for stated in manifest.requirements}
 

@@ -85,7 +85,7 @@ def publish_additive(
         ),
         totals=tuple(learned.totals.tolist()),
         base=tuple(learned.model.base.tolist()),
-        bins=_bin_labels(table, learned),
+        bins=_bin_labels(table, learned, cuts, blocks),
         rounds=tuple(_round_entries(table, learned)),
         tree=tuple(_tree_nodes(table, tree, cuts, ranks)),
         leaves=tuple(tuple(row) for row in noisy.tolist()),
@@ -165,10 +165,17 @@ def _rows(table: Outline, cuts: Sequence[Sequence[Block]], blocks: IntArray, wei
     return pa.table({**rows, WEIGHT: pa.array(weights[cell, class_][order])})
 
 
-def _bin_labels(table: Outline, learned: Learned) -> dict[str, tuple[str, ...]]:
-    """The bins of every attribute that was measured."""
-    measured = sorted({done.attribute for done in learned.rounds})
-    return {table.attributes[place].name: _labels(learned.bins[place], table, place) for place in measured}
+def _bin_labels(
+    table: Outline, learned: Learned, cuts: Sequence[Sequence[Block]], blocks: Sequence[IntArray]
+) -> dict[str, dict[str, str]]:
+    """The bins of every attribute that was measured, and the block of each."""
+    return {
+        table.attributes[place].name: {
+            label: cuts[place][block].label
+            for label, block in zip(_labels(learned.bins[place], table, place), blocks[place].tolist(), strict=True)
+        }
+        for place in sorted({done.attribute for done in learned.rounds})
+    }
 
 
 def _labels(bins: Bins | None, table: Outline, place: int) -> tuple[str, ...]:

@@ -1,0 +1,247 @@
+"""What the manifest of an additive release shows: that all it lists was measured, and paid for.
+
+ε is spent as `docs/release.md` says: 3% on the class totals, 82% on rounds, 15% on the counts of the leaves. A round
+pays 30% for its choice and 70% for its sums, and round t gets a share in proportion to round(100 · 1.2^t).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import groupby, pairwise
+from math import log
+
+from unveil.errors import count_text, listed
+from unveil.verifier.claims import MANIFEST, Discretization, Generalization, Masked, Number, Suppression
+from unveil.verifier.columns import number
+from unveil.verifier.cuts import interval_labels
+from unveil.verifier.days import day_number
+from unveil.verifier.findings import Finding, first_difference
+from unveil.verifier.private import broken_ledger, check_budget, wrong_amount
+from unveil.verifier.private_claims import AdditiveManifest, Round, TreeLeaf, TreeTest
+
+TOTALS, ROUNDS, LEAVES = Fraction(3, 100), Fraction(82, 100), Fraction(15, 100)
+CHOICE = Fraction(30, 100)
+FEWEST_ROUNDS, MOST_ROUNDS = 2, 40
+MOST_BINS = 300
+STEP = 256
+"""Scores are log-odds in steps of 1/256."""
+UNIT, LEAST_RATE = 512, Fraction(1, 10**6)
+NEARLY_HALF = 0.5 + 1e-6
+"""How far a rounded number may be from the exact one, whatever the last digit of a logarithm."""
+INTERVAL = re.compile(r"\[([^,]+), ([^,]+)\)")
+
+
+def check_measured(manifest: AdditiveManifest) -> Iterator[Finding]:
+    """All that the manifest alone decides, except the guarantee.
+
+    What is checked first is what the rest builds on: where that is broken, nothing more is said.
+    """
+    if wrong := [*_total_findings(manifest), *_bin_findings(manifest), *_round_findings(manifest)]:
+        yield from wrong
+        return
+    yield from _ledger_findings(manifest)
+    yield from _tree_findings(manifest)
+
+
+def affordable_records(manifest: AdditiveManifest) -> float:
+    """n · ε of the rounds, by the noisy totals: it decides how many rounds there are, and how fine bins are."""
+    return float(manifest.epsilon * ROUNDS) * float(sum(manifest.records))
+
+
+def _total_findings(manifest: AdditiveManifest) -> Iterator[Finding]:
+    totals, base = manifest.records, manifest.base
+    if len(totals) != len(manifest.classes):
+        yield _measured(f"it has {count_text(len(totals), 'total')}, but {count_text(len(manifest.classes), 'class label')}")
+    elif len(base) != len(manifest.models):
+        yield _measured(f"base has {len(base)} numbers, but there are {len(manifest.models)} models")
+    else:
+        for class_, found in zip(manifest.models, base, strict=True):
+            part = totals[manifest.classes.index(class_)]
+            right = STEP * log(part / max(sum(totals) - part, 1))
+            if abs(found - right) > NEARLY_HALF:
+                yield _measured(f"the base of {class_!r} is {found}, but the totals make it {right:.2f}")
+
+
+def _bin_findings(manifest: AdditiveManifest) -> Iterator[Finding]:
+    """The bins of what was measured, and one block for all that was not."""
+    measured = {done.attribute for done in manifest.rounds}
+    expected = [name for name in manifest.masking if name in measured]
+    if list(manifest.bins) != expected:
+        measured_bins = f"bins of {listed(manifest.bins)}, but its rounds measured {listed(expected)}"
+        yield Finding("bins", f"{MANIFEST} has {measured_bins}.")
+        return
+    for name, entry in manifest.masking.items():
+        bins = manifest.bins.get(name)
+        if bins is not None:
+            problems = _problems(entry, bins)
+        elif len(manifest.labels[name]) > 1:
+            blocks = len(manifest.labels[name])
+            problems = iter([f"has {blocks} blocks, but no round measured it, so nothing paid for them"])
+        else:
+            continue
+        yield from (Finding("bins", f"{MANIFEST}: {name!r} {problem}.") for problem in problems)
+
+
+def _problems(entry: Masked, bins: Mapping[str, str]) -> Iterator[str]:
+    """Blocks are unions of neighbouring bins, or of any that are hidden."""
+    if not 2 <= len(bins) <= MOST_BINS:
+        yield f"has {count_text(len(bins), 'bin')}, but what is measured has from 2 to {MOST_BINS}"
+    if isinstance(entry, Suppression):
+        yield from _hidden_problems(entry, bins)
+        return
+    starts = [block for block, _ in groupby(bins.values())]
+    if starts != (known := [block.label for block in entry.blocks]):
+        yield f"has bins in the blocks {listed(starts)}, but the blocks {listed(known)}"
+    elif isinstance(entry, Discretization):
+        yield from _interval_problems(entry, bins)
+    else:
+        yield from _node_problems(entry, bins)
+
+
+def _hidden_problems(entry: Suppression, bins: Mapping[str, str]) -> Iterator[str]:
+    """Without a taxonomy a bin is a value, which is a block of its own or hidden."""
+    for label, block in bins.items():
+        right = label if label in entry.disclosed else entry.marker
+        if block != right:
+            yield f"has the bin {label!r} in the block {block!r}, not in {right!r}"
+    if entry.disclosed != [label for label in bins if label in entry.disclosed]:
+        yield f"discloses {listed(entry.disclosed)}, which are not bins, or in another order"
+
+
+def _interval_problems(entry: Discretization, bins: Mapping[str, str]) -> Iterator[str]:
+    within = {block.label: block for block in entry.blocks}
+    bounds = [read_interval(label, entry.unit) for label in bins]
+    for (label, block), found in zip(bins.items(), bounds, strict=True):
+        if found is None:
+            yield f"has the bin {label!r}, which is not an interval"
+        elif not within[block].lo <= found[0] < found[1] <= within[block].hi:
+            yield f"has the bin {label!r} in the block {block!r}, which does not hold it"
+    read = [(entry.blocks[0].lo,) * 2, *(found for found in bounds if found), (entry.blocks[-1].hi,) * 2]
+    if all(bounds) and any(left[1] != right[0] for left, right in pairwise(read)):
+        yield "has bins that overlap or leave a gap"
+
+
+def read_interval(label: str, unit: str) -> tuple[Number, Number] | None:
+    """The bounds of an interval by its label; None if the label is not spelled as an interval is."""
+    found = INTERVAL.fullmatch(label)
+    if found is None:
+        return None
+    texts = found.groups()
+    lo, hi = (day_number(text) if unit == "date" else number(text) for text in texts)
+    if lo is None or hi is None or (unit == "number" and label not in interval_labels(lo, hi)):
+        return None
+    return lo, hi
+
+
+def _node_problems(entry: Generalization, bins: Mapping[str, str]) -> Iterator[str]:
+    """A bin that is a raw value lies in the block of that value; of other nodes only the spec knows the leaves."""
+    block_of = {value: block.label for block in entry.blocks for value in block.values}
+    for label, block in bins.items():
+        if block_of.get(label, block) != block:
+            yield f"has the bin {label!r} in the block {block!r}, but its value is in {block_of[label]!r}"
+    for block in entry.blocks:
+        if (held := sum(name == block.label for name in bins.values())) > len(block.values):
+            yield f"has {held} bins in the block {block.label!r} of {count_text(len(block.values), 'value')}"
+
+
+def _round_findings(manifest: AdditiveManifest) -> Iterator[Finding]:
+    for place, done in enumerate(manifest.rounds, start=1):
+        for problem in _round_problems(manifest, done):
+            yield _measured(f"round {place} {problem}")
+
+
+def _round_problems(manifest: AdditiveManifest, done: Round) -> Iterator[str]:
+    if done.attribute not in manifest.masking:
+        yield f"is about {done.attribute!r}, which is not an attribute of the release"
+    if done.class_ not in manifest.models:
+        yield f"is about the class {done.class_!r}, which has no model"
+    size = len(manifest.bins.get(done.attribute, ()))
+    for key, found in (("against", done.against), ("within", done.within), ("steps", done.steps)):
+        if len(found) != size:
+            yield f"has {len(found)} numbers in {key}, but {done.attribute!r} has {count_text(size, 'bin')}"
+
+
+def _ledger_findings(manifest: AdditiveManifest) -> Iterator[Finding]:
+    """The charges are those of the draws, in order, each of its share."""
+    count, exact = len(manifest.rounds), 5 * (affordable_records(manifest) / 3000) ** 0.3
+    least, most = (max(FEWEST_ROUNDS, min(exact + off, MOST_ROUNDS)) for off in (-NEARLY_HALF, NEARLY_HALF))
+    if not least <= count <= most:
+        yield _measured(f"there are {count} rounds, but by the totals and ε there should be {exact:.2f}, rounded")
+    planned = dict(charges(manifest))
+    purposes = [charge.purpose for charge in manifest.ledger]
+    if purposes == list(planned):
+        yield from _amount_findings(manifest, planned)
+        yield from _unit_findings(manifest)
+    else:
+        place = first_difference(purposes, list(planned))
+        found, right = (repr(names[place]) if names[place:] else "nothing" for names in (purposes, list(planned)))
+        yield broken_ledger(f"charge {place + 1} is for {found}, but the draws make it one for {right}")
+    yield from check_budget(manifest)
+
+
+def _amount_findings(manifest: AdditiveManifest, planned: Mapping[str, Fraction]) -> Iterator[Finding]:
+    for charge in manifest.ledger:
+        if charge.composition != "sequential":
+            yield broken_ledger(f"the charge for {charge.purpose!r} is {charge.composition}, but all records are in it")
+        if charge.amount != planned[charge.purpose]:
+            yield wrong_amount(charge, planned[charge.purpose], "its share of ε")
+
+
+def charges(manifest: AdditiveManifest) -> Iterator[tuple[str, Fraction]]:
+    """What each draw costs, in the order of the draws."""
+    epsilon = manifest.epsilon
+    yield "class totals", epsilon * TOTALS
+    parts = [round(100 * 1.2**number) for number in range(len(manifest.rounds))]
+    for place, part in enumerate(parts, start=1):
+        share = epsilon * ROUNDS * Fraction(part, sum(parts))
+        yield f"choice of round {place}", share * CHOICE
+        yield f"sums of round {place}", share * (1 - CHOICE)
+    yield "counts of the leaves", epsilon * LEAVES
+
+
+def _unit_findings(manifest: AdditiveManifest) -> Iterator[Finding]:
+    """A record weighs so much that its noise can still be drawn. The noise is that of the unit as published."""
+    paid = [charge.amount for charge in manifest.ledger if charge.purpose.startswith("sums")]
+    for place, (done, amount) in enumerate(zip(manifest.rounds, paid, strict=True), start=1):
+        unit = UNIT
+        while unit > 1 and amount / unit < LEAST_RATE:
+            unit //= 2
+        if done.unit != unit:
+            yield _measured(f"round {place} has the unit {done.unit}, but its charge makes it {unit}")
+
+
+def _tree_findings(manifest: AdditiveManifest) -> Iterator[Finding]:
+    """The tree is one: every node but the first is below one other, and every leaf is counted once, per class."""
+    nodes = manifest.tree
+    below = [place for node in nodes if isinstance(node, TreeTest) for place in (node.left, node.right)]
+    if sorted(below) != list(range(1, len(nodes))):
+        yield _tree("a node is below none or several others")
+    leaves = [node.leaf for node in nodes if isinstance(node, TreeLeaf)]
+    if leaves != list(range(len(manifest.leaves))):
+        yield _tree(f"its leaves are not the {len(manifest.leaves)} that were counted, in order")
+    for place, node in enumerate(nodes):
+        if isinstance(node, TreeTest):
+            yield from (_tree(f"node {place} {problem}") for problem in _test_problems(manifest, place, node))
+    for place, counts in enumerate(manifest.leaves):
+        if len(counts) != len(manifest.classes):
+            yield _measured(f"leaf {place} has {count_text(len(counts), 'count')} for {len(manifest.classes)} classes")
+
+
+def _test_problems(manifest: AdditiveManifest, place: int, node: TreeTest) -> Iterator[str]:
+    if not place < min(node.left, node.right):
+        yield "comes after a node below it"
+    known: Sequence[str] = manifest.labels.get(node.attribute, [])
+    if node.attribute not in manifest.masking:
+        yield f"tests {node.attribute!r}, which is not an attribute of the release"
+    elif node.labels != [label for label in known if label in node.labels] or len(node.labels) == len(known):
+        yield f"tests {listed(node.labels)}, which is not a part of the labels of {node.attribute!r}, in order"
+
+
+def _measured(problem: str) -> Finding:
+    return Finding("measured", f"{MANIFEST}: {problem}.")
+
+
+def _tree(problem: str) -> Finding:
+    return Finding("tree", f"{MANIFEST}, tree: {problem}.")
