@@ -17,7 +17,8 @@ import pytest
 from unveil.schema import load_spec
 from unveil.verifier import Verdict
 from unveil.verifier.comparison import judge_against_raw
-from unveil.verifier.noise import LEVEL, TESTS, Law, chance_to_find
+from unveil.verifier.laws import CellLaw, chance_to_find
+from unveil.verifier.noise import LEVEL, TESTS
 from verdicts import verify_release
 from verify.private_releases import CLASSES, SPEC, PrivateDraft, private_draft, write_spec
 
@@ -93,7 +94,7 @@ def test_noise_of_another_scale_is_found(tmp_path: Path, scale: float, words: st
 
 def test_half_the_noise_on_enough_cells_is_found() -> None:
     """On the 72 cells of the draft it is often found; on 400 records-rich cells the test promises it."""
-    law = Law(EPSILON, {100: 400})
+    law = CellLaw(EPSILON, {100: 400})
     assert chance_to_find(law, 0.5, LOG_LEVEL) > 0.999
     assert chance_to_find(law, 2, LOG_LEVEL) > 0.999
 
@@ -163,7 +164,7 @@ def tails(excesses: dict[int, int], epsilon: float, *, size: bool) -> dict[int, 
 @pytest.mark.parametrize("excesses", [{0: 5}, {-3: 6}, {1: 3, 4: 2}, {-1: 2, 0: 2, 7: 2}])
 @pytest.mark.parametrize("epsilon", [0.4, 1.5])
 def test_bounds_on_tails_are_above_the_exact_tails(excesses: dict[int, int], epsilon: float, size: bool) -> None:
-    law, exact = Law(epsilon, excesses), tails(excesses, epsilon, size=size)
+    law, exact = CellLaw(epsilon, excesses), tails(excesses, epsilon, size=size)
     of = "size" if size else "drift"
     for reached in range(min(exact), min(max(exact), 40) + 1):
         above = sum(chance for value, chance in exact.items() if value >= reached)
@@ -175,14 +176,14 @@ def test_bounds_on_tails_are_above_the_exact_tails(excesses: dict[int, int], eps
 def test_a_bound_is_not_idle() -> None:
     """Of ten empty cells, none moves with this chance, and the bound is hardly above it."""
     still = (1 - exp(-0.5) / (1 + exp(-0.5))) ** 10
-    assert still <= exp(Law(0.5, {0: 10}).log_tail("size", 0, above=False)) <= 1.05 * still
+    assert still <= exp(CellLaw(0.5, {0: 10}).log_tail("size", 0, above=False)) <= 1.05 * still
 
 
 @pytest.mark.parametrize("factor", [0.5, 2])
 @pytest.mark.parametrize("excess", [0, 3, 100])
 def test_the_stated_power_is_kept(factor: float, excess: int) -> None:
     epsilon, cells, runs = 0.6, 300, 300
-    law = Law(epsilon, {excess: cells})
+    law = CellLaw(epsilon, {excess: cells})
     stated = chance_to_find(law, factor, LOG_LEVEL)
     end = law.critical("size", LOG_LEVEL, above=factor > 1)
     drawn = geometric(epsilon / factor)(np.random.default_rng(6), cells * runs).reshape(runs, cells)

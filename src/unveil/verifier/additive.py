@@ -46,14 +46,14 @@ def check_measured(manifest: AdditiveManifest) -> Iterator[Finding]:
 
 
 def affordable_records(manifest: AdditiveManifest) -> float:
-    """n · ε of the rounds, by the noisy totals: it decides how many rounds there are, and how fine bins are."""
+    """N · ε of the rounds, by the noisy totals: it decides how many rounds there are, and how fine bins are."""
     return float(manifest.epsilon * ROUNDS) * float(sum(manifest.records))
 
 
 def _total_findings(manifest: AdditiveManifest) -> Iterator[Finding]:
     totals, base = manifest.records, manifest.base
     if len(totals) != len(manifest.classes):
-        yield _measured(f"it has {count_text(len(totals), 'total')}, but {count_text(len(manifest.classes), 'class label')}")
+        yield _measured(f"there are {count_text(len(totals), 'total')} of {len(manifest.classes)} classes")
     elif len(base) != len(manifest.models):
         yield _measured(f"base has {len(base)} numbers, but there are {len(manifest.models)} models")
     else:
@@ -138,9 +138,9 @@ def read_interval(label: str, unit: str) -> tuple[Number, Number] | None:
 def _node_problems(entry: Generalization, bins: Mapping[str, str]) -> Iterator[str]:
     """A bin that is a raw value lies in the block of that value; of other nodes only the spec knows the leaves."""
     block_of = {value: block.label for block in entry.blocks for value in block.values}
-    for label, block in bins.items():
-        if block_of.get(label, block) != block:
-            yield f"has the bin {label!r} in the block {block!r}, but its value is in {block_of[label]!r}"
+    for label, name in bins.items():
+        if block_of.get(label, name) != name:
+            yield f"has the bin {label!r} in the block {name!r}, but its value is in {block_of[label]!r}"
     for block in entry.blocks:
         if (held := sum(name == block.label for name in bins.values())) > len(block.values):
             yield f"has {held} bins in the block {block.label!r} of {count_text(len(block.values), 'value')}"

@@ -15,7 +15,6 @@ from unveil.verifier.boxes import read_boxes
 from unveil.verifier.claims import (
     MANIFEST,
     Claims,
-    DiffGenManifest,
     Discretization,
     Entry,
     Generalization,
@@ -27,7 +26,9 @@ from unveil.verifier.claims import (
 from unveil.verifier.cuts import REST
 from unveil.verifier.data import Data
 from unveil.verifier.findings import Finding, exact_text, guarantee_findings
+from unveil.verifier.levels import check_levels
 from unveil.verifier.private import least_steps, promised
+from unveil.verifier.private_claims import AdditiveManifest, DiffGenManifest, PrivateManifest
 from unveil.verifier.requirements import read_statement
 from unveil.verifier.statements import Stated, Statement
 
@@ -181,10 +182,11 @@ def _filled(entry: Stated, held: Sequence[str], attribute: Attribute | None) -> 
     return filled
 
 
-def check_plan(manifest: DiffGenManifest, spec: Spec) -> Iterator[Finding]:
+def check_plan(manifest: PrivateManifest, spec: Spec) -> Iterator[Finding]:
     """A private release spends what the plan of the spec says, as it says, on the declared domains."""
-    if isinstance(spec.plan, PrivatePlan):
-        yield from _plan_findings(manifest, spec.plan)
+    if spec.plan is not None and manifest.epsilon != spec.plan.epsilon:
+        claimed, asked = exact_text(manifest.epsilon), exact_text(spec.plan.epsilon)
+        yield Finding("spec-requirement", f"{MANIFEST} has ε = {claimed}, but the spec has {asked}.")
     weighted = spec.table.weight is not None
     if manifest.private and manifest.guarantee == promised(manifest, weighted=not weighted):
         yield from guarantee_findings(MANIFEST, manifest.guarantee, promised(manifest, weighted=weighted))
@@ -192,18 +194,23 @@ def check_plan(manifest: DiffGenManifest, spec: Spec) -> Iterator[Finding]:
     if set(manifest.classes) != set(declared):
         labels, known = listed(manifest.classes), listed(declared)
         yield Finding("spec-classes", f"{MANIFEST} has the class labels {labels}, but the spec declares {known}.")
+    if isinstance(manifest, AdditiveManifest):
+        yield from check_levels(manifest, spec)
+    elif isinstance(manifest, DiffGenManifest) and isinstance(spec.plan, PrivatePlan):
+        yield from _structure_findings(manifest, spec.plan)
+        yield from _cell_findings(manifest, spec)
+        yield from _step_findings(manifest, spec)
+
+
+def _cell_findings(manifest: DiffGenManifest, spec: Spec) -> Iterator[Finding]:
     for name, entry in manifest.masking.items():
         attribute = spec.attributes.get(name)
         if attribute is not None and entry.kind == attribute.masking:
             for problem in _cell_problems(entry, attribute):
                 yield Finding("spec-domain", f"{MANIFEST}: {name!r} {problem}.")
-    yield from _step_findings(manifest, spec)
 
 
-def _plan_findings(manifest: DiffGenManifest, plan: PrivatePlan) -> Iterator[Finding]:
-    if manifest.epsilon != plan.epsilon:
-        claimed, asked = exact_text(manifest.epsilon), exact_text(plan.epsilon)
-        yield Finding("spec-requirement", f"{MANIFEST} has ε = {claimed}, but the spec has {asked}.")
+def _structure_findings(manifest: DiffGenManifest, plan: PrivatePlan) -> Iterator[Finding]:
     claims: dict[str, tuple[object, object]] = {
         "specializations": (manifest.specializations, plan.specializations),
         "utility": (manifest.utility, plan.utility),

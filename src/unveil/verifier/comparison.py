@@ -13,15 +13,18 @@ from numpy.typing import NDArray
 
 from unveil.errors import records_text, rows_text
 from unveil.schema import Spec
+from unveil.verifier.additive import check_measured
 from unveil.verifier.agreement import check_agreement, check_asked, check_plan
 from unveil.verifier.boxes import Walk, check_boxes, read_boxes
-from unveil.verifier.claims import MANIFEST, DiffGenManifest, Entry, LeaveOut, Masked, RefinementManifest, Suppression
+from unveil.verifier.claims import MANIFEST, Entry, LeaveOut, Masked, RefinementManifest, Suppression
 from unveil.verifier.columns import Codes, Column, Groups, Tally, missing, plain, summed, text
 from unveil.verifier.cuts import Key, masked_values, released_values
 from unveil.verifier.data import Data, open_files, read_data
 from unveil.verifier.files import read_manifest
 from unveil.verifier.findings import BrokenClaimError, Finding, Verdict
+from unveil.verifier.measured import MeasuredTest, measurements
 from unveil.verifier.noise import NoiseTest, count_cells
+from unveil.verifier.private_claims import AdditiveManifest, DiffGenManifest, PrivateManifest
 from unveil.verifier.raw import Raw, read_raw
 from unveil.verifier.steering import check_steering
 from unveil.verifier.verification import row_findings
@@ -46,7 +49,7 @@ def judge_against_raw(folder: Path, spec: Spec) -> Verdict:
             message = f"{MANIFEST} has the method {manifest.method!r}, but the spec {method!r}."
             return Verdict([Finding("spec-method", message)])
         findings += check_agreement(manifest, spec)
-        if isinstance(manifest, DiffGenManifest):
+        if isinstance(manifest, PrivateManifest):
             findings += check_plan(manifest, spec)
         if broken := list(check_boxes(manifest)):
             raise BrokenClaimError(broken)
@@ -55,7 +58,7 @@ def judge_against_raw(folder: Path, spec: Spec) -> Verdict:
     except BrokenClaimError as error:
         reason = error.findings[0].message
         return Verdict([*findings, Finding("truth", f"the release cannot be compared with the raw table: {reason}")])
-    if isinstance(manifest, DiffGenManifest):
+    if isinstance(manifest, PrivateManifest):
         return _noise_verdict(findings, manifest, data, spec)
     findings += check_asked(manifest, data, spec)
     findings += check_steering(manifest, data, spec)
@@ -63,11 +66,19 @@ def judge_against_raw(folder: Path, spec: Spec) -> Verdict:
     return Verdict(findings)
 
 
-def _noise_verdict(findings: list[Finding], manifest: DiffGenManifest, data: Data, spec: Spec) -> Verdict:
+def _noise_verdict(
+    findings: list[Finding], manifest: DiffGenManifest | AdditiveManifest, data: Data, spec: Spec
+) -> Verdict:
     """Tests the noise, if nothing is wrong with cells and counts: otherwise there is nothing to compare."""
     if findings or any(True for _ in row_findings(manifest, data)):
         return Verdict(findings)
-    test = NoiseTest(manifest, count_cells(manifest, data, spec))
+    test: NoiseTest | MeasuredTest
+    if isinstance(manifest, DiffGenManifest):
+        test = NoiseTest(manifest, count_cells(manifest, data, spec))
+    elif any(True for _ in check_measured(manifest)):
+        return Verdict(findings)
+    else:
+        test = MeasuredTest(measurements(manifest, spec))
     findings = list(test.findings())
     return Verdict(findings, [] if findings else [test.note()])
 

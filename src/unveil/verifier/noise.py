@@ -6,31 +6,29 @@ Its move is v = X − max(m, f), what noise changed:
 
     m ≤ f, with g = f − m:   v = 0, or j ≥ 1 with P(v = j) = P(Z = g + j)
     m > f, with c = m − f:   v = max(Z, −c)
-
-Moves are independent, so the moment generating function of a sum of them is a product, and Chernoff's inequality
-bounds the tails of the sum for every number of cells: no approximation can accuse an honest release.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, inf, log, log1p
-from typing import TYPE_CHECKING, Any, Literal
+from math import log
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unveil.errors import count_text
-from unveil.verifier.claims import COUNT, PARQUET, DiffGenManifest, Discretization, Masked
+from unveil.verifier.claims import PARQUET, Discretization, Masked
 from unveil.verifier.columns import Codes, Column, Tally, number, plain, text
 from unveil.verifier.cuts import masked_values
 from unveil.verifier.data import Data
 from unveil.verifier.days import day_number
 from unveil.verifier.findings import Finding, exact_text
-from unveil.verifier.holdings import Floats
+from unveil.verifier.laws import CellLaw, chance_text, chance_to_find, float_rate, noise_finding, tail_findings
 from unveil.verifier.private import label_places
+from unveil.verifier.private_claims import COUNT, DiffGenManifest
 from unveil.verifier.raw import read_raw
 
 if TYPE_CHECKING:
@@ -42,15 +40,8 @@ LEVEL = 1e-6
 """How rarely all tests together may report an honest release."""
 TESTS = 5
 """Two sums with two ends each, and the largest single move."""
-LITTLE, SURE = 0.01, 0.999
-LEAST, MOST = Fraction(1, 10**12), Fraction(600)
 MOST_CELLS = 10**300
 """Floats end near 10^308; no threshold is usable with so many cells."""
-Sum = Literal["size", "drift"]
-"""The sum of the sizes |v| of all moves, which shows how large the noise is; that of v, which shows where it leans."""
-SLOPES = np.geomspace(1e-5, 0.999, 120)
-STEEP = np.geomspace(1.0, 60.0, 40)
-"""Where Chernoff's bound is taken, in units of ε. Any set is valid, and a fine one loses little."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +72,10 @@ def count_cells(manifest: DiffGenManifest, data: Data, spec: Spec) -> CellCounts
     tally = Tally()
     tally.add([np.zeros(0, dtype=np.int32)] * len(labels), np.zeros(0, dtype=np.int64))
     for raw in read_raw(spec):
-        rows = [_raw_places(raw.columns[name], known, manifest, spec) for name, known in labels.items()]
+        rows = [
+            raw_places(raw.columns[name], known, manifest.masking.get(name), spec.attributes.get(name))
+            for name, known in labels.items()
+        ]
         placed = np.all([row >= 0 for row in rows], axis=0)
         tally.add([row[placed] for row in rows], raw.weights[placed])
     keys, sums = tally.result()
@@ -93,10 +87,9 @@ def count_cells(manifest: DiffGenManifest, data: Data, spec: Spec) -> CellCounts
     )
 
 
-def _raw_places(column: Column, labels: list[str], manifest: DiffGenManifest, spec: Spec) -> Codes:
+def raw_places(column: Column, labels: Sequence[str], entry: Masked | None, attribute: Attribute | None) -> Codes:
     """For every raw row the place of its label, or of its class; -1 if it has none."""
     values = [_whole(value) for value in plain(column.values)]
-    entry, attribute = manifest.masking.get(column.name), spec.attributes.get(column.name)
     if entry is None or attribute is None:
         return label_places(labels, map(text, values))[column.codes]
     if attribute.values is not None:
@@ -150,9 +143,7 @@ class NoiseTest:
         for (excess, _), count in self._moves.items():
             excesses[excess] += count
         rest = min(max(cells.total - self._moves.total(), 0), MOST_CELLS)
-        # Beyond these, noise is always or never larger than any count, and floats overflow.
-        epsilon = float(min(max(self._stated, LEAST), MOST))
-        self._law = Law(epsilon, {**excesses, -floor: float(excesses[-floor] + rest)})
+        self._law = CellLaw(float_rate(self._stated), {**excesses, -floor: float(excesses[-floor] + rest)})
         self._size = sum(abs(move) * count for (_, move), count in self._moves.items())
         self._drift = sum(move * count for (_, move), count in self._moves.items())
 
@@ -163,22 +154,15 @@ class NoiseTest:
 
     def findings(self) -> Iterator[Finding]:
         """Differences that are too improbable under the stated law."""
-        sums: dict[Sum, int] = {"size": self._size, "drift": self._drift}
-        words: dict[tuple[Sum, bool], str] = {
-            ("size", False): "the noise in it is too small, or there is none",
-            ("size", True): "the noise in it is too large, or the counts are of another table",
-            ("drift", False): "too many records are missing",
-            ("drift", True): "too many records were added",
-        }
-        for (of, above), what in words.items():
-            rarity = self._law.log_tail(of, sums[of], above=above)
-            if rarity < self.log_level:
-                yield self._finding(f"its counts differ from the true ones in a way that {what}", rarity)
+        for what, rarity in tail_findings(self._law, self._size, self._drift, self.log_level):
+            differ = f"its counts differ from the true ones in a way that {what}"
+            yield noise_finding(PARQUET, differ, self._stated, rarity)
         (_, move), rarity = min(
             ((pair, self._law.log_move(*pair)) for pair in self._moves), key=lambda item: item[1], default=((0, 0), 0.0)
         )
         if move and rarity + log(min(self._total, MOST_CELLS)) < self.log_level:
-            yield self._finding(f"one count is off by {move:+,}, counted from where noise begins to show", rarity)
+            off = f"one count is off by {move:+,}, counted from where noise begins to show"
+            yield noise_finding(PARQUET, off, self._stated, rarity)
 
     def note(self) -> str:
         """What the test can show on this release: its power."""
@@ -191,92 +175,6 @@ class NoiseTest:
             )
         return (
             f"The differences between released and true counts of {cells} fit noise of ε = {exact_text(self._stated)}. "
-            f"Counts without noise would be found for certain, with half the noise {_share(half)}, with twice the "
-            f"noise {_share(double)}. The differences are private."
+            f"Counts without noise would be found for certain, with half the noise {chance_text(half)}, with twice the "
+            f"noise {chance_text(double)}. The differences are private."
         )
-
-    def _finding(self, what: str, rarity: float) -> Finding:
-        amount = exact_text(self._stated)
-        odds = f"{exp(rarity):.0e}" if rarity > -600 else "1e-260"
-        return Finding("noise", f"{PARQUET}: {what}: with noise of ε = {amount} the odds are below {odds}.")
-
-
-def _share(chance: float) -> str:
-    if chance < LITTLE:
-        return "perhaps not"
-    return f"in {'over 99.9%' if chance > SURE else f'at least {100 * chance:.0f}%'} of all cases"
-
-
-@dataclass(frozen=True)
-class Law:
-    """The moves of cells with so many records each.
-
-    Attributes:
-        epsilon: What the noise costs.
-        excesses: Records of a cell less the floor, and how many cells have that.
-    """
-
-    epsilon: float
-    excesses: Mapping[int, float]
-
-    def log_tail(self, of: Sum, reached: float, *, above: bool) -> float:
-        """A bound on the logarithm of the probability that the sum is at least (or at most) what was reached."""
-        slopes = self._slopes(of, above=above)
-        return min(0.0, float((self._cumulants(of, slopes) - slopes * reached).min()))
-
-    def critical(self, of: Sum, log_level: float, *, above: bool) -> float:
-        """The sum from which on it is as improbable as the level; infinite if none is."""
-        slopes = self._slopes(of, above=above)
-        ends = (self._cumulants(of, slopes) - log_level) / slopes
-        return float(ends.min() if above else ends.max())
-
-    def log_move(self, excess: int, move: int) -> float:
-        """A bound on the logarithm of the probability that the move of one cell is at least as large."""
-        reach = move + max(-excess, 0) if move > 0 else -move
-        return min(0.0, log(2) - self.epsilon * reach - log1p(exp(-self.epsilon)))
-
-    def scaled(self, factor: float) -> Law:
-        """The law of noise whose scale is so many times larger."""
-        return Law(self.epsilon / factor, self.excesses)
-
-    def _slopes(self, of: Sum, *, above: bool) -> Floats:
-        if above:
-            return SLOPES * self.epsilon
-        return -(np.concatenate([SLOPES, STEEP]) if of == "size" else SLOPES) * self.epsilon
-
-    def _cumulants(self, of: Sum, slopes: Floats) -> Floats:
-        """The logarithm of the moment generating function of the sum, at some slopes."""
-        total = np.zeros(len(slopes))
-        for excess, cells in self.excesses.items():
-            total += cells * self._cumulant(of, excess, slopes)
-        return total
-
-    def _cumulant(self, of: Sum, excess: int, slopes: Floats) -> Floats:
-        alpha = exp(-self.epsilon)
-        up = np.exp(slopes - self.epsilon)
-        if excess <= 0:
-            rare = exp(-self.epsilon * (1 - excess)) / (1 + alpha)
-            risen: Floats = np.log1p(rare * ((1 - alpha) * np.exp(slopes) / (1 - up) - 1))
-            return risen
-        down = up if of == "size" else np.exp(-slopes - self.epsilon)
-        lowest = down**excess
-        inner = 1 + up / (1 - up) + (down - lowest) / (1 - down)
-        moved: Floats = np.log((1 - alpha) / (1 + alpha) * inner + lowest / (1 + alpha))
-        return moved
-
-
-def chance_to_find(law: Law, factor: float, log_level: float) -> float:
-    """A lower bound on the chance that the sum of sizes reveals noise of another scale.
-
-    Args:
-        law: What the noise should be.
-        factor: How many times larger its true scale is; 0 for no noise.
-        log_level: The logarithm of how improbable a sum must be to be reported.
-    """
-    end = law.critical("size", log_level, above=factor > 1)
-    if factor == 0:
-        return 1.0 if end >= 0 else 0.0
-    if (factor < 1 and end < 0) or end == inf:
-        return 0.0
-    missed = law.scaled(factor).log_tail("size", end, above=factor < 1)
-    return 1 - exp(missed)

@@ -69,7 +69,7 @@ class PrivateManifest(Claims):
         """What each column of a cell may hold: the blocks of the attributes, and the classes."""
         return {**{name: self._blocks(name, entry) for name, entry in self.masking.items()}, self.class_: self.classes}
 
-    def _blocks(self, name: str, entry: Masked) -> list[str]:  # noqa: ARG002 - methods differ in what they look at
+    def _blocks(self, name: str, entry: Masked) -> list[str]:
         """The blocks of a cut. Without a taxonomy, either one block hides all values or each value is a block."""
         return entry.disclosed or [entry.marker] if isinstance(entry, Suppression) else labels(entry)
 

@@ -87,7 +87,10 @@ def row_findings(manifest: Manifest, data: Data) -> Iterator[Finding]:
     if isinstance(manifest, PrivateManifest):
         yield from check_order(manifest, data)
         yield from check_labels(manifest.labels, data)
-        yield from check_cells(manifest, data) if isinstance(manifest, DiffGenManifest) else check_weights(manifest, data)
+        if isinstance(manifest, DiffGenManifest):
+            yield from check_cells(manifest, data)
+        else:
+            yield from check_weights(manifest, data)
     else:
         yield from check_rows(manifest, data)
         yield from check_labels(released_labels(manifest), data)

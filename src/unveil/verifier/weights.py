@@ -62,9 +62,7 @@ def check_origin(manifest: AdditiveManifest, data: Data) -> Iterator[Finding]:
     listed = [label_places(manifest.labels[item.name], item.texts())[item.codes] for item in columns]
     cell, class_ = np.nonzero(np.round(weights, DECIMALS) > 0)
     amounts = data.columns[WEIGHT].values.to_numpy(zero_copy_only=False)[data.columns[WEIGHT].codes]
-    rows = [
-        np.concatenate([one, other]) for one, other in zip(listed, [*cells[cell].T, class_], strict=True)
-    ]
+    rows = [np.concatenate([one, other]) for one, other in zip(listed, [*cells[cell].T, class_], strict=True)]
     found = np.concatenate([amounts, np.zeros(len(cell))])
     made = np.concatenate([np.zeros(len(amounts)), weights[cell, class_]])
     sums = pa.table([*rows, found, made], names=[*map(str, range(len(rows))), "found", "made"])
@@ -90,8 +88,8 @@ def expected(manifest: AdditiveManifest) -> tuple[Places, Floats]:
     chances = _chances(manifest, bins)
     cells, cell = np.unique(points, axis=0, return_inverse=True)
     share = sum(manifest.records) / POINTS
-    weights = np.stack([np.bincount(cell.ravel(), column * share, len(cells)) for column in chances.T], axis=1)
-    return cells, _corrected(manifest, weights, _leaves(manifest, cells))
+    weights: Floats = np.stack([np.bincount(cell.ravel(), part * share, len(cells)) for part in chances.T], axis=1)
+    return cells, _corrected(manifest, weights, leaves_of(manifest, cells))
 
 
 def _points(manifest: AdditiveManifest) -> Places:
@@ -117,8 +115,9 @@ def _shape(manifest: AdditiveManifest, name: str, class_: str) -> Floats:
     rounds = [done for done in manifest.rounds if done.attribute == name]
     own = [np.array(done.within) / done.unit for done in rounds if done.class_ == class_]
     other = [np.array(done.against) / done.unit for done in rounds if done.class_ != class_]
-    shape = _not_negative((own or other)[0]) + 1e-9
-    return shape / shape.sum()
+    shape: Floats = _not_negative((own or other)[0]) + 1e-9
+    shape /= shape.sum()
+    return shape
 
 
 def _not_negative(noisy: Floats) -> Floats:
@@ -148,7 +147,7 @@ def _chances(manifest: AdditiveManifest, bins: Places) -> Floats:
     return chances
 
 
-def _leaves(manifest: AdditiveManifest, cells: Places) -> Places:
+def leaves_of(manifest: AdditiveManifest, cells: Places) -> Places:
     """The leaf of each cell."""
     names = list(manifest.masking)
     leaf = np.zeros(len(cells), dtype=np.int64)
