@@ -95,6 +95,24 @@ def test_the_group_that_would_break_is_counted_as_it_is(recoding: str) -> None:
     assert held_back > 3
 
 
+def test_a_few_records_are_named_that_cost_everybody_a_label() -> None:
+    """Five people keep the other 195 from having their answer released."""
+    frame = pd.DataFrame({"answer": ["no"] * 100 + ["yes"] * 95 + ["?!"] * 5, "ill": ["a", "b"] * 100})
+    tree = Taxonomy(("Any", [("Given", [("no", []), ("yes", []), ("?!", [])]), ("Refused", [])]))
+    asked = {
+        "table": {"class": "ill"},
+        "attributes": {"answer": {"kind": "category", "taxonomy": tree, "keep": ["Given", "Refused"]}},
+        "require": [{"kind": "k-anonymity", "quasi-identifier": ["answer"], "k": 101}],
+        "publish": {"search": "joint"},
+    }
+    (cut,) = unveil.explain(frame, {**asked, "require": [asked["require"][0] | {"k": 95}]}, shadow=False).cuts
+    (fewest,) = [stop.fewest for stop in cut.stops if stop.fewest]
+    assert fewest.records == 5
+    assert "5 records in groups that fall short cost you Given" in summary(cut)
+    (cut,) = unveil.explain(frame, asked, shadow=False).cuts
+    assert [stop.fewest for stop in cut.stops if stop.why == "invalid"] == [None]  # all are in groups that fall short
+
+
 def test_every_group_has_its_reason() -> None:
     frame = people()
     found = unveil.explain(frame, spec("local"), shadow=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from unveil import html
@@ -157,7 +157,15 @@ def _against(cut: Cut) -> str:
     held = f"{many}held back by {which or 'rounding at a bound'}"
     nearest = cut.invalid[0]
     farthest = sorted(nearest.breaks, key=lambda item: -item.share)[:1]
-    return f"{held}; {'nearest is ' if ways > 1 else ''}{_step(nearest)}: {_breaks(farthest)}"
+    told = f"{held}; {'nearest is ' if ways > 1 else ''}{_step(nearest)}: {_breaks(farthest)}"
+    few = [stop for stop in cut.invalid if stop.fewest is not None]
+    return f"{told}; {_cost(min(few, key=lambda stop: stop.fewest or (0,)))}" if few else told
+
+
+def _cost(stop: Stop) -> str:
+    """Which refinement a few records cost everybody."""
+    records, into = stop.fewest or (0, ())
+    return f"{count_text(records, 'record')} in groups that fall short cost you {_step(replace(stop, into=into))}"
 
 
 def _step(stop: Stop) -> str:

@@ -6,8 +6,9 @@ and the group that breaks it most may be any group with the block.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -16,10 +17,13 @@ from unveil.arrays import BoolArray, IntArray
 from unveil.counting.boxes import Scan
 from unveil.counting.scans import ALL, SPLIT
 from unveil.publishers import shared_groups
-from unveil.reasons.stops import Break, Cut, Piece, Stop, break_of
+from unveil.reasons.stops import Break, Cut, Fewest, Piece, Stop, break_of
 from unveil.refine import JointSearch
 from unveil.schema import SUPPRESSED, Atom, Level, Requirement, without_redundant
 from unveil.tables import Table
+
+FEW = 0.05
+"""Up to this share of the records of a block, those that hold its refinement back are named."""
 
 
 class Broken(NamedTuple):
@@ -48,25 +52,35 @@ class Tried:
     breaks: tuple[Broken, ...]
     distance: float
     """How far it is from valid, as a share of what is asked."""
+    small: int
+    """How many records are in the pieces that break something."""
 
 
-def group_cuts(table: Table, requirements: Sequence[Requirement], search: JointSearch) -> tuple[Cut, ...]:
-    """What prevents each further refinement of a joint search that has come to its end."""
-    return Groups(table, requirements, search).cuts()
+def group_cuts(
+    table: Table, requirements: Sequence[Requirement], search: JointSearch, *, pure_too: bool = False
+) -> tuple[Cut, ...]:
+    """What prevents each further refinement of a joint search that has come to its end.
+
+    With `pure_too`, groups of one class are refined as well: the goal is not about the class.
+    """
+    return Groups(table, requirements, search, pure_too=pure_too).cuts()
 
 
 class Groups:
     """The groups at the end of a joint search, and what every further refinement of them would break."""
 
-    def __init__(self, table: Table, requirements: Sequence[Requirement], search: JointSearch) -> None:
+    def __init__(
+        self, table: Table, requirements: Sequence[Requirement], search: JointSearch, *, pure_too: bool
+    ) -> None:
         """Counts the pieces of all candidates.
 
         Args:
             table: The raw table.
             requirements: What was asked for, resolved.
             search: The search, at its end.
+            pure_too: Whether groups of one class are refined as well.
         """
-        self._table, self._search = table, search
+        self._search, self._pure_too = search, pure_too
         self._numbers: dict[Atom, int] = {}
         for number, requirement in enumerate(requirements, start=1):
             for atom in requirement.atoms():
@@ -79,6 +93,7 @@ class Groups:
         self._mixed: list[BoolArray] = []
         self._by_group: dict[tuple[int, int, int], Tried] = {}
         self._by_block: dict[int, dict[tuple[int, int], Tried]] = {}
+        self._small: Counter[tuple[int, int, int]] = Counter()
         search.blocks.reopen()
         for number in range(len(search.partitions)):
             self._scan(number)
@@ -110,7 +125,7 @@ class Groups:
                 self._note(tried)
             if not place:  # the arrays are of all groups, and are filled as the scan goes on
                 self._sizes.append(sizes)
-                self._mixed.append(mixed)
+                self._mixed.append(np.ones_like(mixed) if self._pure_too else mixed)
 
     def _note(self, tried: Tried) -> None:
         """Keeps the way of a group that is nearest to valid; of a block, every way by the group that is farthest."""
@@ -120,9 +135,11 @@ class Groups:
             if key not in self._by_group or tried.distance < self._by_group[key].distance:
                 self._by_group[key] = tried
             return
-        ways = self._by_block.setdefault(int(partition.blocks.rows[tried.box, tried.column]), {})
+        block = int(partition.blocks.rows[tried.box, tried.column])
+        ways = self._by_block.setdefault(block, {})
         for cell in tried.cells:
             way = tried.way, cell
+            self._small[block, *way] += tried.small
             if way not in ways or tried.distance > ways[way].distance:
                 ways[way] = tried
 
@@ -153,9 +170,20 @@ class Groups:
                 yield Stop(blocks.label(block), (), "unheld", 0)
             elif ways and mixed:
                 (_, cell), nearest = min(ways.items(), key=lambda item: item[1].distance)
-                yield self._stop(block, nearest, cell, records, None)
+                stop = self._stop(block, nearest, cell, records, None)
+                yield replace(stop, fewest=self._fewest(block, ways, records))
             else:
                 yield Stop(blocks.label(block), (), "pure" if ways else "unveiled", records)
+
+    def _fewest(self, block: int, ways: Mapping[tuple[int, int], Tried], records: int) -> Fewest | None:
+        """How many records keep a block from being refined into all its parts, if they are few.
+
+        Of an interval or one part alone it says nothing: to leave out a small piece is always enough to cut it off.
+        """
+        small = self._small[block, ALL, 0]
+        if (ALL, 0) not in ways or small > FEW * records:
+            return None
+        return Fewest(small, self._into(block, ways[ALL, 0], 0))
 
     def _stop(self, block: int, tried: Tried, cell: int, records: int, group: dict[str, str] | None) -> Stop:
         into = self._into(block, tried, cell)
@@ -196,15 +224,18 @@ def _tried(
 ) -> Iterator[Tried]:
     """The candidates of a scan that would break something."""
     breaks: dict[int, list[Broken]] = {}
+    fails: BoolArray = np.zeros(len(scan.owner), dtype=np.bool_)
     for place, (level, section) in enumerate(levels):
+        fails |= ~level.holds(level.of(scan.pieces[:, section]))
         for candidate, broken in _broken(place, level, scan.pieces[:, section], scan):
             breaks.setdefault(candidate, []).append(broken)
+    small = np.bincount(scan.owner, weights=scan.pieces[:, 0] * fails, minlength=len(scan.box))
     for candidate, found in breaks.items():
         way, since, cell = int(scan.way[candidate]), int(scan.since[candidate]), int(scan.cell[candidate])
         distance = max(_share(atoms[broken.atom], broken.level) for broken in found)
         box, column = int(live[scan.box[candidate]]), int(scan.column[candidate])
         cells = range(since if way == SPLIT else cell, cell + 1)
-        yield Tried(number, box, column, way, cells, tuple(found), distance)
+        yield Tried(number, box, column, way, cells, tuple(found), distance, int(small[candidate]))
 
 
 def _broken(place: int, level: Level, counts: IntArray, scan: Scan) -> Iterator[tuple[int, Broken]]:

@@ -95,6 +95,13 @@ Why = Literal["unveiled", "unheld", "pure", "invalid"]
 """Nothing is below the block; no record holds it; all its records are of one class; a requirement would break."""
 
 
+class Fewest(NamedTuple):
+    """How few records keep a block from being refined into all its parts: those in groups that would fall short."""
+
+    records: int
+    into: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Stop:
     """A way to refine a block that was not taken, or a block that there is no way to refine."""
@@ -109,6 +116,8 @@ class Stop:
     """The requirements that would break. None for an invalid refinement only if it is so by rounding alone."""
     group: dict[str, str] | None = None
     """The labels of the group that was not refined, where groups are refined one by one."""
+    fewest: Fewest | None = None
+    """What a few records cost; None where they are many, or where it was not counted."""
 
     @property
     def distance(self) -> float:
@@ -117,7 +126,8 @@ class Stop:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain values, for JSON."""
-        held = {key: value for key, value in vars(self).items() if key != "group" or value is not None}
+        held = {key: value for key, value in vars(self).items() if key not in ("group", "fewest") or value is not None}
+        held |= {} if self.fewest is None else {"fewest": self.fewest._asdict()}
         return {**held, "into": list(self.into), "breaks": [item.to_dict() for item in self.breaks]}
 
 

@@ -108,7 +108,7 @@ def _cuts(table: Table, spec: Spec, progress: Watcher) -> tuple[int, tuple[Cut, 
     progress("counting reasons", 0, None)
     requirements = resolved_requirements(table, spec)
     if isinstance(search, JointSearch):
-        return steps, group_cuts(table, requirements, search)
+        return steps, group_cuts(table, requirements, search, pure_too=spec.goal == "statistics")
     return steps, cuts_of(table, requirements, search)
 
 
