@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from verify.releases import OLD, YOUNG, Draft, Row, draft
+from verify.releases import OLD, SPEC, YOUNG, Draft, Row, draft
 
 ALL = "[17, 91)"
 LOCAL_ROWS: list[Row] = [
@@ -41,6 +42,23 @@ SPLITS = [
     ("education", "Any", ["University", "Any, other"]),
 ]
 ORDER = [0, 1, 2, 3, -1, -1, -1, -1, 4, 3, -1, -1, -1]
+LOCAL = SPEC + '\n[publish]\nsearch = "joint"\nrecoding = "local"\n'
+"""The spec of the local release."""
+JOINT = LOCAL + 'leave-out = "20%"\n'
+SHARED = LOCAL.replace(
+    """quasi-identifier = ["age", "education", "sex"]
+k = 2
+""",
+    """quasi-identifier = ["age", "sex"]
+k = 2
+
+[[require]]
+kind = "k-anonymity"
+quasi-identifier = ["age", "education"]
+k = 3
+""",
+)
+"""That of the release with two trees."""
 
 
 def split(attribute: str, block: str, into: list[str]) -> dict[str, Any]:
@@ -86,6 +104,56 @@ def shared_draft() -> Draft:
         "order": [0, 1, -1, -1, -1],
     }
     _add(release, {"search": "joint", "recoding": "local", "boxes": [first, second]})
+    return release
+
+
+def shared_rest_draft() -> Draft:
+    """Education is refined everywhere, one value after the other; age and sex group by group, here not at all."""
+    release = shared_draft()
+    manifest = release.manifest
+    manifest["requirements"][0]["quasi-identifier"] = ["education", "sex"]
+    manifest["masking"]["age"] |= {"local": True, "blocks": [{"label": ALL, "from": 17, "to": 91}]}
+    manifest["masking"]["sex"]["disclosed"] = []
+    manifest["masking"]["education"] = {
+        "kind": "generalization",
+        "domain": "declared",
+        "blocks": [
+            {"label": "University", "values": ["Bachelors", "Masters"]},
+            {"label": "9th", "values": ["9th"]},
+            {"label": "School, other", "values": ["10th"]},
+        ],
+    }
+    splits = [
+        split("education", "Any", ["University", "School"]),
+        split("education", "School", ["9th", "School, other"]),
+    ]
+    manifest["boxes"] = [
+        {"attributes": names, "splits": list(splits), "order": [0, -1, 1, -1, -1]}
+        for names in (["education", "sex"], ["age", "education"])
+    ]
+    release.rows = [
+        (ALL, "9th" if income == "9th" else "University", "⊥", hours, income) for _, _, _, hours, income in release.rows
+    ]
+    return release
+
+
+def dropped_draft(make: Callable[[], Draft] = local_draft) -> Draft:
+    """Two of ten records are dropped."""
+    release = make()
+    release.rows = [row for row in release.rows if row[1] != "Masters" or row[0] != YOUNG]
+    release.rows = release.rows[2:] if make is draft else release.rows
+    release.manifest["rows"]["released"] = release.manifest["records"] = 8
+    leave_out(release, 2)
+    return release
+
+
+def masked_draft(make: Callable[[], Draft] = local_draft) -> Draft:
+    """Two of ten records are released fully masked."""
+    release = make()
+    first = [row for row in release.rows if row[0] == YOUNG][-2:]
+    release.rows = [row for row in release.rows if row not in first]
+    release.rows += [(ALL, "Any", "⊥", *row[3:]) for row in first[: 10 - len(release.rows)]]
+    leave_out(release, 2, "mask")
     return release
 
 

@@ -12,35 +12,31 @@ import pytest
 from unveil.schema import load_spec
 from unveil.verifier import Finding, columns, data
 from verdicts import verify_against_raw, verify_release
-from verify.local_releases import ALL, EDUCATIONS, LOCAL_ROWS, local_draft, shared_draft, split
-from verify.releases import OLD, SPEC, YOUNG, Draft, write_raw
+from verify.local_releases import (
+    ALL,
+    EDUCATIONS,
+    LOCAL,
+    LOCAL_ROWS,
+    SHARED,
+    local_draft,
+    shared_draft,
+    shared_rest_draft,
+    split,
+)
+from verify.releases import OLD, YOUNG, Draft, write_raw
 
 Tree = dict[str, Any]
-SHARED = SPEC.replace(
-    """quasi-identifier = ["age", "education", "sex"]
-k = 2
-""",
-    """quasi-identifier = ["age", "sex"]
-k = 2
-
-[[require]]
-kind = "k-anonymity"
-quasi-identifier = ["age", "education"]
-k = 3
-""",
-)
 
 
 def written(release: Draft, tmp_path: Path) -> list[Finding]:
     return verify_release(release.write(tmp_path / "planted"))
 
 
-@pytest.mark.parametrize(("make", "spec"), [(local_draft, SPEC), (shared_draft, SHARED)])
+@pytest.mark.parametrize(("make", "spec"), [(local_draft, LOCAL), (shared_draft, SHARED)])
 def test_a_true_local_release_holds(make: Callable[[], Draft], spec: str, tmp_path: Path) -> None:
     release = make().write(tmp_path / "release", with_csv=True)
     assert verify_release(release) == []
-    joint = '\n[publish]\nsearch = "joint"\nrecoding = "local"\n'
-    assert verify_against_raw(release, load_spec(write_raw(tmp_path, spec=spec + joint))) == []
+    assert verify_against_raw(release, load_spec(write_raw(tmp_path, spec=spec))) == []
 
 
 def _tree(edit: Callable[[Tree], Any]) -> Callable[[Draft], None]:
@@ -101,6 +97,11 @@ BROKEN_TREES: dict[str, tuple[Callable[[Draft], None], str]] = {
     "an attribute twice": (_tree(lambda tree: tree["attributes"].append("sex")), "names 'sex' twice"),
     "an attribute that is not masked": (_tree(lambda tree: tree["attributes"].append("hours")), "is not masked"),
     "an attribute without a tree": (_tree(lambda tree: tree.update(attributes=["age", "education"])), "in 0 trees"),
+    "attributes in another order": (_tree(lambda tree: tree["attributes"].reverse()), "not in the order of columns"),
+    "attributes of no requirement": (
+        lambda release: release.manifest["requirements"][0]["quasi-identifier"].remove("sex"),
+        "no requirement is about the attributes 'age', 'education', 'sex'",
+    ),
     "the same tree twice": (lambda release: release.manifest["boxes"].append(release.manifest["boxes"][0]), "2 trees"),
     "trees of a global release": (lambda release: release.manifest.pop("recoding"), "the recoding is global"),
     "no trees": (lambda release: release.manifest.pop("boxes"), "there are 0 trees"),
@@ -198,7 +199,7 @@ def test_a_row_in_another_leaf_is_found_by_the_raw_table(tmp_path: Path) -> None
     release.manifest["requirements"][0]["k"] = 1
     folder = release.write(tmp_path / "planted")
     assert verify_release(folder) == []
-    spec = SPEC.replace("k = 2", "k = 1") + '\n[publish]\nsearch = "joint"\nrecoding = "local"\n'
+    spec = LOCAL.replace("k = 2", "k = 1")
     findings = verify_against_raw(folder, load_spec(write_raw(tmp_path, spec=spec)))
     assert [finding.claim for finding in findings] == ["truth", "truth"]
     assert "the release lost 1 record of (age='[17, 37)', education='Masters'" in findings[0].message
@@ -214,10 +215,8 @@ def test_a_group_of_fewer_than_k_is_found(tmp_path: Path) -> None:
 
 def test_a_raw_value_outside_the_tree_is_lost(tmp_path: Path) -> None:
     rows = [("Zoe", "95", "9th", "F", "40", "low")]
-    spec = SPEC + '\n[publish]\nsearch = "joint"\nrecoding = "local"\n'
-    findings = verify_against_raw(
-        local_draft().write(tmp_path / "release"), load_spec(write_raw(tmp_path, rows=rows, spec=spec))
-    )
+    spec = load_spec(write_raw(tmp_path, rows=rows, spec=LOCAL))
+    findings = verify_against_raw(local_draft().write(tmp_path / "release"), spec)
     assert any("the raw value age='95' has no place" in finding.message for finding in findings)
     assert not any("raw value education" in finding.message for finding in findings)
 
@@ -250,6 +249,7 @@ SHARED_FAULTS: dict[str, tuple[Callable[[Draft], None], str]] = {
         ),
         "does not cover all blocks",
     ),
+    "trees in another order": (lambda release: release.manifest["boxes"].reverse(), "in the order of the requirements"),
     "local labels in two trees": (
         lambda release: release.manifest["masking"]["age"].update(local=True),
         "'age' is refined group by group, but is in 2 trees",
@@ -268,16 +268,16 @@ def test_an_attribute_that_is_not_refined_alike_in_all_trees_is_found(defect: st
 
 def test_a_rest_may_be_shared_by_all_groups(tmp_path: Path) -> None:
     """Refined everywhere, a rest is a block of the cut with all that it covers."""
-    release = _shared_rest()
+    release = shared_rest_draft()
     assert written(release, tmp_path) == []
 
 
 @pytest.mark.parametrize("values", [["9th"], ["9th", "10th", "11th"], ["Bachelors", "9th", "10th"]])
 def test_a_shared_rest_that_covers_too_much_or_too_little_is_found(values: list[str], tmp_path: Path) -> None:
-    release = _shared_rest()
+    release = shared_rest_draft()
     release.manifest["masking"]["education"]["blocks"][2]["values"] = values
     folder = release.write(tmp_path / "planted")
-    spec = load_spec(write_raw(tmp_path, spec=_swapped_sets(SHARED)))
+    spec = load_spec(write_raw(tmp_path, spec=SHARED.replace('["age", "sex"]', '["education", "sex"]')))
     assert {"cut", "spec-domain"} & {f.claim for f in [*verify_release(folder), *verify_against_raw(folder, spec)]}
 
 
@@ -299,42 +299,6 @@ def test_rows_in_a_leaf_whose_rest_covers_more_than_that_of_the_cut_are_found(co
     findings = written(release, tmp_path)
     assert [finding.claim for finding in findings] == ([] if complete else ["leaf"])
     assert complete or "8 records in all" in findings[0].message
-
-
-def _swapped_sets(spec: str) -> str:
-    return (
-        spec.replace('["age", "sex"]', '["education", "sex"]') + '\n[publish]\nsearch = "joint"\nrecoding = "local"\n'
-    )
-
-
-def _shared_rest() -> Draft:
-    """Education is refined everywhere, one value after the other; age and sex group by group, here not at all."""
-    release = shared_draft()
-    manifest = release.manifest
-    manifest["requirements"][0]["quasi-identifier"] = ["education", "sex"]
-    manifest["masking"]["age"] |= {"local": True, "blocks": [{"label": ALL, "from": 17, "to": 91}]}
-    manifest["masking"]["sex"]["disclosed"] = []
-    manifest["masking"]["education"] = {
-        "kind": "generalization",
-        "domain": "declared",
-        "blocks": [
-            {"label": "University", "values": ["Bachelors", "Masters"]},
-            {"label": "9th", "values": ["9th"]},
-            {"label": "School, other", "values": ["10th"]},
-        ],
-    }
-    splits = [
-        split("education", "Any", ["University", "School"]),
-        split("education", "School", ["9th", "School, other"]),
-    ]
-    manifest["boxes"] = [
-        {"attributes": [name, "education"], "splits": list(splits), "order": [0, -1, 1, -1, -1]}
-        for name in ("sex", "age")
-    ]
-    release.rows = [
-        (ALL, "9th" if income == "9th" else "University", "⊥", hours, income) for _, _, _, hours, income in release.rows
-    ]
-    return release
 
 
 def _chain(nodes: int) -> Draft:
@@ -402,6 +366,14 @@ def test_keys_and_values_that_a_manifest_does_not_have_are_found(edit: Callable[
     release = local_draft()
     edit(release.manifest)
     assert {finding.claim for finding in written(release, tmp_path)} == {"manifest"}
+
+
+def test_requirements_that_name_anything_do_not_stop_the_check_of_trees(tmp_path: Path) -> None:
+    release = local_draft()
+    release.manifest["requirements"] += [
+        {"kind": "k-anonymity", "quasi-identifier": names} for names in ([["a"]], 1, {})
+    ]
+    assert {finding.claim for finding in written(release, tmp_path)} == {"requirement"}
 
 
 def test_a_hidden_character_in_a_split_is_found(tmp_path: Path) -> None:

@@ -12,30 +12,8 @@ from unveil.release import LeaveOut
 from unveil.schema import load_spec
 from unveil.verifier import Finding
 from verdicts import verify_against_raw, verify_release
-from verify.local_releases import ALL, leave_out, local_draft
-from verify.releases import SPEC, YOUNG, Draft, draft, omitted, write_raw
-
-JOINT = SPEC + '\n[publish]\nsearch = "joint"\nrecoding = "local"\nleave-out = "20%"\n'
-
-
-def dropped(make: Callable[[], Draft] = local_draft) -> Draft:
-    """Two of ten records are dropped."""
-    release = make()
-    release.rows = [row for row in release.rows if row[1] != "Masters" or row[0] != YOUNG]
-    release.rows = release.rows[2:] if make is draft else release.rows
-    release.manifest["rows"]["released"] = release.manifest["records"] = 8
-    leave_out(release, 2)
-    return release
-
-
-def masked(make: Callable[[], Draft] = local_draft) -> Draft:
-    """Two of ten records are released fully masked."""
-    release = make()
-    first = [row for row in release.rows if row[0] == YOUNG][-2:]
-    release.rows = [row for row in release.rows if row not in first]
-    release.rows += [(ALL, "Any", "⊥", *row[3:]) for row in first[: 10 - len(release.rows)]]
-    leave_out(release, 2, "mask")
-    return release
+from verify.local_releases import ALL, JOINT, LOCAL, dropped_draft, leave_out, local_draft, masked_draft
+from verify.releases import YOUNG, Draft, draft, omitted, write_raw
 
 
 def against_raw(release: Draft, tmp_path: Path, spec: str = JOINT) -> list[Finding]:
@@ -46,19 +24,19 @@ def against_raw(release: Draft, tmp_path: Path, spec: str = JOINT) -> list[Findi
 
 @pytest.mark.parametrize("make", [local_draft, draft])
 def test_records_that_are_dropped_as_stated_hold(make: Callable[[], Draft], tmp_path: Path) -> None:
-    release = dropped(make)
+    release = dropped_draft(make)
     assert against_raw(release, tmp_path) == []
     assert release.manifest["guarantee"].endswith("at least 2 records. 2 of 10 records were left out.")
 
 
 def test_records_that_are_fully_masked_as_stated_hold(tmp_path: Path) -> None:
-    release = masked()
+    release = masked_draft()
     assert against_raw(release, tmp_path, JOINT + 'left-out = "mask"\n') == []
     assert release.manifest["guarantee"].endswith("at least 2 records. 2 of 10 records were fully masked.")
 
 
 def test_fully_masked_records_of_a_global_release_hold(tmp_path: Path) -> None:
-    assert against_raw(masked(draft), tmp_path, JOINT + 'left-out = "mask"\n') == []
+    assert against_raw(masked_draft(draft), tmp_path, JOINT + 'left-out = "mask"\n') == []
 
 
 @pytest.mark.parametrize("how", ["drop", "mask"])
@@ -71,7 +49,7 @@ def test_the_engine_writes_the_sentence_that_is_checked(records: int, how: str) 
 
 @pytest.mark.parametrize(("share", "holds"), [("17%", True), ("16%", False)])
 def test_with_weights_records_are_counted(share: str, holds: bool, tmp_path: Path) -> None:
-    release = dropped()
+    release = dropped_draft()
     release.rows = list(dict.fromkeys(release.rows))
     release.weigh([5] * len(release.rows))
     release.manifest["rows"] = {"read": 14, "dropped": 1, "released": len(release.rows), "left_out": 2}
@@ -115,7 +93,7 @@ STATED: dict[str, tuple[Edit, str, str]] = {
 @pytest.mark.parametrize("defect", STATED)
 def test_a_wrong_statement_about_dropped_records_is_found(defect: str, tmp_path: Path) -> None:
     edit, claim, words = STATED[defect]
-    release = dropped()
+    release = dropped_draft()
     edit(release.manifest)
     findings = verify_release(release.write(tmp_path / "planted"))
     assert any(finding.claim == claim and words in finding.message for finding in findings), findings
@@ -134,7 +112,7 @@ LABELS: dict[str, tuple[Edit, str]] = {
 @pytest.mark.parametrize("defect", LABELS)
 def test_a_wrong_label_of_fully_masked_records_is_found(make: Callable[[], Draft], defect: str, tmp_path: Path) -> None:
     edit, words = LABELS[defect]
-    release = masked(make)
+    release = masked_draft(make)
     edit(release.manifest["leave-out"]["labels"])
     if defect == "a label that is not the root" and make is draft:
         release.manifest["leave-out"]["labels"]["education"] = "University"
@@ -145,7 +123,7 @@ def test_a_wrong_label_of_fully_masked_records_is_found(make: Callable[[], Draft
 
 @pytest.mark.parametrize("make", [local_draft, draft])
 def test_one_fully_masked_row_too_many_is_found(make: Callable[[], Draft], tmp_path: Path) -> None:
-    release = masked(make)
+    release = masked_draft(make)
     release.rows[0] = (ALL, "Any", "⊥", *release.rows[0][3:])
     findings = verify_release(release.write(tmp_path / "planted"))
     assert "3 records are fully masked, but 2 were left out" in " ".join(finding.message for finding in findings)
@@ -153,7 +131,7 @@ def test_one_fully_masked_row_too_many_is_found(make: Callable[[], Draft], tmp_p
 
 @pytest.mark.parametrize(("make", "claim"), [(local_draft, "leaf"), (draft, "left-out")])
 def test_a_row_that_is_masked_in_part_is_found(make: Callable[[], Draft], claim: str, tmp_path: Path) -> None:
-    release = masked(make)
+    release = masked_draft(make)
     release.rows = [(ALL, *row[1:]) if row[1] == "University" else row for row in release.rows]
     findings = verify_release(release.write(tmp_path / "planted"))
     assert claim in {finding.claim for finding in findings}
@@ -161,7 +139,7 @@ def test_a_row_that_is_masked_in_part_is_found(make: Callable[[], Draft], claim:
 
 def test_another_row_dropped_than_stated_is_found(tmp_path: Path) -> None:
     """The manifest says one record less was dropped, and the table is said to be smaller."""
-    release = dropped()
+    release = dropped_draft()
     leave_out(release, 1)
     release.manifest["rows"]["read"] = 10
     findings = against_raw(release, tmp_path)
@@ -170,7 +148,7 @@ def test_another_row_dropped_than_stated_is_found(tmp_path: Path) -> None:
 
 
 def test_a_record_that_was_made_up_is_found(tmp_path: Path) -> None:
-    release = dropped()
+    release = dropped_draft()
     release.rows[0] = (*release.rows[0][:3], 41.0, "low")
     findings = against_raw(release, tmp_path)
     assert any("the release gained 1 record" in finding.message for finding in findings)
@@ -178,7 +156,7 @@ def test_a_record_that_was_made_up_is_found(tmp_path: Path) -> None:
 
 
 def test_a_fully_masked_record_with_another_class_is_found(tmp_path: Path) -> None:
-    release = masked()
+    release = masked_draft()
     release.rows[-1] = (*release.rows[-1][:4], "low" if release.rows[-1][4] == "high" else "high")
     findings = against_raw(release, tmp_path, JOINT + 'left-out = "mask"\n')
     assert {finding.claim for finding in findings} == {"truth"}
@@ -187,10 +165,10 @@ def test_a_fully_masked_record_with_another_class_is_found(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("make", "spec", "words"),
     [
-        (dropped, JOINT.replace('leave-out = "20%"', ""), "lets 20% of the records be left out, but the spec 0"),
-        (dropped, JOINT.replace("20%", "10%"), "lets 20% of the records be left out, but the spec 10"),
-        (masked, JOINT, "but by the spec they are dropped"),
-        (dropped, JOINT.replace("local", "global"), "has the recoding 'local'"),
+        (dropped_draft, JOINT.replace('leave-out = "20%"', ""), "lets 20% of the records be left out, but the spec 0"),
+        (dropped_draft, JOINT.replace("20%", "10%"), "lets 20% of the records be left out, but the spec 10"),
+        (masked_draft, JOINT, "but by the spec they are dropped"),
+        (dropped_draft, JOINT.replace("local", "global"), "has the recoding 'local'"),
     ],
 )
 def test_more_than_the_owner_allows_is_found(make: Callable[[], Draft], spec: str, words: str, tmp_path: Path) -> None:
@@ -201,12 +179,12 @@ def test_more_than_the_owner_allows_is_found(make: Callable[[], Draft], spec: st
 
 @pytest.mark.parametrize("share", ["1", "101%", "-1%", "1 %", "1e1%", ".5%", "%"])
 def test_a_share_that_cannot_be_read_is_found(share: str, tmp_path: Path) -> None:
-    release = dropped()
+    release = dropped_draft()
     release.manifest["leave-out"]["share"] = share
     assert {finding.claim for finding in verify_release(release.write(tmp_path / "planted"))} == {"manifest"}
 
 
-FINE = JOINT.replace('leave-out = "20%"\n', "")
+FINE = LOCAL
 
 
 @pytest.mark.parametrize(

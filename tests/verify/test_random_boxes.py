@@ -1,8 +1,15 @@
-"""Random local releases, grown by a plain search in this file: every one of them holds, and a moved row is found."""
+"""Random local releases, grown by a plain search in this file: every one of them holds, and a moved row is found.
+
+And manifests with random defects: verification ends, and reports each.
+"""
 
 from __future__ import annotations
 
+import json
 import random
+from collections.abc import Callable
+from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,9 +19,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from unveil.errors import UnveilError
 from unveil.schema import load_spec
 from verdicts import verify_against_raw, verify_release
-from verify.releases import FITTING, Draft
+from verify.local_releases import JOINT, LOCAL, SHARED, dropped_draft, local_draft, masked_draft, shared_draft
+from verify.releases import FITTING, Draft, write_manifest, write_raw
 
 CHILDREN = {
     "Any": ["Office", "Field", "None"],
@@ -244,3 +253,59 @@ def test_every_local_release_holds_and_a_moved_row_is_found(
             planted.rows[row] = (*before[:column], draw.choice(others), *before[column + 1 :])
             moved = planted.write(Path(place) / "planted")
             assert [*verify_release(moved), *verify_against_raw(moved, spec)]
+
+
+def places(content: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Everything in a JSON value, by its path."""
+    inner = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()
+    return [path, *(found for key, value in inner for found in places(value, (*path, key)))]
+
+
+def at(content: Any, path: tuple[Any, ...]) -> Any:
+    for key in path:
+        content = content[key]
+    return content
+
+
+def spoil(manifest: dict[str, Any], draw: random.Random) -> None:
+    """Removes, replaces, repeats or shuffles something in what a local release adds to a manifest."""
+    parts = ("masking", "boxes", "leave-out", "rows", "recoding")
+    paths = [path for path in places(manifest) if path and path[0] in parts]
+    path = draw.choice(paths)
+    holder, key = at(manifest, path[:-1]), path[-1]
+    alike = [value for other in paths if type(value := at(manifest, other)) is type(holder[key])]
+    match draw.randrange(4):
+        case 0:
+            del holder[key]
+        case 1 if isinstance(holder, list):
+            holder.insert(key, deepcopy(draw.choice(holder)))
+        case 2 if isinstance(holder[key], list):
+            draw.shuffle(holder[key])
+        case _:
+            holder[key] = deepcopy(draw.choice(alike))
+
+
+SPOILT: list[tuple[Callable[[], Draft], str]] = [
+    (local_draft, LOCAL),
+    (shared_draft, SHARED),
+    (dropped_draft, JOINT),
+    (masked_draft, JOINT + 'left-out = "mask"\n'),
+]
+
+
+@pytest.mark.parametrize(("make", "asked"), SPOILT)
+def test_a_spoiled_manifest_is_found_and_never_stops_the_verifier(
+    make: Callable[[], Draft], asked: str, tmp_path: Path
+) -> None:
+    draw = random.Random(13)  # noqa: S311 - the same cases each time
+    folder = make().write(tmp_path / "release")
+    spec = load_spec(write_raw(tmp_path, spec=asked))
+    assert [*verify_release(folder), *verify_against_raw(folder, spec)] == []
+    true = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    for _ in range(150):
+        spoilt = deepcopy(true)
+        spoil(spoilt, draw)
+        write_manifest(folder, spoilt)
+        with suppress(UnveilError):
+            findings = [*verify_release(folder), *verify_against_raw(folder, spec)]
+            assert spoilt == true or findings, spoilt

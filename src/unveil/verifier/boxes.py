@@ -78,6 +78,7 @@ def _tree_problems(manifest: Claims, trees: Sequence[BoxTree]) -> Iterator[str]:
             yield f"the recoding is {manifest.recoding}, but there are {len(trees)} trees"
         if trees and manifest.search != "joint":
             yield f"the search is {manifest.search}, which makes no trees"
+        yield from _set_problems(manifest)
     held = Counter(name for tree in trees for name in tree.attributes)
     for name, entry in masked.items():
         if entry.local and held[name] != 1:
@@ -95,6 +96,23 @@ def _tree_problems(manifest: Claims, trees: Sequence[BoxTree]) -> Iterator[str]:
             yield f"the tree about {listed(tree.attributes)} lists a split twice"
         if len(tree.order) * len(tree.attributes) > LEAF_LABELS:
             yield f"the tree about {listed(tree.attributes)} has {len(tree.order):,} nodes, too many to be checked"
+
+
+def _set_problems(manifest: RefinementManifest) -> Iterator[str]:
+    """A tree is about the attributes of a requirement, in the order of columns, and trees in that of requirements."""
+    named = (stated.get("quasi-identifier", stated.get("channel")) for stated in manifest.requirements)
+    asked = [{name for name in names if isinstance(name, str)} if isinstance(names, list) else set() for names in named]
+    last = -1
+    for tree in manifest.boxes:
+        own = set(tree.attributes)
+        if tree.attributes != [name for name in manifest.masking if name in own]:
+            yield f"the attributes {listed(tree.attributes)} of a tree are not in the order of columns"
+        places = [place for place, names in enumerate(asked) if names == own]
+        if not places:
+            yield f"no requirement is about the attributes {listed(tree.attributes)} of a tree"
+        elif places[-1] <= last:
+            yield "the trees are not in the order of the requirements that they are about"
+        last = next((place for place in places if place > last), last)
 
 
 def check_leaves(manifest: RefinementManifest, data: Data) -> Iterator[Finding]:
