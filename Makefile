@@ -54,8 +54,9 @@ transcripts: $(READY)  ## run the commands of the documentation again and write 
 notebooks: $(READY)  ## run the notebooks again and store what they show
 	$(BIN)/python scripts/notebooks.py --write
 
-bench: $(READY)  ## start-up, speed and memory, next to other tools, up to 10M rows and by steps; FULL=1 also 100M rows, and writes docs/scale.md
+bench: $(READY)  ## start-up, speed, memory and what releases are worth, next to other tools, up to 10M rows; FULL=1 also 100M rows, and writes docs/scale.md
 	$(BIN)/python bench/side_by_side.py
+	$(BIN)/python bench/same_k.py $(if $(FULL),--write-docs)
 	$(BIN)/python bench/run.py $(if $(FULL),--full --write-docs)
 	$(BIN)/python bench/scale.py $(if $(FULL),--full --write-docs)
 	$(BIN)/python bench/templates.py

@@ -93,12 +93,14 @@ def _run(arguments: list[str], environment: dict[str, str]) -> tuple[int, float,
 def _measure(spec_file: Path) -> Stages:
     # Imported here, because the process that measures peaks must stay small.
     from unveil.counting.memory import MemoryEngine
+    from unveil.publishers.joint import start_joint
     from unveil.publishers.refinement import publish_refinement, start_search
     from unveil.schema import load_spec
     from unveil.tables import load_table
     from unveil.version import __version__
 
     spec = load_spec(spec_file)
+    start = start_joint if spec.search == "joint" else start_search
     read, read_parquet, search, search_cpu = [], [], [], []
     for _ in range(REPEATS):
         before = perf_counter()
@@ -109,7 +111,7 @@ def _measure(spec_file: Path) -> Stages:
         read.append(perf_counter() - before)
     for _ in range(REPEATS):
         before, cpu_before = perf_counter(), process_time()
-        refinements = sum(1 for _ in start_search(table, spec, MemoryEngine(table)).steps())
+        refinements = sum(1 for _ in start(table, spec, MemoryEngine(table)).steps())
         search.append(perf_counter() - before)
         search_cpu.append(process_time() - cpu_before)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 
 from results import Results
+from same_k_results import kept, page_rows, ways
 from side_results import HEADER as SIDE_HEADER
 from side_results import KEPT as SIDE
 from side_results import Outcome, lines
 
-from report import HEADER, deaths, linearity, markdown, table_rows
+from report import HEADER, deaths, linearity, local_ratio, markdown, table_rows
 
 
 def speed_parts(results: Results) -> dict[str, str]:
@@ -19,9 +20,9 @@ def speed_parts(results: Results) -> dict[str, str]:
         f"and {results.load_after} at its end, of which the benchmark is about 1.",
         "compiling": f"{results.compiling:.0f} s",
         "figures": markdown(HEADER, *table_rows(results, (results.sizes[-1],))),
-        "growth": _list(*linearity(results), *deaths(results)),
+        "growth": _list(*linearity(results), *local_ratio(results), *deaths(results)),
     }
-    return parts | side_part()
+    return parts | side_part() | same_k_parts()
 
 
 def _list(*sentences: str) -> str:
@@ -35,3 +36,16 @@ def side_part() -> dict[str, str]:
     outcomes = [Outcome(**one) for one in json.loads(SIDE.read_text(encoding="utf-8"))["outcomes"]]
     most = max(one.rows for one in outcomes)
     return {"side": markdown(SIDE_HEADER, *lines([one for one in outcomes if one.rows == most]))}
+
+
+def same_k_parts() -> dict[str, str]:
+    """What releases were worth at the same k in the last runs; nothing if there was none (`bench/same_k.py`)."""
+    found = kept()
+    if not found.cells:
+        return {}
+    header = ("table", "measure", *ways(found))
+    splits = max(cell.split for cell in found.cells) + 1
+    return {
+        "same_k_machine": f"{found.machine} Boosted trees: {found.boosting}. Splits of Adult: {splits}.",
+        "same_k": markdown(header, *page_rows(found)),
+    }

@@ -6,19 +6,16 @@ import json
 import subprocess
 import sys
 import venv
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from domains import Domains
 from places import CACHE, table_file
-from settings import GA, RANGES, K, taxonomy_file
+from settings import K, ga_domains
 
 ANJANA = "anjana==1.2.3"
 SUPPRESSION = 5
 """How many percent of the rows anjana may leave out. unveil leaves out none."""
-WIDTHS = (5, 10, 20, 40)
-"""Of the intervals of a number; each holds whole intervals of the one before."""
 READ_CSV = """
 import json, sys, time, pandas
 def read():
@@ -67,16 +64,17 @@ def time_read_csv(rows: int) -> list[float]:
 def run_anjana(rows: int) -> Anjana:
     """Runs anjana on the rows of the table under the GA requirement."""
     script = Path(__file__).with_name("anjana_peer.py")
-    arguments = [script, table_file(rows, "csv"), write_hierarchies(), K, SUPPRESSION]
+    hierarchies = write_hierarchies(ga_domains(), CACHE)
+    arguments = [script, table_file(rows, "csv"), hierarchies, K, SUPPRESSION]
     # anjana prints remarks of its own; the figures are the last line.
     text = _output([str(python_with(ANJANA)), *map(str, arguments)])
     return Anjana(**json.loads(text.splitlines()[-1]))
 
 
-def write_hierarchies() -> Path:
-    """The bundled taxonomies, and intervals of age, in the form that anjana takes."""
-    path = CACHE / "anjana-hierarchies.json"
-    path.write_text(json.dumps({name: _levels(name) for name in GA}), encoding="utf-8")
+def write_hierarchies(domains: Domains, folder: Path) -> Path:
+    """The taxonomies, and intervals of numbers, in the form that anjana takes."""
+    path = folder / "anjana-hierarchies.json"
+    path.write_text(json.dumps({name: domain.levels for name, domain in domains.items()}), encoding="utf-8")
     return path
 
 
@@ -94,31 +92,3 @@ def python_with(*packages: str) -> Path:
 
 def _output(arguments: list[str]) -> str:
     return subprocess.run(arguments, stdout=subprocess.PIPE, check=True, text=True).stdout
-
-
-def _levels(name: str) -> list[list[Any]]:
-    """anjana's form of a hierarchy: for each level an array with what masks each raw value there."""
-    if name in RANGES:
-        lo, hi = RANGES[name]
-        values = range(lo, hi)
-        intervals = [[f"[{v // width * width}, {v // width * width + width})" for v in values] for width in WIDTHS]
-        return [list(values), *intervals, [f"[{lo}, {hi})"] * len(values)]
-    paths = list(paths_of(taxonomy_file(name)))
-    depth = max(map(len, paths))
-    # A leaf nearer to the root than others stays itself on the levels between.
-    return [[path[min(level, len(path) - 1)] for path in paths] for level in reversed(range(depth))]
-
-
-def paths_of(taxonomy: Path) -> Iterator[tuple[str, ...]]:
-    """The path from the root to each leaf of a tree file, read here because indentation is all there is to it."""
-    lines = [line for line in taxonomy.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
-    path: list[str] = []
-    for line, following in zip(lines, [*lines[1:], ""], strict=True):
-        depth = _depth(line)
-        path[depth:] = [line.strip()]
-        if _depth(following) <= depth:
-            yield tuple(path)
-
-
-def _depth(line: str) -> int:
-    return (len(line) - len(line.lstrip())) // 2

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from results import Case, Measured, Peers, Results
 from rich.console import Console
 from rich.table import Table
-from settings import ASKED_COMMAND, ASKED_PEAK, ASKED_ROWS, SETTINGS, Setting
+from settings import ASKED_COMMAND, ASKED_ROWS, GA_LOCAL, SETTINGS, Setting
 
 from peers import ANJANA, SUPPRESSION
 
@@ -49,7 +49,7 @@ def _lines(measured: Measured) -> Iterator[tuple[str, ...]]:
 
 
 def _asked(setting: Setting) -> tuple[str, ...]:
-    return ("", "asked", "", f"< {setting.asked}", "", "", "", f"< {ASKED_COMMAND}", "", f"< {ASKED_PEAK}")
+    return ("", "asked", "", f"< {setting.asked}", "", "", "", f"< {ASKED_COMMAND}", "", f"< {setting.asked_peak}")
 
 
 def linearity(results: Results) -> Iterator[str]:
@@ -63,6 +63,17 @@ def linearity(results: Results) -> Iterator[str]:
             f"{setting.name}: {last / first:.1f} times the rows ({first:,} to {last:,}) take {wall:.1f} times "
             f"as long to search ({cpu:.1f} times the CPU seconds)."
         )
+
+
+def local_ratio(results: Results) -> Iterator[str]:
+    """What refining every group by itself costs, next to the papers' search."""
+    rows = results.sizes[-1]
+    paper, local = (results.of(name, rows).cases[0] for name in ("GA", GA_LOCAL))
+    search, command = (figure(local) / figure(paper) for figure in (FIGURES[2][0], FIGURES[6][0]))
+    yield (
+        f"{GA_LOCAL}: {search:.1f} times the CPU seconds of GA to search {rows:,} rows, and {command:.1f} times those "
+        "of the whole command."
+    )
 
 
 def other_rows(results: Results) -> Iterator[tuple[str, ...]]:
@@ -103,5 +114,5 @@ def print_report(console: Console, results: Results) -> None:
     for row in other_rows(results):
         others.add_row(*row)
     console.print(others)
-    for sentence in (*linearity(results), *deaths(results)):
+    for sentence in (*linearity(results), *local_ratio(results), *deaths(results)):
         console.print(f"- {sentence}", markup=False, highlight=False, soft_wrap=True)

@@ -7,9 +7,8 @@ from math import prod
 
 from blowup import original_records
 from scale_results import STAGES, Case, Found
-from settings import GA, RANGES, taxonomy_file
+from settings import ga_domains
 
-from peers import paths_of
 from report import markdown
 
 HEADER = ("attributes", "rows", "engine", "distinct", "steps", *STAGES, "total", "CPU", "GB", "load")
@@ -91,6 +90,4 @@ def _weights() -> int:
 
 def _product() -> int:
     """How many distinct rows the domains of the quasi-identifier allow."""
-    return prod(
-        RANGES[name][1] - RANGES[name][0] if name in RANGES else len(list(paths_of(taxonomy_file(name)))) for name in GA
-    )
+    return prod(len(domain.held) for domain in ga_domains().values())

@@ -8,6 +8,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
+from domains import Categories, Domain, Domains, Numbers, paths_of
 from places import BUNDLED, CACHE, streamed_file, table_file
 
 K = 50
@@ -33,14 +35,20 @@ ASKED_ROWS = 1_000_000
 ASKED_COMMAND = 5.0
 ASKED_PEAK = 1.5
 
+PAPER = ('search = "paper"',)
+"""The search of the papers."""
+LOCAL = ('search = "joint"', 'recoding = "local"')
+
 
 @dataclass(frozen=True)
 class Setting:
-    """A name, its anonymity requirements, and the search time asked for."""
+    """A name, its anonymity requirements, the search time and memory asked for, and how it is published."""
 
     name: str
     requirements: tuple[tuple[QID, ...], ...]
     asked: float
+    asked_peak: float = ASKED_PEAK
+    publish: tuple[str, ...] = PAPER
 
 
 def random_requirements(number: int, seed: int = 2007) -> tuple[tuple[QID, ...], ...]:
@@ -54,15 +62,13 @@ def random_requirements(number: int, seed: int = 2007) -> tuple[tuple[QID, ...],
     return tuple(requirements)
 
 
+GA_LOCAL = "GA, local"
 SETTINGS = (
     Setting("GA", ((GA,),), asked=0.5),
+    Setting(GA_LOCAL, ((GA,),), asked=2.5, asked_peak=1.0, publish=LOCAL),
     Setting("AllAttQID", ((ATTRIBUTES,),), asked=2.0),
     Setting("MultiQID", random_requirements(10), asked=4.0),
 )
-
-
-PUBLISH = ["", "[publish]", 'search = "paper"']
-"""The search of the papers, whose speed and memory the pages show."""
 
 
 def write_spec(setting: Setting, number: int, rows: int) -> Path:
@@ -72,8 +78,8 @@ def write_spec(setting: Setting, number: int, rows: int) -> Path:
         lines += ["", f"[attributes.{name}]", *_entries(_attribute(name))]
     for qid in setting.requirements[number]:
         lines += ["", "[[require]]", *_entries({"kind": "k-anonymity", "quasi-identifier": qid, "k": K})]
-    lines += PUBLISH
-    path = CACHE / f"{setting.name.lower()}-{number}-{rows}.toml"
+    lines += ["", "[publish]", *setting.publish]
+    path = CACHE / f"{setting.name.lower().replace(', ', '-')}-{number}-{rows}.toml"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
@@ -84,7 +90,7 @@ def write_scale_spec(setting: str, rows: int) -> Path:
     for name in GA if setting == "8" else ATTRIBUTES:
         lines += ["", f"[attributes.{name}]", *_entries(_attribute(name))]
     lines += ["", "[[require]]", *_entries({"kind": "k-anonymity", "quasi-identifier": GA, "k": K})]
-    lines += PUBLISH
+    lines += ["", "[publish]", *PAPER]
     path = CACHE / f"scale-{setting}-{rows}.toml"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
@@ -96,7 +102,7 @@ def write_side_spec(table: Path) -> Path:
     for name in GA:
         lines += ["", f"[attributes.{name}]", *_entries(_attribute(name))]
     lines += ["", "[[require]]", *_entries({"kind": "k-anonymity", "quasi-identifier": GA, "k": K})]
-    lines += PUBLISH
+    lines += ["", "[publish]", *PAPER]
     path = table.with_suffix(".toml")
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
@@ -106,6 +112,17 @@ def _attribute(name: str) -> dict[str, Any]:
     if name in RANGES:
         return {"kind": "number", "range": RANGES[name], "whole": True}
     return {"kind": "category", "taxonomy": str(taxonomy_file(name))}
+
+
+def ga_domains() -> Domains:
+    """What the labels of GA's attributes cover."""
+    return {name: _domain(name) for name in GA}
+
+
+def _domain(name: str) -> Domain:
+    if name in RANGES:
+        return Numbers(*RANGES[name], np.arange(*RANGES[name]))
+    return Categories(tuple(paths_of(taxonomy_file(name))))
 
 
 def taxonomy_file(name: str) -> Path:

@@ -25,9 +25,9 @@ from processes import Usage, run_watched
 from results import load
 from rich.console import Console
 from rich.table import Table
-from settings import CLASS, GA, K, write_side_spec
+from settings import CLASS, GA, K, ga_domains, write_side_spec
 from side_results import HEADER, KEPT, UNVEIL, Outcome, lines
-from worth import accuracy, certainty_penalty, raw_accuracy, read
+from worth import accuracy, certainty_penalty, drawn, read
 
 from peers import ANJANA, SUPPRESSION, python_with, write_hierarchies
 
@@ -69,13 +69,21 @@ def run_unveil(files: Files, limit: float) -> Usage:
 
 
 def run_anjana(files: Files, limit: float) -> Usage:
-    arguments = [files.train, write_hierarchies(), K, SUPPRESSION, files.out, files.test, files.masked]
-    return run_watched([str(python_with(ANJANA)), _script("anjana_peer"), *map(str, arguments)], os.environ, limit)
+    arguments = [
+        files.train,
+        write_hierarchies(ga_domains(), CACHE),
+        K,
+        SUPPRESSION,
+        files.out,
+        files.test,
+        files.masked,
+    ]
+    return run_watched([str(python_with(ANJANA)), script("anjana_peer"), *map(str, arguments)], os.environ, limit)
 
 
 def run_anonypy(files: Files, limit: float) -> Usage:
     arguments = [files.train, files.out, K, CLASS]
-    return run_watched([str(python_with(*ANONYPY)), _script("anonypy_peer"), *map(str, arguments)], os.environ, limit)
+    return run_watched([str(python_with(*ANONYPY)), script("anonypy_peer"), *map(str, arguments)], os.environ, limit)
 
 
 TOOLS: dict[str, Callable[[Files, float], Usage]] = {
@@ -96,24 +104,28 @@ def outcome(tool: str, rows: int, limit: float) -> Outcome:
         released, test = read(files.out), read(files.test)
         masked = read(files.masked) if files.masked.exists() else None
         learned = None if masked is None else accuracy(released, masked.assign(**{CLASS: test[CLASS]}))
-        k, penalty = _k(files.out), certainty_penalty(released, rows)
+        domains = ga_domains()
+        raw_learned = accuracy(drawn(released, domains), test)
+        k, penalty = _k(files.out), certainty_penalty(released, rows, domains)
         used = (usage.seconds, usage.cpu, usage.peak)
-        return Outcome(rows, tool, *used, len(released), k, penalty, learned, raw_accuracy(released, test))
+        return Outcome(rows, tool, *used, len(released), k, penalty, learned, raw_learned)
 
 
 def baseline(rows: int) -> Outcome:
     """The raw rows, which nothing protects."""
     train, test = read(_table(rows)), read(_table(0))
-    learned = {"accuracy": accuracy(train, test), "raw_accuracy": raw_accuracy(train, test)}
-    return Outcome(rows, "raw rows", released=rows, k=_k(_table(rows)), penalty=0.0, **learned)
+    learned = accuracy(train, test)
+    return Outcome(
+        rows, "raw rows", released=rows, k=_k(_table(rows)), penalty=0.0, accuracy=learned, raw_accuracy=learned
+    )
 
 
 def _k(path: Path) -> int:
-    arguments = [str(python_with(PYCANON)), _script("pycanon_peer"), str(path), *GA]
+    arguments = [str(python_with(PYCANON)), script("pycanon_peer"), str(path), *GA]
     return int(subprocess.run(arguments, check=True, stdout=subprocess.PIPE, text=True).stdout.split()[-1])
 
 
-def _script(name: str) -> str:
+def script(name: str) -> str:
     return str(Path(__file__).with_name(f"{name}.py"))
 
 

@@ -1,63 +1,135 @@
-"""What masked rows are worth, measured alike for every tool: NCP, and the accuracy of decision trees.
-
-A label is a taxonomy label, an interval `[lo, hi)`, a raw value, or one of anonypy's: `['lo-hi']` and `['a,b,c']`.
-"""
+"""What masked rows are worth, measured alike for every tool by the labels that it writes (`domains`)."""
 
 from __future__ import annotations
 
-import re
-from functools import cache
+from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from settings import CLASS, GA, RANGES, taxonomy_file
+import pyarrow as pa
+from domains import Domains
+from same_k_results import Worth
+from settings import CLASS, GA
 from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
-from peers import paths_of
+from unveil.evaluation.classifiers import accuracy as pruned_accuracy
+from unveil.evaluation.information import Spread, table_distances
 
 LEAF = 50
 """The smallest leaf of the decision tree."""
+LIGHTGBM = find_spec("lightgbm") is not None
+BOOSTING = "LightGBM" if LIGHTGBM else "boosting (scikit-learn)"
+ROUNDS = 200
+RATE = 0.05
 
 
-def certainty_penalty(released: pd.DataFrame, records: int) -> float:
+def worth(
+    raw: pd.DataFrame,
+    released: pd.DataFrame,
+    learned: pd.DataFrame,
+    test: pd.DataFrame,
+    qids: Sequence[Sequence[str]],
+    domains: Domains,
+    class_: str,
+) -> Worth:
+    """Measures released rows next to the raw rows that they were made of.
+
+    Classifiers learn from `learned`, the released rows or what was drawn from them, and are tested on rows like it.
+    """
+    masked = {name: domain for name, domain in domains.items() if any(name in qid for qid in qids)}
+    positive = sorted(set(raw[class_]))[-1]
+    chances = _boosted(_features(learned, masked, class_), learned[class_] == positive, test, masked, class_)
+    one_way, two_way = distances(raw, released, masked)
+    return Worth(
+        k=smallest_group(released, qids),
+        released=len(released),
+        tree=1 - pruned_accuracy(_arrow(learned), _arrow(test), class_),
+        boosting=float(np.mean((chances > 0.5) != (test[class_] == positive))),
+        auc=float(roc_auc_score(test[class_] == positive, chances)),
+        penalty=certainty_penalty(released, len(raw), masked),
+        one_way=one_way,
+        two_way=two_way,
+    )
+
+
+def smallest_group(released: pd.DataFrame, qids: Sequence[Sequence[str]]) -> int:
+    """How many rows share the rarest combination of labels on a quasi-identifier."""
+    return min(int(released.groupby(list(qid), observed=True).size().min()) for qid in qids)
+
+
+def certainty_penalty(released: pd.DataFrame, records: int, domains: Domains) -> float:
     """The mean NCP over attributes and records (Xu et al., KDD 2006). A record that was left out costs 1."""
-    costs = [released[name].map(lambda label, name=name: _covered(name, str(label))).sum() for name in GA]
+    costs = []
+    for name, domain in domains.items():
+        held = released[name].astype(str).value_counts()
+        costs.append(sum(domain.share(label) * count for label, count in held.items()))
     return float((np.mean(costs) + records - len(released)) / records)
 
 
-@cache
-def _covered(name: str, label: str) -> float:
-    """Which part of the domain a label covers; 0 for a single value."""
-    if name in RANGES:
-        first, last = _ends(name, label)
-        return (last - first) / (RANGES[name][1] - 1 - RANGES[name][0])
-    below = len(_values(name, label))
-    return 0.0 if below == 1 else below / len(_leaves(name))
+def distances(raw: pd.DataFrame, released: pd.DataFrame, domains: Domains) -> tuple[float, float]:
+    """The mean distances of one-way and two-way tables from the raw ones; labels are spread over what they cover."""
+    codes = [_codes(raw[name], domain.held) for name, domain in domains.items()]
+    spreads = []
+    for name, domain in domains.items():
+        places, labels = pd.factorize(released[name].astype(str))
+        shares = np.zeros((len(labels), len(domain.held)))
+        for place, label in enumerate(labels):
+            covered = domain.covered(label)
+            shares[place, covered] = 1 / len(covered)
+        spreads.append(Spread(places.astype(np.int64), shares))
+    return table_distances(codes, spreads)
 
 
-def _ends(name: str, label: str) -> tuple[int, int]:
-    """The first and the last whole number of an interval."""
-    ends = [int(number) for number in re.findall(r"\d+", label)]
-    return max(ends[0], RANGES[name][0]), min(ends[-1] - label.endswith(")"), RANGES[name][1] - 1)
+def _codes(column: pd.Series, values: np.ndarray) -> np.ndarray:
+    return pd.Index(values).get_indexer(column).astype(np.int64)
 
 
-def _values(name: str, label: str) -> list[str]:
-    """The values that a label covers."""
-    below = [path[-1] for path in paths_of(taxonomy_file(name)) if label in path]
-    return below or label.strip("[]'").split(",")
+def _arrow(rows: pd.DataFrame) -> pa.Table:
+    return pa.Table.from_pandas(rows, preserve_index=False)
 
 
-@cache
-def _leaves(name: str) -> list[str]:
-    return [path[-1] for path in paths_of(taxonomy_file(name))]
+def _features(rows: pd.DataFrame, masked: Domains, class_: str) -> pd.DataFrame:
+    """Masked labels as the first and the last value that they cover; other columns as they are."""
+    columns = {}
+    for name in rows.columns.drop(class_):
+        if name in masked and not pd.api.types.is_numeric_dtype(rows[name]):
+            places, labels = pd.factorize(rows[name].astype(str))
+            ends = np.array([masked[name].ends(label) for label in labels], dtype=float)
+            columns |= {f"{name} from": ends[places, 0], f"{name} to": ends[places, 1]}
+        else:
+            columns[name] = rows[name].to_numpy()
+    return pd.DataFrame(columns)
+
+
+def _boosted(train: pd.DataFrame, positive: pd.Series, test: pd.DataFrame, masked: Domains, class_: str) -> np.ndarray:
+    """The chance of the class for each test row. Categories are told apart by the codes of the training rows."""
+    tested = _features(test, masked, class_)
+    texts = [name for name in train if not pd.api.types.is_numeric_dtype(train[name])]
+    for name in texts:
+        known = pd.CategoricalDtype(sorted(set(train[name])))
+        train, tested = (rows.assign(**{name: rows[name].astype(known)}) for rows in (train, tested))
+    if LIGHTGBM:
+        from lightgbm import LGBMClassifier
+
+        model = LGBMClassifier(
+            n_estimators=ROUNDS, learning_rate=RATE, random_state=0, deterministic=True, n_jobs=1, verbose=-1
+        )
+    else:
+        model = HistGradientBoostingClassifier(
+            max_iter=ROUNDS, learning_rate=RATE, categorical_features=texts, early_stopping=False, random_state=0
+        )
+    return np.asarray(model.fit(train, positive).predict_proba(tested))[:, 1]
 
 
 def accuracy(train: pd.DataFrame, test: pd.DataFrame) -> float:
-    """Of a decision tree that learns from released rows, on test rows that are masked alike."""
+    """Of a decision tree that learns from released rows of GA, on test rows that are masked alike."""
     texts = [name for name in GA if not pd.api.types.is_numeric_dtype(train[name])]
     columns = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), texts), remainder="passthrough")
     tree = make_pipeline(columns, DecisionTreeClassifier(min_samples_leaf=LEAF, random_state=0))
@@ -65,30 +137,20 @@ def accuracy(train: pd.DataFrame, test: pd.DataFrame) -> float:
     return float(tree.score(test[list(GA)], test[CLASS]))
 
 
-def raw_accuracy(train: pd.DataFrame, test: pd.DataFrame) -> float:
-    """Of a decision tree on raw test rows, for which no tool needs to mask anything.
+def drawn(released: pd.DataFrame, domains: Domains) -> pd.DataFrame:
+    """Released rows in which each label is replaced by one of the values that it covers, drawn at random.
 
-    It learns from released rows in which each label is replaced by one of the values that it covers, drawn at random.
+    What learns from them needs no masked test rows, which some tools cannot make.
     """
     rng = np.random.default_rng(0)
-    drawn = {name: _drawn(name, train[name].astype(str), rng) for name in GA}
-    return accuracy(pd.DataFrame({**drawn, CLASS: train[CLASS].to_numpy()}), test)
-
-
-def _drawn(name: str, column: pd.Series, rng: np.random.Generator) -> np.ndarray:
-    places, labels = pd.factorize(column)
-    covered = [_raw_values(name, label) for label in labels]
-    sizes = np.array([len(values) for values in covered])[places]
-    starts = np.cumsum([0, *(len(values) for values in covered[:-1])])[places]
-    return np.concatenate(covered)[starts + rng.integers(sizes)]
-
-
-def _raw_values(name: str, label: str) -> list[str] | range:
-    """All raw values that a label covers."""
-    if name not in RANGES:
-        return _values(name, label)
-    first, last = _ends(name, label)
-    return range(first, last + 1)
+    columns = {}
+    for name, domain in domains.items():
+        places, labels = pd.factorize(released[name].astype(str))
+        covered = [domain.covered(label) for label in labels]
+        sizes = np.array([len(values) for values in covered])[places]
+        starts = np.cumsum([0, *(len(values) for values in covered[:-1])])[places]
+        columns[name] = domain.held[np.concatenate(covered)[starts + rng.integers(sizes)]]
+    return released.assign(**columns)
 
 
 def read(path: Path) -> pd.DataFrame:

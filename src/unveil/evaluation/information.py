@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from math import fsum
 from typing import NamedTuple
 
 import numpy as np
 
-from unveil.arrays import IntArray
+from unveil.arrays import FloatArray, IntArray
 from unveil.errors import ReleaseError, SpecError
 from unveil.evaluation.reidentification import SIZE, group_sizes, grouped, refinement_manifest, size_counts
 from unveil.masking import REST, AsIs, Discretization, Generalization, Suppression
@@ -213,6 +214,58 @@ def classification_metric(release: Release, quasi_identifier: Sequence[str]) -> 
     majorities = counts.group_by(keys).aggregate([(SIZE, "sum"), (SIZE, "max")])
     records = majorities[f"{SIZE}_sum"].to_numpy().sum()
     return float((records - majorities[f"{SIZE}_max"].to_numpy().sum()) / records)
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """A released attribute as a reader counts it: each label is spread evenly over the values that it covers."""
+
+    labels: IntArray
+    """The label of each record."""
+    shares: FloatArray
+    """What each label gives to each raw value, `[label, value]`; 1 in total."""
+
+
+def table_distances(raw: Sequence[IntArray], released: Sequence[Spread]) -> tuple[float, float]:
+    """How far the one-way and the two-way tables of a release are from those of the raw table.
+
+    The total variation distance, half of Σ |share of the raw records − share of the released ones| over the cells of a
+    table: 0 for the same table, 1 for nothing in common. Averaged over the attributes, and over the pairs of them.
+
+    Args:
+        raw: The raw value of each record, a code per attribute.
+        released: The same attributes as released; the records may be fewer, and in another order.
+    """
+    sizes = [spread.shares.shape[1] for spread in released]
+    one_way = [
+        _distance(_counted(held, size), _counted(spread.labels, len(spread.shares)) @ spread.shares)
+        for held, spread, size in zip(raw, released, sizes, strict=True)
+    ]
+    two_way = [
+        _distance(
+            _counted(raw[first] * sizes[second] + raw[second], sizes[first] * sizes[second]),
+            _spread_pair(released[first], released[second]).ravel(),
+        )
+        for first, second in combinations(range(len(raw)), 2)
+    ]
+    return float(np.mean(one_way)), float(np.mean(two_way)) if two_way else 0.0
+
+
+def _spread_pair(first: Spread, second: Spread) -> FloatArray:
+    """The two-way table of two released attributes, as shares of the records."""
+    rows, columns = len(first.shares), len(second.shares)
+    held = _counted(first.labels * columns + second.labels, rows * columns).reshape(rows, columns)
+    spread: FloatArray = first.shares.T @ held @ second.shares
+    return spread
+
+
+def _counted(codes: IntArray, size: int) -> FloatArray:
+    """The share of the records with each code."""
+    return np.bincount(codes, minlength=size) / len(codes)
+
+
+def _distance(before: FloatArray, after: FloatArray) -> float:
+    return float(np.abs(before - after).sum() / 2)
 
 
 def promised_k(manifest: RefinementManifest, names: Sequence[str]) -> int:
