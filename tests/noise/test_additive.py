@@ -142,6 +142,25 @@ def test_no_row_at_all_is_released_like_any_table() -> None:
     assert sum(Fraction(entry.epsilon) for entry in release.manifest.ledger) == 1
 
 
+@pytest.mark.parametrize("epsilon", [0.001, 5000.0])
+@pytest.mark.parametrize("count", [1, 4000])
+def test_any_epsilon_gives_a_release(epsilon: float, count: int) -> None:
+    asked = {**DECLARED, "require": [{"kind": "differential-privacy", "epsilon": epsilon}]}
+    release = unveil.publish(people(count), asked, unsafe_seed=1)
+    assert float(sum(Fraction(entry.epsilon) for entry in release.manifest.ledger)) == epsilon
+    assert (release.table["weight"].to_numpy() > 0).all()
+
+
+def test_much_budget_shows_the_table_as_it_is() -> None:
+    """Where noise is negligible, the weights of the cells are those of the people, but for the model."""
+    asked = {**DECLARED, "require": [{"kind": "differential-privacy", "epsilon": 500.0}]}
+    release, rows = unveil.publish(people(), asked, unsafe_seed=1), people()
+    weights, ill = release.table["weight"].to_numpy(), np.array(release.table["ill"].to_pylist()) == "yes"
+    assert weights[ill].sum() == pytest.approx(rows["ill"].to_pylist().count("yes"), rel=0.01)
+    cork = np.array(release.table["town"].to_pylist()) == "Cork"
+    assert weights[cork].sum() == pytest.approx(rows["town"].to_pylist().count("Cork"), rel=0.1)
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_a_hundred_attributes_of_many_values_are_no_problem(seed: int) -> None:
     """Their product has 10^300 cells."""

@@ -22,6 +22,7 @@ SAMPLERS: dict[str, tuple[Sampler, Callable[[float], Tail]]] = {
     "one-sided": (Geometric, one_sided),
     "magnitude": (lambda epsilon, source: Geometric(epsilon, source, two_sided=True), magnitude),
     "two-sided": (TwoSidedGeometric, two_sided),
+    "two-sided, short tables": (lambda epsilon, source: TwoSidedGeometric(epsilon, source, longest=1 << 12), two_sided),
 }
 EPSILONS = [Fraction(1, 100_000), Fraction(1, 100), Fraction(1, 7), Fraction(1, 2), Fraction(1), Fraction(3)]
 # With so many zeros in front of every word, rare draws become common: those at the end of the table and beyond, and

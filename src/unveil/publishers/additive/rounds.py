@@ -193,4 +193,4 @@ def worth(sums: IntArray, *, ordered: bool) -> int:
 
 def noise_variance(rate: Fraction) -> float:
     """The variance of two-sided geometric noise: 2α / (1 − α)² with α = exp(−rate)."""
-    return 0.5 / math.sinh(float(rate) / 2) ** 2
+    return 0.5 / math.sinh(min(float(rate), 700) / 2) ** 2

@@ -33,7 +33,8 @@ def steps(against: FloatArray, within: FloatArray, kernel: FloatArray, variance:
 
 def _posterior(difference: FloatArray, held: FloatArray, kernel: FloatArray, variance: float) -> FloatArray:
     """The posterior mean of the shares s, if difference ~ N(held · s, held + variance)."""
-    spread = held + variance + 1e-3
+    # What is added to it keeps the matrices below positive definite in floats, however large the sums are.
+    spread = held + variance + 1e-3 + 1e-12 * held**2
     likeliest = -0.5 * np.sum(difference**2 / spread + np.log(spread))
     best = np.zeros(len(held))
     covariance = held[:, None] * kernel * held[None, :]
