@@ -19,7 +19,7 @@ from unveil.arrays import IntArray
 from unveil.errors import braced, count_text, listed, rows_text, shortened
 from unveil.evaluation import GroupSummary, InferenceRisk, group_summaries
 from unveil.masking import AsIs, Discretization, Generalization, Suppression
-from unveil.release import AdditiveManifest, DiffGenManifest, RefinementManifest, Release
+from unveil.release import RefinementManifest, Release
 from unveil.schema import Atom, Spec
 
 if TYPE_CHECKING:
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 BAR = 40
 MOST = 8
 """How many attributes of a set are named next to its figures. A guarantee names all of them."""
+
+CELLS = {"diffgen": "Noisy counts", "additive": "Weights"}
+"""What a private release says of its cells."""
 
 
 def show_fit(console: Console, fit: Fit) -> None:
@@ -78,9 +81,8 @@ def show_release(console: Console, release: Release) -> None:
         console.print(f"{count_text(manifest.records, 'record')} in {rows_text(release.rows.num_rows)} {are} ready.")
         _say_dropped(console, manifest.rows.dropped)
     else:
-        console.print(
-            f"Noisy counts of {count_text(manifest.cells, 'cell')} are ready, in {rows_text(release.rows.num_rows)}."
-        )
+        cells = count_text(manifest.cells, "cell")
+        console.print(f"{CELLS[manifest.method]} of {cells} are ready, in {rows_text(release.rows.num_rows)}.")
     console.print(masking_table(release))
     for summary in group_summaries(release):
         console.print(_group_line(summary))
@@ -134,14 +136,10 @@ def show_demo(console: Console, demo: Demo) -> None:
 
 
 def _show_groups(console: Console, release: Release) -> None:
-    if isinstance(release.manifest, DiffGenManifest):
-        console.print(
-            f"Noisy counts of {count_text(release.manifest.cells, 'cell')}, in {rows_text(release.rows.num_rows)}."
-        )
-        return
-    if isinstance(release.manifest, AdditiveManifest):
-        cells, rows = count_text(release.manifest.cells, "cell"), rows_text(release.rows.num_rows)
-        console.print(f"Weights of {cells}, in {rows}; {count_text(len(release.manifest.rounds), 'round')} chose them.")
+    manifest = release.manifest
+    if not isinstance(manifest, RefinementManifest):
+        cells = count_text(manifest.cells, "cell")
+        console.print(f"{CELLS[manifest.method]} of {cells}, in {rows_text(release.rows.num_rows)}.")
         return
     for summary in group_summaries(release):
         console.print(_group_line(summary))

@@ -16,7 +16,9 @@ from unveil.schema import SUPPRESSED, Attribute, Node, interval_label
 from unveil.tables import Domain
 
 ALIKE = 0.15
-"""Bins whose log-odds differ by no more than this are not told apart."""
+"""Bins of a number whose log-odds differ by no more than this are not told apart."""
+ALIKE_LABELS = 0.45
+"""Those of a category may differ by more: its labels have no order, so each costs whoever learns from them a test."""
 MOST_BLOCKS = 16
 """If there would be more blocks, bins that differ by more are merged too."""
 WIDER = 1.25
@@ -29,7 +31,7 @@ def block_of_bins(bins: Bins, effects: FloatArray) -> IntArray:
         bins: What was measured.
         effects: What each bin adds to the log-odds: `[bin, model]`.
     """
-    alike = ALIKE
+    alike = ALIKE if bins.attribute.ordered else ALIKE_LABELS
     while True:
         found = _merged(bins, effects, alike)
         if found.max() < MOST_BLOCKS:
