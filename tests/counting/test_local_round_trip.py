@@ -1,5 +1,6 @@
 """Publish by groups, then apply to the same rows: the released rows come back, on every engine."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,13 @@ SPEC: dict[str, Any] = {
     ],
     "publish": {"search": "joint", "recoding": "local"},
 }
+
+
+@pytest.fixture(autouse=True)
+def searched_in_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The joint search keeps distinct rows in the driver, and refuses an index that must lie on the cluster."""
+    if os.environ.get("UNVEIL_INDEX") == "cluster":
+        monkeypatch.setenv("UNVEIL_INDEX", "auto")
 
 
 def people(rows: int = 160) -> pd.DataFrame:
