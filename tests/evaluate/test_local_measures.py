@@ -11,7 +11,7 @@ from masking.trees import AGES, CITIES, JOBS, LEAVES
 from unveil.counting.engine import open_engine
 from unveil.errors import TableError
 from unveil.evaluation.classifiers import error_rate
-from unveil.evaluation.examples import Examples, Numbers, encoded_bounds
+from unveil.evaluation.examples import Examples, Numbers, encoded_bounds, encoded_nested
 from unveil.evaluation.information import information_loss
 from unveil.evaluation.reidentification import reidentification_risk
 from unveil.masking import LeftOut
@@ -120,6 +120,11 @@ def test_classifiers_learn_from_labels_that_overlap() -> None:
     examples = Examples.of(release.table, "ill", None, release.masking)
     ends = [column for column in encoded_bounds(examples, examples) if isinstance(column, Numbers)]
     assert sorted(set(zip(ends[0].train, ends[1].train, strict=True))) == [(0, 32), (32, 64)]
+    nested = [column for column in encoded_nested(examples, examples) if isinstance(column, Numbers)]
+    jobs = release.table["job"].to_pylist()
+    covered = [["Office", "Office, other", "Clerk"], ["Manual"]]
+    under = [[float(job in held) for job in jobs] for held in covered]
+    assert [column.train.tolist() for column in nested[2:]] == under
     missed = {"tree": 0.15, "boosting": 0.15, "bayes": 0.15}
     assert all(error_rate(name, examples, examples) < most for name, most in missed.items())
     taken = examples.take(np.arange(10)).select(["age"])

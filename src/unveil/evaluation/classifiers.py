@@ -15,7 +15,8 @@ import pyarrow as pa
 
 from unveil.arrays import FloatArray, IntArray, packed_keys, run_starts, sorted_order
 from unveil.errors import UnveilError, did_you_mean, listed
-from unveil.evaluation.examples import UNSEEN, Coded, Examples, Labels, Numbers, encoded, encoded_bounds
+from unveil.evaluation.examples import UNSEEN, Coded, Examples, Labels, Numbers, encoded, encoded_bounds, encoded_nested
+from unveil.masking import Masking
 
 BITS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 """What a leaf of the tree may have to save to be kept, in bits over all training records: the candidates."""
@@ -68,10 +69,11 @@ def tree(train: Examples, test: Examples) -> Labels:
     """Scikit-learn's tree on one-hot columns, grown by entropy and cost-complexity pruned.
 
     What a leaf costs is chosen by cross-validation on the training part. An unseen value sets no column, so it goes the
-    way of "none of these".
+    way of "none of these". Labels that overlap between groups come with what they share: ends of intervals, and the
+    coarser labels above them.
     """
     labels, classes = np.unique(train.labels, return_inverse=True)
-    columns = list(encoded(train, test))
+    columns = list(encoded_nested(train, test))
     rows, weight = _distinct(columns, classes, train.weight)
     learned, tested = _one_hot(columns, "train", rows), _one_hot(columns, "test", np.arange(len(test)))
     bits = _chosen_bits(learned, classes[rows], weight)
@@ -278,6 +280,10 @@ def leaves_above(tree: Any, costs: Sequence[float]) -> IntArray:
     return leaves
 
 
-def accuracy(train: pa.Table, test: pa.Table, class_: str) -> float:
-    """The accuracy on test rows of the default classifier, a pruned decision tree, grown on training rows."""
-    return 1 - error_rate("tree", Examples.of(train, class_), Examples.of(test, class_))
+def accuracy(train: pa.Table, test: pa.Table, class_: str, masking: Masking | None = None) -> float:
+    """The accuracy on test rows of the default classifier, a pruned decision tree, grown on training rows.
+
+    If both are masked, the masking says which of their labels overlap.
+    """
+    learned, tested = (Examples.of(rows, class_, None, masking) for rows in (train, test))
+    return 1 - error_rate("tree", learned, tested)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from unveil import frames
 from unveil.arrays import FloatArray, IntArray
 from unveil.frames import value_type
-from unveil.masking import Discretization, Masking, dictionary_of
+from unveil.masking import Discretization, Generalization, Masking, dictionary_of
 from unveil.schema import value_text
 
 Labels = NDArray[np.str_]
@@ -38,6 +38,8 @@ class Examples:
     """How many records each row stands for; one each if it is not given."""
     bounds: Mapping[str, Bounds] = field(default_factory=dict)
     """For columns of intervals that overlap, where the interval of each label begins and ends."""
+    covered: Mapping[str, Mapping[str, frozenset[str]]] = field(default_factory=dict)
+    """For columns of taxonomy labels that overlap, the labels that each coarse one covers, itself among them."""
 
     @classmethod
     def of(cls, table: pa.Table, class_: str, weight: str | None = None, masking: Masking | None = None) -> Examples:
@@ -54,6 +56,7 @@ class Examples:
             labels=_texts(table[class_]).astype(np.str_),
             weights=None if weight is None else _numbers(table[weight]),
             bounds={} if masking is None else _overlapping(masking),
+            covered={} if masking is None else _covered(masking),
         )
 
     def __len__(self) -> int:
@@ -128,10 +131,37 @@ def encoded_bounds(train: Examples, test: Examples) -> Iterator[Coded | Numbers]
             yield Numbers(*(_ends(part.columns[name], train.bounds[name], end) for part in (train, test)))
 
 
+def encoded_nested(train: Examples, test: Examples) -> Iterator[Coded | Numbers]:
+    """The labels, and next to labels that overlap what they share: the ends of intervals, and coarser labels above."""
+    for name, column in zip(train.columns, encoded(train, test), strict=True):
+        yield column
+        for end in (0, 1) if name in train.bounds else ():
+            yield Numbers(*(_ends(part.columns[name], train.bounds[name], end) for part in (train, test)))
+        for labels in train.covered.get(name, {}).values():
+            yield Numbers(*(_within(part.columns[name], labels) for part in (train, test)))
+
+
+def _within(labels: Values, covered: frozenset[str]) -> FloatArray:
+    """1 for a label that a coarser one covers, 0 for others."""
+    return np.isin(labels.astype(np.str_), sorted(covered)).astype(np.float64)
+
+
 def _ends(labels: Values, bounds: Bounds, end: int) -> FloatArray:
     """Where the intervals of some labels begin or end; NaN for a label that is not an interval."""
     distinct, places = np.unique(labels.astype(np.str_), return_inverse=True)
     return np.array([bounds[label][end] if label in bounds else np.nan for label in distinct.tolist()])[places]
+
+
+def _covered(masking: Masking) -> dict[str, dict[str, frozenset[str]]]:
+    found: dict[str, dict[str, frozenset[str]]] = {}
+    for name, entry in masking.columns.items():
+        if isinstance(entry, Generalization) and entry.local:
+            values = {block.label: frozenset(block.values) for block in entry.blocks}
+            coarse = [block.label for block in entry.blocks[1:] if len(block.values) > 1 and not block.rest]
+            found[name] = {
+                label: frozenset(below for below, held in values.items() if held <= values[label]) for label in coarse
+            }
+    return found
 
 
 def _overlapping(masking: Masking) -> dict[str, Bounds]:

@@ -100,7 +100,8 @@ def _demo(folder: Path, progress: Watcher) -> Demo:
 def learned(release: Release, test: pa.Table) -> float:
     """The accuracy, on test rows masked the same way, of a classifier trained on a release."""
     class_ = release.manifest.class_
-    return accuracy(release.to_rows(), release.masking.labels(test).append_column(class_, test[class_]), class_)
+    masked = release.masking.labels(test).append_column(class_, test[class_])
+    return accuracy(release.to_rows(), masked, class_, release.masking)
 
 
 def _published(name: str, spec: Spec, train: pa.Table, test: pa.Table, folder: Path, parts: Tasks) -> Published:
