@@ -245,7 +245,6 @@ def test_what_it_costs_to_keep_too_much(steering: dict[str, Any], problem: str) 
             {"age": {"range": [0, 100000], "keep": 1}},
             "keep is 1.0, which makes about 100,000 intervals of its range;",
         ),
-        ({"leave-out": "1%"}, {}, "spec: [publish] leave-out is not available in this version of unveil."),
     ],
 )
 def test_steering_that_the_table_cannot_follow(publish: dict[str, Any], steering: dict[str, Any], problem: str) -> None:

@@ -57,6 +57,8 @@ class Scan(NamedTuple):
     bits: IntArray
     pieces: IntArray
     """One row per piece: its size, then its counts by the values of each sensitive attribute."""
+    purity: IntArray
+    """Minus the entropy of the targets in each piece, over its records, in the steps of gains."""
     owner: IntArray
     """The candidate of each piece."""
 
@@ -118,6 +120,14 @@ class BoxRows:
         """How many records the rows represent."""
         return int(self._weight.sum())
 
+    def entropy(self) -> float:
+        """The entropy of the targets in all rows together, in the steps of gains over one record."""
+        counts = np.zeros(int(self._sections[-1]), dtype=np.int64)
+        for mark in range(self._targets):
+            np.add.at(counts, self._marks[:, mark], self._weight)
+        held = counts[counts > 0] / max(self.records, 1)
+        return float(-(held * np.log2(held)).sum() * self._fine)
+
     @property
     def sections(self) -> list[slice]:
         """Where a piece has its counts for each mark that is not a target."""
@@ -146,7 +156,8 @@ class BoxRows:
         sizes, mixed = np.zeros(len(boxes.start), dtype=np.int64), np.zeros(len(boxes.start), dtype=np.bool_)
         candidates = np.empty((room, 7), dtype=np.int64)
         private = int(self._sections[-1] - self._sections[self._targets])
-        pieces, owner = np.empty((3 * room, 1 + private), dtype=np.int64), np.empty(3 * room, dtype=np.int64)
+        pieces = np.empty((3 * room, 1 + private), dtype=np.int64)
+        purities, owner = np.empty(3 * room, dtype=np.int64), np.empty(3 * room, dtype=np.int64)
         done = 0
         while done < len(boxes.start):
             made, used, done = scan_boxes(
@@ -173,10 +184,12 @@ class BoxRows:
                 mixed,
                 candidates,
                 pieces,
+                purities,
                 owner,
             )
             box, column, way, since, cell, gain, bits = candidates[:made].T
-            found_here = Scan(box, column, way, since, cell, gain, bits, pieces[:used], owner[:used])
+            counted = pieces[:used], purities[:used], owner[:used]
+            found_here = Scan(box, column, way, since, cell, gain, bits, *counted)
             yield found_here, sizes, mixed
 
     def totals(self, boxes: Boxes) -> IntArray:

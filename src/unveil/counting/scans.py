@@ -48,9 +48,15 @@ def purity(counts: Array, sections: Array, targets: int, size: int) -> float:
 
 
 @njit(cache=True, nogil=True)
+def steps(bits: float, fine: float) -> int:
+    """Bits as a whole number of small fractions."""
+    return int(np.floor(bits * fine + 0.5))
+
+
+@njit(cache=True, nogil=True)
 def whole(bits: float, fine: float) -> int:
-    """Bits as a whole number of small fractions; rounding errors below 0 are none."""
-    return int(max(np.floor(bits * fine + 0.5), 0.0))
+    """Bits that cannot be negative; below 0 there are only rounding errors."""
+    return max(steps(bits, fine), 0)
 
 
 @njit(cache=True, nogil=True)
@@ -106,6 +112,7 @@ def scan_boxes(
     mixed: Array,
     candidates: Array,
     pieces: Array,
+    purities: Array,
     owner: Array,
 ) -> tuple[int, int, int]:
     """Counts, for boxes from `begin` on, what every way to refine one of their blocks would give.
@@ -135,6 +142,7 @@ def scan_boxes(
         candidates: Room for one row per candidate: box, attribute, way, the first cell for which it is the same split,
             cell, gain, and the bits by which it splits the box.
         pieces: Room for one row per piece: its size, and its counts by sensitive value.
+        purities: Room for minus the entropy of the targets in each piece.
         owner: Room for the candidate of each piece.
 
     Returns:
@@ -204,11 +212,14 @@ def scan_boxes(
                 for place in range(1, occupied):
                     left += mine[found[place - 1]]
                     right[:] = total - left
-                    after = purity(left, sections, targets, left[0]) + purity(right, sections, targets, right[0])
+                    pure = purity(left, sections, targets, left[0])
+                    pure_rest = purity(right, sections, targets, right[0])
+                    after = pure + pure_rest
                     candidates[made, 0], candidates[made, 1], candidates[made, 2] = box, j, SPLIT
                     candidates[made, 3], candidates[made, 4] = found[place - 1] + 1, found[place]
                     candidates[made, 5] = whole(after - before, fine)
                     candidates[made, 6] = whole(spread - xlogx(left[0]) - xlogx(right[0]), fine)
+                    purities[used], purities[used + 1] = steps(pure, fine), steps(pure_rest, fine)
                     for piece in (left, right):
                         pieces[used, 0] = piece[0]
                         pieces[used, 1:] = piece[private:]
@@ -221,9 +232,11 @@ def scan_boxes(
                 after = bits = 0.0
                 for place in range(occupied):
                     part = mine[found[place]]
-                    after += purity(part, sections, targets, part[0])
+                    pure = purity(part, sections, targets, part[0])
+                    after += pure
                     bits += xlogx(part[0])
                     if occupied > 1:
+                        purities[used] = steps(pure, fine)
                         pieces[used, 0] = part[0]
                         pieces[used, 1:] = part[private:]
                         owner[used] = every
@@ -234,11 +247,14 @@ def scan_boxes(
                 for place in range(occupied if occupied > 1 and block_kind[block] == PEELED else 0):
                     part = mine[found[place]]
                     right[:] = total - part
-                    after = purity(part, sections, targets, part[0]) + purity(right, sections, targets, right[0])
+                    pure = purity(part, sections, targets, part[0])
+                    pure_rest = purity(right, sections, targets, right[0])
+                    after = pure + pure_rest
                     candidates[made, 0], candidates[made, 1], candidates[made, 2] = box, j, PEEL
                     candidates[made, 3] = candidates[made, 4] = found[place]
                     candidates[made, 5] = whole(after - before, fine)
                     candidates[made, 6] = whole(spread - xlogx(part[0]) - xlogx(right[0]), fine)
+                    purities[used], purities[used + 1] = steps(pure, fine), steps(pure_rest, fine)
                     for piece in (part, right):
                         pieces[used, 0] = piece[0]
                         pieces[used, 1:] = piece[private:]

@@ -7,8 +7,8 @@ import numpy as np
 from unveil.arrays import IntArray
 from unveil.counting import Engine, Marked
 from unveil.counting.boxes import BoxRows
-from unveil.errors import SpecError
-from unveil.masking import LEAF, AnyMasking, Block, BoxTree, Split, freeze, vocabulary
+from unveil.errors import BrokenPromiseError, SpecError
+from unveil.masking import LEAF, AnyMasking, Block, BoxTree, LeftOut, Split, freeze, vocabulary
 from unveil.progress import Tasks, Watcher, unwatched
 from unveil.publishers.guards import checked_levels, resolved_requirements
 from unveil.publishers.steering import check_kept, goal_of, hierarchy_of, target_columns, targeted
@@ -23,13 +23,12 @@ def start_joint(table: Outline, spec: Spec, engine: Engine, progress: Watcher = 
     """The joint search on the fully masked table, or on what the owner keeps.
 
     Raises:
-        SpecError: Records may be left out, which this search does not do.
+        SpecError: Records may be left out, but the requirements or the table do not allow it.
         RequirementError: A requirement does not hold there.
     """
-    if spec.leave_out:
-        raise SpecError(f"{spec.origin}: [publish] leave-out is not available in this version of unveil.")
     levels = checked_levels(table, spec, resolved_requirements(table, spec))
     sets = list(dict.fromkeys(columns for columns, _ in levels))
+    spare = _spare(table, spec, sets)
     masked = sorted({column for columns in sets for column in columns})
     goal, goals = goal_of(table, spec, masked), target_columns(table, spec)
     targets = len(spec.goal) if isinstance(spec.goal, tuple) else int(spec.goal == "class")
@@ -50,9 +49,22 @@ def start_joint(table: Outline, spec: Spec, engine: Engine, progress: Watcher = 
         alone = [column in by_box for column in columns]
         partitions.append(Partition(boxes, _sections(boxes, needed), places, alone, blocks, goal))
     held = [table.histograms[column].sum(axis=1) > 0 for column in masked]
-    search = JointSearch(blocks, partitions, held, goal)
+    search = JointSearch(blocks, partitions, held, goal, spare)
     check_kept(search, sets, spec, table)
     return search
+
+
+def _spare(table: Outline, spec: Spec, sets: list[tuple[int, ...]]) -> int:
+    """How many records may be left out."""
+    spare = int(spec.leave_out * table.records)
+    if spec.leave_out and len(sets) > 1:
+        raise SpecError(
+            f"{spec.origin}: [publish] leave-out works for requirements on one set of attributes, not on {len(sets)}: "
+            "leaving out a row for one of them could break another."
+        )
+    if spec.leave_out and spec.table.weight is not None:
+        raise SpecError(f"{spec.origin}: [publish] leave-out does not work for a table with a weight column.")
+    return spare
 
 
 def _by_box(
@@ -86,6 +98,26 @@ def _sections(rows: BoxRows, needed: dict[int | None, list[Level]]) -> list[tupl
     return [(level, section[column]) for column, levels in needed.items() for level in levels]
 
 
+def left_out(search: JointSearch, spec: Spec) -> LeftOut | None:
+    """The records that the search left out, if it may leave out any.
+
+    They are released fully masked only if they satisfy every requirement by themselves.
+    """
+    if not spec.leave_out:
+        return None
+    partition = search.partitions[0]
+    counts = partition.left_out
+    if counts[0] > spec.leave_out * partition.records:
+        raise BrokenPromiseError(f"the search left out {counts[0]:,} records, more than it may; nothing was released.")
+    tree, leaves, _ = _tree(search, 0)
+    masked = spec.left_out == "mask" and all(
+        bool(level.holds(level.of(counts[None, section]))[0]) for level, section in partition.levels if counts[0]
+    )
+    roots = partition.blocks.rows[0].tolist()
+    labels = {search.blocks.attribute(root).name: search.blocks.label(root) for root in roots}
+    return LeftOut((tree,), (leaves,), int(counts[0]), labels if masked else None)
+
+
 def frozen(search: JointSearch) -> tuple[dict[str, AnyMasking], tuple[BoxTree, ...]]:
     """The entries of the masked attributes, and the trees of boxes if some attribute is refined box by box."""
     entries: dict[str, AnyMasking] = {attribute.name: freeze(attribute, cut) for attribute, cut in search.cuts}
@@ -93,24 +125,28 @@ def frozen(search: JointSearch) -> tuple[dict[str, AnyMasking], tuple[BoxTree, .
         return entries, ()
     trees = []
     for partition in range(len(search.partitions)):
-        tree, used = _tree(search, partition)
+        tree, _, used = _tree(search, partition)
         trees.append(tree)
         for attribute, blocks in used:
             entries[attribute.name] = vocabulary(attribute, blocks)
     return entries, tuple(trees)
 
 
-def _tree(search: JointSearch, number: int) -> tuple[BoxTree, list[tuple[Attribute, list[Block]]]]:
-    """The tree of a partition, and the blocks of each attribute that is refined box by box."""
+def _tree(search: JointSearch, number: int) -> tuple[BoxTree, list[int], list[tuple[Attribute, list[Block]]]]:
+    """The tree of a partition, its leaves that are left out, and the blocks of attributes refined box by box."""
     partition, blocks = search.partitions[number], search.blocks
     used = dict.fromkeys(partition.blocks.rows[0].tolist())
     splits: dict[tuple[str, str, tuple[str, ...]], int] = {}
     order: list[int] = []
+    leaves, aside = 0, []
     waiting: list[int | None] = [0]
     while waiting:
         box = waiting.pop()
         if box is None or not partition.done.rows[box]:
             order.append(LEAF)
+            if box is not None and partition.aside.rows[box]:
+                aside.append(leaves)
+            leaves += 1
             continue
         column, into = int(partition.choice.rows[box, 0]), search.into(number, box)
         refined = int(partition.blocks.rows[box, column])
@@ -125,7 +161,14 @@ def _tree(search: JointSearch, number: int) -> tuple[BoxTree, list[tuple[Attribu
     entries = tuple(Split(attribute=name, block=block, into=into) for name, block, into in splits)
     tree = BoxTree(attributes=names, splits=entries, order=tuple(order))
     by_box = partition.attributes[partition.by_box].tolist()
-    return tree, [
-        (blocks.hierarchies[place].attribute, [blocks.block(block) for block in used if blocks.owner(block) == place])
-        for place in by_box
-    ]
+    return (
+        tree,
+        aside,
+        [
+            (
+                blocks.hierarchies[place].attribute,
+                [blocks.block(block) for block in used if blocks.owner(block) == place],
+            )
+            for place in by_box
+        ],
+    )

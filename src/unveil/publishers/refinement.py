@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,7 @@ from unveil.masking import (
     BoxTree,
     Discretize,
     Generalize,
+    LeftOut,
     Masking,
     Splitter,
     Suppress,
@@ -29,10 +30,10 @@ from unveil.masking import (
 )
 from unveil.progress import Watcher, unwatched
 from unveil.publishers.guards import make_guards, redundant_atoms, resolved_requirements
-from unveil.publishers.joint import frozen, start_joint
+from unveil.publishers.joint import frozen, left_out, start_joint
 from unveil.refine import JointSearch, JointStep, Search, Step, best_split, gain_alone, gain_per_loss
-from unveil.release import About, RefinementManifest, Release, Rows
-from unveil.schema import Attribute, Bounds, Kind, Spec, round_split
+from unveil.release import About, LeaveOut, RefinementManifest, Release, Rows
+from unveil.schema import Attribute, Bounds, Kind, Spec, number_text, round_split
 from unveil.tables import Outline
 
 CRITERIA = {"score": gain_per_loss, "infogain": gain_alone}
@@ -80,27 +81,47 @@ def publish_refinement(
         progress("refining", len(trace), steps)
         if stop():
             break
+    aside = left_out(search, spec) if isinstance(search, JointSearch) else None
     masked, boxes = frozen(search) if isinstance(search, JointSearch) else (_cuts(table, search), ())
     masking = _masking(table, masked, boxes)
     requirements = resolved_requirements(table, spec)
     progress("masking rows", 0, None)
-    rows = engine.released(masking, spec.table.weight)
+    rows = engine.released(masking, spec.table.weight, aside)
+    gone = 0 if aside is None or aside.labels is not None else aside.records
+    left = _left(aside, spec)
+    promised = [requirement.sentence() for requirement in requirements]
+    promised += [] if left is None else [left.sentence(table.records - gone)]
     manifest = RefinementManifest(
         unveil_version=version,
         about=About(title=spec.table.title, owner=spec.table.owner, date=spec.table.date),
-        guarantee=" ".join(requirement.sentence() for requirement in requirements),
+        guarantee=" ".join(filter(None, promised)),
         class_=spec.table.class_,
         class_type=class_type(table.classes.type),
         weight=spec.table.weight,
         requirements=tuple(requirement.describe() for requirement in requirements),
         columns=masking.columns,
-        rows=Rows(read=table.read, dropped=table.dropped, released=rows.num_rows),
-        records=table.records,
+        rows=Rows(
+            read=table.read,
+            dropped=table.dropped,
+            released=rows.num_rows,
+            left_out=0 if aside is None else aside.records,
+        ),
+        records=table.records - gone,
+        leave_out=left,
         search=spec.search,
         recoding=spec.recoding,
         boxes=boxes,
     )
     return Release(rows, manifest, trace, redundant_atoms(requirements))
+
+
+def _left(aside: LeftOut | None, spec: Spec) -> LeaveOut | None:
+    """What the manifest says about records that are left out."""
+    if aside is None:
+        return None
+    share = f"{number_text(float(100 * spec.leave_out))}%"
+    how: Literal["drop", "mask"] = "drop" if aside.labels is None else "mask"
+    return LeaveOut(share=share, records=aside.records, as_=how, labels=dict(aside.labels or {}))
 
 
 def describe(step: Step | JointStep) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from unveil.counting.boxes import Boxes, BoxRows, Choices, Parts, Scan
 from unveil.counting.scans import ALL, SPLIT, first_best
 from unveil.refine.blocks import Blocks
 from unveil.refine.goals import ClassInformation
+from unveil.refine.omissions import Omissions
 from unveil.schema import Level
 
 WIDTH = 4
@@ -83,7 +84,7 @@ class Partition:
         self._rows, self._levels, self._blocks, self._goal = rows, levels, blocks, goal
         self.attributes = np.array(attributes)
         self.by_box: BoolArray = np.array(by_box)
-        self._records = rows.records
+        self.records = rows.records
         self.start, self.stop = Growing(np.int64), Growing(np.int64)
         self.blocks = Growing(np.int64, len(attributes))
         self.rank = Growing(np.float64)
@@ -103,6 +104,9 @@ class Partition:
         """The boxes that could be split and are not, whether their turn has come or not."""
         self.turn: list[Turn | None] = []
         """When the turn of each box is, if it can be split by itself."""
+        self.aside, self.size, self.spare = Growing(np.bool_), Growing(np.int64), Growing(np.int64)
+        """If records may be left out: whether those of a box are, how many it has, and how many it may leave out."""
+        self.omissions: Omissions | None = None
         self._names = [blocks.hierarchies[attribute].attribute.name for attribute in attributes]
         roots = [blocks.roots[attribute] for attribute in attributes]
         self._add(np.array([0]), np.array([len(rows)]), np.array([roots]), np.array([0]))
@@ -156,9 +160,27 @@ class Partition:
         first = int(self.first.rows[box])
         return range(first, first + int(self.pieces.rows[box]))
 
+    def leave_out(self, records: int) -> None:
+        """Lets the groups leave out records, in proportion to their sizes."""
+        hidden = np.array([self._blocks.hides(root) for root in self.blocks.rows[0].tolist()])
+        self.omissions = Omissions(self._levels, self._rows.entropy(), hidden)
+        groups = np.flatnonzero(self.live.rows)
+        self.size.rows[groups] = self._rows.totals(self.boxes(groups))[:, 0]
+        self.spare.rows[groups] = records * self.size.rows[groups] // self.records
+
+    @property
+    def left_out(self) -> IntArray:
+        """The counts of all records that are left out: how many, then by the values of each sensitive attribute."""
+        boxes = [piece for box in np.flatnonzero(self.done.rows).tolist() for piece in self.pieces_of(box)]
+        aside = [box for box in boxes if self.aside.rows[box]]
+        counts: IntArray = self._rows.totals(self.boxes(np.array([0, *aside], dtype=np.int64)))[1:].sum(axis=0)
+        return counts
+
     def perform(self, boxes: Sequence[int]) -> list[int]:
-        """Replaces groups by the pieces into which they are split; returns these."""
+        """Replaces groups by the pieces into which they are split; returns those that are not left out."""
         made = [piece for box in boxes for piece in self.pieces_of(box)]
+        if self.omissions is not None:
+            made = [piece for piece in made if not self.aside.rows[piece]]
         self.live.rows[boxes] = False
         self.done.rows[boxes] = True
         self.live.rows[made] = True
@@ -171,9 +193,10 @@ class Partition:
 
     def evaluate(self, numbers: IntArray) -> None:
         """Finds what each box would be split by."""
+        numbers = numbers[~self.aside.rows[numbers]]
         if not self.by_box.any() or not len(numbers):
             return
-        best = self._best(self._rows, self.boxes(numbers))
+        best = self._best(self._rows, self.boxes(numbers), self.spare.rows[numbers])
         winner = self._look_ahead(numbers, best)
         every = np.arange(len(numbers))
         choices, self.gain.rows[numbers], self.bits.rows[numbers] = best.of(every, winner)
@@ -219,7 +242,13 @@ class Partition:
         self.first.rows[numbers] = known + np.searchsorted(parts.box, np.arange(len(numbers)))
         self.pieces.rows[numbers] = np.bincount(parts.box, minlength=len(numbers))
         self._add(parts.start, parts.stop, self._blocks_of(boxes, choices, parts), parts.part)
-        return np.arange(known, len(self.start))
+        made = np.arange(known, len(self.start))
+        if self.omissions is not None:
+            counts = self._rows.totals(self.boxes(made))
+            self.size.rows[made] = counts[:, 0]
+            handed = self.omissions.handed_down(counts, parts.box, self.spare.rows[numbers])
+            self.aside.rows[made], self.spare.rows[made] = handed
+        return made
 
     def _add(self, start: IntArray, stop: IntArray, blocks: IntArray, part: IntArray) -> None:
         for array, rows in ((self.start, start), (self.stop, stop), (self.blocks, blocks), (self.part, part)):
@@ -228,7 +257,17 @@ class Partition:
         self.rank.add(len(start), -np.inf)
         self.choice.add(len(start), NONE)
         self.first.add(len(start), NONE)
-        for array in (self.gain, self.bits, self.pieces, self.live, self.done, self.age):
+        for array in (
+            self.gain,
+            self.bits,
+            self.pieces,
+            self.live,
+            self.done,
+            self.age,
+            self.aside,
+            self.size,
+            self.spare,
+        ):
             array.add(len(start))
 
     def _blocks_of(self, boxes: Boxes, choices: Choices, parts: Parts) -> IntArray:
@@ -247,16 +286,24 @@ class Partition:
             valid[scan.owner[~held]] = False
         return valid
 
-    def _best(self, rows: BoxRows, boxes: Boxes) -> Best:
+    def _judged(self, scan: Scan, spare: IntArray) -> tuple[BoolArray, IntArray]:
+        """Which candidates are valid, or affordable if records may be left out, and what they gain."""
+        if self.omissions is None:
+            return self._valid(scan), scan.gain
+        judged = self.omissions.judged(scan)
+        return judged.affordable(spare[scan.box]), judged.gain
+
+    def _best(self, rows: BoxRows, boxes: Boxes, spare: IntArray) -> Best:
         """The best valid candidate of each attribute in each box."""
         shape = len(boxes.start), len(self.attributes)
         rank, gain = np.full(shape, -np.inf), np.zeros(shape)
         way, cell, bits = (np.zeros(shape, dtype=np.int64) for _ in range(3))
         records = np.zeros(len(boxes.start), dtype=np.int64)
         for scan, records, _ in rows.scan(boxes, self.by_box, self._blocks.shapes, pure_too=self._goal.pure_too):
-            valid = np.flatnonzero(self._valid(scan))
+            held, gain_left = self._judged(scan, spare)
+            valid = np.flatnonzero(held)
             box, column = scan.box[valid], scan.column[valid]
-            gains = self._goal.gain(scan.gain[valid], scan.bits[valid], self.attributes[column])
+            gains = self._goal.gain(gain_left[valid], scan.bits[valid], self.attributes[column])
             ranks = self._goal.rank(gains, scan.bits[valid], records[box])
             first = first_best(box * shape[1] + column, ranks, shape[0] * shape[1])
             first = first[first >= 0]
@@ -272,7 +319,7 @@ class Partition:
         """
         order = np.argsort(-best.rank, axis=1, kind="stable")[:, :WIDTH]
         open_ = np.isfinite(np.take_along_axis(best.rank, order, axis=1))
-        large = best.records >= self._records / SHARE
+        large = best.records >= self.records / SHARE
         box, option = np.nonzero(open_ & (open_.sum(axis=1, keepdims=True) > 1) & large[:, None])
         winner = order[:, 0].copy()
         if len(box):
@@ -291,10 +338,14 @@ class Partition:
         rows, drawn = self._rows.drawn(self.boxes(numbers), SAMPLE, options)
         parts = rows.split(drawn, choices, self._blocks.shapes)
         pieces = Boxes(parts.start, parts.stop, self._blocks_of(drawn, choices, parts))
-        best = self._best(rows, pieces)
+        gone, spare = np.zeros(len(parts.box), dtype=np.bool_), np.zeros(len(parts.box), dtype=np.int64)
+        if self.omissions is not None:
+            counts = rows.totals(pieces)
+            gone, spare = self.omissions.handed_down(counts, parts.box, np.repeat(self.spare.rows[numbers], options))
+        best = self._best(rows, pieces, spare)
         every = np.arange(len(parts.box))
         column = np.argmax(best.rank, axis=1)
-        open_ = np.isfinite(best.rank[every, column])
+        open_ = np.isfinite(best.rank[every, column]) & ~gone
         gain, bits = np.zeros(len(drawn.start)), np.zeros(len(drawn.start), dtype=np.int64)
         np.add.at(gain, parts.box[open_], best.gain[every, column][open_])
         np.add.at(bits, parts.box[open_], best.bits[every, column][open_])

@@ -36,7 +36,12 @@ class Cuts:
     """
 
     def __init__(
-        self, partitions: Sequence[Partition], cut: Mapping[int, Sequence[int]], blocks: Blocks, goal: ClassInformation
+        self,
+        partitions: Sequence[Partition],
+        cut: Mapping[int, Sequence[int]],
+        blocks: Blocks,
+        goal: ClassInformation,
+        spare: int = 0,
     ) -> None:
         """Counts the groups as they are.
 
@@ -45,6 +50,7 @@ class Cuts:
             cut: The blocks of the attributes that are refined everywhere.
             blocks: The blocks of all attributes.
             goal: What a refinement is worth.
+            spare: How many records may be left out.
         """
         self._partitions, self._blocks, self._goal = partitions, blocks, goal
         self._active = [np.isin(partition.attributes, list(cut)) for partition in partitions]
@@ -61,6 +67,9 @@ class Cuts:
         """How many boxes hold a block and records that differ in a target."""
         self._best: dict[int, Refined | None] = {}
         self._touched: set[int] = set()
+        self.spare = spare
+        """How many records may still be left out."""
+        self._leaves_out = spare > 0
         for held in cut.values():
             for block in held:
                 self._enter(block)
@@ -76,7 +85,10 @@ class Cuts:
         blocks = held.boxes(numbers).blocks
         totals = np.zeros((len(numbers), 2), dtype=np.int64)
         for scan, valid, sizes, mixed in held.scan(numbers, active):
-            sums = sign * np.stack([scan.gain, scan.bits, ~valid], axis=1)
+            gain, cost = scan.gain, (~valid).astype(np.int64)
+            if held.omissions is not None:
+                gain, cost = held.omissions.judged(scan)
+            sums = sign * np.stack([gain, scan.bits, cost], axis=1)
             self._add(blocks[scan.box, scan.column], scan, sums)
             totals = np.stack([sizes, mixed], axis=1)
         for column in np.flatnonzero(active).tolist():
@@ -85,6 +97,12 @@ class Cuts:
                     self._records[block] += sign * records
                     self._mixed[block] += sign * mixtures
                     self._touched.add(block)
+
+    def spend(self, records: int) -> None:
+        """Leaves out records; what others cost is compared with what is left."""
+        if records:
+            self.spare -= records
+            self._touched |= {block for block in self._best if self._first.rows[block] >= 0}
 
     def best(self) -> Refined | None:
         """The best valid way to refine a block everywhere."""
@@ -130,8 +148,11 @@ class Cuts:
         interval = shapes.kind[block] == INTERVAL
         if interval:
             sums = np.cumsum(sums, axis=0)
-        valid = (sums[:, BROKEN] == 0) & (sums[:, BITS] > 0)
-        valid[0] = not interval and sums[0, BROKEN] == 0
+        affordable = (sums[:, BROKEN] <= self.spare) & (sums[:, GAIN] >= 0)
+        valid = affordable & (sums[:, BITS] > 0)
+        valid[0] = not interval and affordable[0]
+        if self._leaves_out and not valid.any():
+            return None  # it may become affordable when others are left out
         if not valid.any() or (not self._mixed[block] and not self._goal.pure_too):
             self._blocks.close(block)
             self._first.rows[block] = -1

@@ -56,7 +56,12 @@ class JointSearch:
     """Top-down refinement of a fully masked table. Stopping early leaves a valid table."""
 
     def __init__(
-        self, blocks: Blocks, partitions: Sequence[Partition], held: Sequence[BoolArray], goal: ClassInformation
+        self,
+        blocks: Blocks,
+        partitions: Sequence[Partition],
+        held: Sequence[BoolArray],
+        goal: ClassInformation,
+        spare: int = 0,
     ) -> None:
         """Finds the first candidates.
 
@@ -65,12 +70,16 @@ class JointSearch:
             partitions: The boxes of each set of attributes with requirements.
             held: Which values of each masked attribute some record holds.
             goal: What a refinement is worth.
+            spare: How many records may be left out; only if there is one partition.
         """
         self.blocks, self.partitions, self._held, self._fine = blocks, partitions, held, goal.fine
+        self._spare = spare
         everywhere = {a for p in partitions for a in p.attributes[~p.by_box].tolist()}
         self._cut: dict[int, list[int]] = {attribute: [blocks.roots[attribute]] for attribute in sorted(everywhere)}
         self._keep()
-        self._cuts = Cuts(partitions, self._cut, blocks, goal)
+        if spare:
+            partitions[0].leave_out(spare)
+        self._cuts = Cuts(partitions, self._cut, blocks, goal, spare)
         self._waiting: list[Waiting] = []
         self._ahead = 1
         self._entered = 0
@@ -187,6 +196,8 @@ class JointSearch:
             pieces = partition.refine(shared.turn.attribute, shared.block, shared.way, shared.cell)
             partition.forget_ahead()
             made.append((number, pieces))
+        if self._cuts.spare:
+            self._cuts.spend(self._cuts.spare - (self._spare - int(self.partitions[0].left_out[0])))
         into = self._replace(shared)
         for number, boxes in made:
             self._cuts.count(number, boxes, 1)

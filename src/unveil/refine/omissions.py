@@ -1,0 +1,98 @@
+"""Records that a search may leave out: pieces that break a requirement are set aside while a budget lasts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from unveil.arrays import BoolArray, IntArray
+from unveil.counting.boxes import Scan
+from unveil.counting.scans import ALL
+from unveil.schema import Level
+
+BARRED = 1 << 40
+"""What a candidate costs that may not leave out its pieces: more records than there are."""
+
+
+class Judged(NamedTuple):
+    """What candidates leave, without the pieces that break a requirement."""
+
+    gain: IntArray
+    """The gain less the information of these pieces."""
+    cost: IntArray
+    """The records of these pieces."""
+
+    def affordable(self, spare: IntArray) -> BoolArray:
+        """Whether a candidate costs nothing, or costs no more than there is and loses no information."""
+        affordable: BoolArray = (self.cost == 0) | ((self.cost <= spare) & (self.gain >= 0))
+        return affordable
+
+
+class Omissions:
+    """Which pieces break a requirement, and what it costs to leave them out.
+
+    The information of a group is n·(H₀ − H), in bits over its records, where H₀ is the entropy of the whole table. It
+    is lost with the records.
+    """
+
+    def __init__(self, levels: Sequence[tuple[Level, slice]], entropy: float, discloses: BoolArray) -> None:
+        """Keeps what is given.
+
+        Args:
+            levels: The levels that every group must hold, each with the counts of a piece that it needs.
+            entropy: The entropy of the targets in the whole table, in the steps of gains.
+            discloses: Which attributes are suppressed, so that refining them discloses values.
+        """
+        self._levels = levels
+        self._entropy = entropy
+        self._discloses = discloses
+
+    def broken(self, counts: IntArray) -> BoolArray:
+        """Which pieces break a requirement, from their sizes and their counts by sensitive value."""
+        broken = np.zeros(len(counts), dtype=np.bool_)
+        for level, section in self._levels:
+            broken |= ~level.holds(level.of(counts[:, section]))
+        return broken
+
+    def judged(self, scan: Scan) -> Judged:
+        """What candidates leave."""
+        broken = self.broken(scan.pieces)
+        owner, size = scan.owner[broken], scan.pieces[broken, 0]
+        gain, cost = scan.gain.copy(), np.zeros(len(scan.gain), dtype=np.int64)
+        np.add.at(cost, owner, size)
+        lost = np.floor(size * self._entropy + 0.5).astype(np.int64) + scan.purity[broken]
+        np.subtract.at(gain, owner, lost)
+        cost[self._barred(scan, broken)] = BARRED
+        return Judged(gain, cost)
+
+    def _barred(self, scan: Scan, broken: BoolArray) -> BoolArray:
+        """Candidates that leave nothing, or that disclose a value of records that are left out.
+
+        The manifest lists disclosed values. So only what stays suppressed, the rest, can be left out.
+        """
+        first = np.diff(scan.owner, prepend=-1) != 0
+        kept, shown = np.zeros(len(scan.gain), dtype=np.bool_), np.zeros(len(scan.gain), dtype=np.bool_)
+        kept[scan.owner[~broken]] = True
+        shown[scan.owner[broken & (first | (scan.way[scan.owner] == ALL))]] = True
+        touched = np.zeros(len(scan.gain), dtype=np.bool_)
+        touched[scan.owner[broken]] = True
+        return touched & (~kept | (shown & self._discloses[scan.column]))
+
+    def handed_down(self, counts: IntArray, parent: IntArray, spare: IntArray) -> tuple[BoolArray, IntArray]:
+        """Which pieces are left out, and what the others may leave out: what is left, in proportion to their sizes.
+
+        Args:
+            counts: The sizes of the pieces, and their counts by sensitive value.
+            parent: The box that each piece comes from.
+            spare: What each of these boxes may leave out.
+        """
+        broken, size = self.broken(counts), counts[:, 0]
+        cost, kept = np.zeros_like(spare), np.zeros_like(spare)
+        np.add.at(cost, parent[broken], size[broken])
+        np.add.at(kept, parent[~broken], size[~broken])
+        left = np.maximum(spare - cost, 0)
+        # Python's integers, because a product may not fit in 64 bits, and a share too large would break the budget.
+        share = left[parent].astype(object) * size // np.maximum(kept, 1)[parent]
+        return broken, np.where(broken, 0, share).astype(np.int64)
