@@ -44,6 +44,7 @@ def spec_of(problem: Problem) -> Spec:
         },
         requirements=tuple(requirement_of(requirement) for requirement in problem.requirements),
         search="paper",
+        recoding="global",
         criterion=problem.criterion,
         bounds="observed",
     )

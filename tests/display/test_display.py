@@ -84,6 +84,7 @@ def test_a_release_shows_its_promise_its_masking_and_some_rows(project: Project)
 
 
 def test_nothing_in_a_table_or_spec_becomes_html(evil: Project) -> None:
+    evil.search_as_in_the_paper()
     release = unveil.publish(evil.spec)
     spec = unveil.load_spec(evil.spec)
     assert "<b>income" in shown(spec).text

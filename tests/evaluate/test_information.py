@@ -60,6 +60,7 @@ def spec(tmp_path_factory: pytest.TempPathFactory) -> Spec:
                 "town": {"kind": "category", "values": DOMAINS["town"]},
             },
             "require": [{"kind": "k-anonymity", "quasi-identifier": ["age", "job", "town"], "k": 2}],
+            "publish": {"search": "paper"},
         }
     )
 

@@ -105,6 +105,7 @@ def spec_of(education: Attribute, sex: Attribute, *requirements: KAnonymity, cri
         attributes,
         requirements,
         search="paper",
+        recoding="global",
         criterion=criterion,  # type: ignore[arg-type]
         bounds="observed",
     )

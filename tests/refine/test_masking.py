@@ -12,6 +12,7 @@ from unveil.errors import TableError
 
 @pytest.fixture
 def release(project: Project) -> unveil.Release:
+    project.search_as_in_the_paper()
     release = unveil.publish(project.spec)
     assert len(release.masking["age"].blocks) > 1
     assert release.masking["town"].disclosed

@@ -241,6 +241,7 @@ def test_what_is_too_large_to_be_verified_is_not_written(tmp_path: Path) -> None
         "table": {"class": "c"},
         "attributes": {"age": {"kind": "number", "range": [0, 9], "whole": True}, "town": {"kind": "category"}},
         "require": [{"kind": "k-anonymity", "quasi-identifier": ["age", "town"], "k": 2}],
+        "publish": {"search": "paper"},
     }
     with pytest.raises(ReleaseError, match=r"release: 'x{40}…' has 1,001 characters; a label has 1,000 at most"):
         unveil.publish(table, spec).write(tmp_path / "release")

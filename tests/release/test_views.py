@@ -28,6 +28,7 @@ SPEC: dict[str, Any] = {
         "seen": {"kind": "date"},
     },
     "require": [{"kind": "k-anonymity", "quasi-identifier": MASKED, "k": 4}],
+    "publish": {"recoding": "global"},
 }
 DAY = datetime.date(2020, 1, 1)
 

@@ -39,6 +39,9 @@ kind = "number"
 kind             = "k-anonymity"
 quasi-identifier = ["wage", "job", "town"]
 k                = 20
+
+[publish]
+search = "paper"
 """
 TREE = "Any job\n  Office\n    clerk\n    lawyer\n  Craft\n    baker\n    smith\n"
 

@@ -17,6 +17,7 @@ from unveil.tables import FileSource, Survey
 
 @pytest.fixture
 def published(project: Project) -> Project:
+    project.search_as_in_the_paper()
     unveil.publish(project.spec).write(project.release)
     return project
 
@@ -91,6 +92,7 @@ def test_the_handed_out_page_is_not_marked_private(published: Project) -> None:
 
 @pytest.mark.parametrize("steps", [0, 1, 3])
 def test_the_steps_of_a_search_that_was_stopped(steps: int, project: Project) -> None:
+    project.search_as_in_the_paper()
     unveil.publish(project.spec, steps=steps).write(project.release)
     text = read(unveil.report(project.release, owner=project.spec)).text
     told = {0: "None: everything is masked.", 1: "1 refinement, first to last", 3: "3 refinements, first to last"}

@@ -33,6 +33,9 @@ range = [0, 50]
 kind             = "k-anonymity"
 quasi-identifier = ["code", "age", "dose"]
 k                = 5
+
+[publish]
+recoding = "global"
 """
 
 
