@@ -12,6 +12,7 @@ off the table; from there the tail is geometric again, and by its lack of memory
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -109,7 +110,12 @@ class TwoSidedGeometric:
         self.epsilon = epsilon
         self._source = source
         self._magnitude = Geometric(epsilon, source, two_sided=True, longest=longest)
-        self._excess = Geometric(epsilon, source, longest=longest)
+        self._longest = longest
+
+    @cached_property
+    def _excess(self) -> Geometric:
+        """Noise beyond a threshold. Few ask for it, so its table is made on demand."""
+        return Geometric(self.epsilon, self._source, longest=self._longest)
 
     def draw(self, count: int) -> IntArray:
         """Independent draws: a magnitude and a fair sign."""
