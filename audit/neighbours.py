@@ -1,4 +1,4 @@
-"""What is audited: a real table with and without one person, published again and again.
+"""What is audited: a real table with and without one person, published by DiffGen again and again.
 
 The person is the one who stands out most in the sample: the highest capital gain, with the rarer class. Who attacks
 knows all other people, the spec and the release, and wants to know whether that person was in the table.
@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +23,7 @@ from unveil.masking import Discretization, Generalization
 from unveil.noise import Source
 from unveil.publishers import publish_diffgen
 from unveil.release import Release
-from unveil.schema import PrivatePlan, Spec, load_spec
+from unveil.schema import AdditivePlan, PrivatePlan, Spec, load_spec
 from unveil.tables import load_table
 from unveil.version import __version__
 
@@ -30,7 +31,7 @@ DATA = Path(str(files("unveil") / "data"))
 SAMPLE_SEED = 2011
 CLASS, RARER, STANDS_OUT = "income", ">50K", "capital-gain"
 
-Statistic = Callable[["Seen"], Hashable]
+Statistic = Callable[[Any], Hashable]
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Scenario:
     """A spec, a sample of Adult, and what is promised."""
 
     rows: int
-    plan: PrivatePlan
+    plan: PrivatePlan | AdditivePlan
     attributes: tuple[str, ...] | None = None
     """Those that are published; all that the bundled spec has if it is None."""
     half_shows: bool = True
@@ -57,6 +58,8 @@ SCENARIOS = {
         (STANDS_OUT, "age", "sex"),
         half_shows=False,
     ),
+    # Few others, so that the noise of every draw of the additive method is what hides the person.
+    "additive": Scenario(30, AdditivePlan(Fraction(8)), (STANDS_OUT, "age", "sex")),
 }
 
 
@@ -72,34 +75,45 @@ class Seen:
     """For every attribute that was specialized, how many others are on the person's side, in doubling steps."""
 
 
-STATISTICS: dict[str, Statistic] = {
-    "count of the cell": lambda seen: _clipped(seen.surplus),
-    "what was specialized": lambda seen: seen.structure,
-    "side of the splits": lambda seen: seen.sides,
-    "all together": lambda seen: (_clipped(seen.surplus), seen.sides),
+STATISTICS: dict[str, tuple[Statistic, float]] = {
+    "count of the cell": (lambda seen: _clipped(seen.surplus), 1),
+    "what was specialized": (lambda seen: seen.structure, 1),
+    "side of the splits": (lambda seen: seen.sides, 1),
+    "all together": (lambda seen: (_clipped(seen.surplus), seen.sides), 1),
 }
+"""What is looked at, and which share of ε it may cost."""
+
+
+class Pair:
+    """Two tables that differ by one record, ready to be counted."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.spec = replace(_spec(scenario.attributes), plan=scenario.plan)
+        sample = _sample(self.spec, scenario.rows)
+        person = _most_conspicuous(sample)
+        self.person = sample.slice(person, 1)
+        self.others = sample.take(pa.array([row for row in range(sample.num_rows) if row != person]))
+        self.tables = {True: load_table(self.spec, sample), False: load_table(self.spec, self.others)}
+        self.engines = {present: MemoryEngine(table) for present, table in self.tables.items()}
 
 
 class Neighbours:
-    """Two tables that differ by one record, ready to be published."""
+    """DiffGen on two tables that differ by one record."""
+
+    statistics = STATISTICS
 
     def __init__(self, scenario: Scenario) -> None:
-        spec = replace(_spec(scenario.attributes), plan=scenario.plan)
-        sample = _sample(spec, scenario.rows)
-        person = _most_conspicuous(sample)
-        others = sample.take(pa.array([row for row in range(sample.num_rows) if row != person]))
-        self._spec = spec
-        self._tables = {True: load_table(spec, sample), False: load_table(spec, others)}
-        self._engines = {present: MemoryEngine(table) for present, table in self._tables.items()}
-        names = [attribute.name for attribute in spec.released]
-        self._person = {name: sample[name][person].as_py() for name in [*names, CLASS]}
+        self._pair = Pair(scenario)
+        others, person = self._pair.others, self._pair.person
+        names = [attribute.name for attribute in self._pair.spec.released]
+        self._person = {name: person[name][0].as_py() for name in [*names, CLASS]}
         self._same_class = np.array(others[CLASS].to_pylist()) == self._person[CLASS]
         self._others = {name: np.unique(others[name].to_pylist(), return_inverse=True) for name in names}
 
     def publish(self, plan: PrivatePlan, source: Source, *, present: bool) -> Seen:
         """Publishes the table with or without the person, and looks at the release."""
-        table, engine = self._tables[present], self._engines[present]
-        return self._seen(publish_diffgen(table, self._spec, plan, engine, source, __version__))
+        table, engine = self._pair.tables[present], self._pair.engines[present]
+        return self._seen(publish_diffgen(table, self._pair.spec, plan, engine, source, __version__))
 
     def _seen(self, release: Release) -> Seen:
         cell = {CLASS: self._person[CLASS]}

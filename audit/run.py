@@ -16,13 +16,16 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
 from time import perf_counter
+from typing import Any
 
 from bounds import Bound, lower_bound
-from neighbours import SCENARIOS, STATISTICS, Neighbours, Scenario, Seen
+from measured import Evidence, MeasuredNeighbours
+from neighbours import SCENARIOS, Neighbours, Seen
 from rich.console import Console
 from rich.table import Table
 
 from unveil.noise import SeededSource, SystemSource
+from unveil.schema import AdditivePlan
 
 DOUBT = 0.001
 """The chance that any bound of a run is wrong."""
@@ -34,14 +37,15 @@ class Audit:
     """What was found in a scenario."""
 
     name: str
-    epsilon: float
+    limits: dict[str, float]
+    """What each statistic may cost."""
     bounds: dict[str, Bound]
     seconds: float
 
     @property
     def violated(self) -> bool:
         """Whether more was spent than was promised."""
-        return any(bound.epsilon > self.epsilon for bound in self.bounds.values())
+        return any(bound.epsilon > self.limits[statistic] for statistic, bound in self.bounds.items())
 
 
 def audit(name: str, options: argparse.Namespace, doubt: float) -> Audit:
@@ -57,40 +61,47 @@ def audit(name: str, options: argparse.Namespace, doubt: float) -> Audit:
             seen = list(pool.map(_batch, *zip(*batches, strict=True)))
     halves = (seen[: len(seeds)], seen[len(seeds) :])
     present, absent = ([one for batch in half for one in batch][: options.runs] for half in halves)
+    epsilon, statistics = float(SCENARIOS[name].plan.epsilon), _kind(name).statistics
     bounds = {
         title: lower_bound([statistic(one) for one in present], [statistic(one) for one in absent], doubt)
-        for title, statistic in STATISTICS.items()
+        for title, (statistic, _) in statistics.items()
     }
-    return Audit(name, float(SCENARIOS[name].plan.epsilon), bounds, perf_counter() - before)
+    limits = {title: share * epsilon for title, (_, share) in statistics.items()}
+    return Audit(name, limits, bounds, perf_counter() - before)
 
 
-def _batch(name: str, planted: bool, present: bool, seed: int | None) -> list[Seen]:
+def _kind(name: str) -> type[Neighbours] | type[MeasuredNeighbours]:
+    return MeasuredNeighbours if isinstance(SCENARIOS[name].plan, AdditivePlan) else Neighbours
+
+
+def _batch(name: str, planted: bool, present: bool, seed: int | None) -> list[Seen | Evidence]:
     """Several releases of one of the tables."""
     plan = SCENARIOS[name].plan
     if planted:
         plan = replace(plan, epsilon=2 * plan.epsilon)
-    neighbours = _neighbours(SCENARIOS[name])
+    neighbours: Any = _neighbours(name)
     # Two tables with the same seed would be alike in more than they should be.
     source = SystemSource() if seed is None else SeededSource(2 * seed + present)
     return [neighbours.publish(plan, source, present=present) for _ in range(BATCH)]
 
 
 @cache
-def _neighbours(scenario: Scenario) -> Neighbours:
-    return Neighbours(scenario)
+def _neighbours(name: str) -> Neighbours | MeasuredNeighbours:
+    return _kind(name)(SCENARIOS[name])
 
 
 def show(console: Console, audits: list[Audit], planted: bool) -> None:
     """One line per scenario and statistic."""
     title = f"lower bounds on ε, {1 - DOUBT:.1%} confidence{'; half the noise' if planted else ''}"
     table = Table(title=title)
-    for place, header in enumerate(("scenario", "told apart by", "often", "seldom", "ε at least", "ε")):
+    for place, header in enumerate(("scenario", "told apart by", "often", "seldom", "ε at least", "paid")):
         table.add_column(header, justify="left" if place < 2 else "right", no_wrap=True)
     for one in audits:
         for statistic, bound in one.bounds.items():
-            above = bound.epsilon > one.epsilon
+            limit = one.limits[statistic]
+            above = bound.epsilon > limit
             found = f"[red]{bound.epsilon:.3f}[/red]" if above else f"{max(bound.epsilon, 0):.3f}"
-            figures = (f"{bound.often:.4f}", f"{bound.seldom:.4f}", found, f"{one.epsilon:g}")
+            figures = (f"{bound.often:.4f}", f"{bound.seldom:.4f}", found, f"{limit:g}")
             table.add_row(one.name, statistic, *figures)
     console.print(table)
     console.print(f"{sum(one.seconds for one in audits):.0f} s", style="dim")
@@ -102,7 +113,7 @@ def main() -> int:
     names = [options.scenario] if options.scenario else list(SCENARIOS)
     if options.planted:
         names = [name for name in names if SCENARIOS[name].half_shows]
-    doubt = DOUBT / (len(names) * len(STATISTICS))
+    doubt = DOUBT / sum(len(_kind(name).statistics) for name in names)
     audits = [audit(name, options, doubt) for name in names]
     console = Console()
     show(console, audits, options.planted)

@@ -4,21 +4,26 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+RUNS = pytest.mark.parametrize(("scenario", "runs"), [("structure", "800"), ("additive", "250")])
 AUDIT = Path(__file__).resolve().parents[2] / "audit" / "run.py"
 
 
-def audit(*options: str) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, AUDIT, "--scenario", "structure", "--runs", "800", "--workers", "1", "--unsafe-seed", "1"]
+def audit(scenario: str, runs: str, *options: str) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, AUDIT, "--scenario", scenario, "--runs", runs, "--workers", "1", "--unsafe-seed", "1"]
     return subprocess.run([*words, *options], capture_output=True, text=True, check=False)
 
 
-def test_no_bound_exceeds_epsilon() -> None:
-    outcome = audit()
+@RUNS
+def test_no_bound_exceeds_epsilon(scenario: str, runs: str) -> None:
+    outcome = audit(scenario, runs)
     assert outcome.returncode == 0, outcome.stderr
     assert "No bound exceeds ε." in outcome.stdout
 
 
-def test_half_the_noise_is_found_out() -> None:
-    outcome = audit("--planted")
+@RUNS
+def test_half_the_noise_is_found_out(scenario: str, runs: str) -> None:
+    outcome = audit(scenario, runs, "--planted")
     assert outcome.returncode == 0, outcome.stderr
     assert "Found out in every scenario." in outcome.stdout
