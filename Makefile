@@ -54,7 +54,7 @@ transcripts: $(READY)  ## run the commands of the documentation again and write 
 notebooks: $(READY)  ## run the notebooks again and store what they show
 	$(BIN)/python scripts/notebooks.py --write
 
-bench: $(READY)  ## start-up, speed, memory and what releases are worth, next to other tools, up to 10M rows; FULL=1 also 100M rows, and writes docs/scale.md
+bench: $(READY)  ## start-up, speed, memory and what releases are worth, next to other tools, up to 10M rows; FULL=1 also 100M rows, and writes the pages
 	$(BIN)/python bench/side_by_side.py
 	$(BIN)/python bench/same_k.py $(if $(FULL),--write-docs)
 	$(BIN)/python bench/run.py $(if $(FULL),--full --write-docs)
@@ -63,6 +63,7 @@ bench: $(READY)  ## start-up, speed, memory and what releases are worth, next to
 	$(BIN)/python bench/diffgen.py
 	$(BIN)/python bench/steps.py
 	$(BIN)/python bench/start.py
+	$(BIN)/python bench/private.py $(if $(FULL),--write-docs)
 
 $(READY): pyproject.toml $(LOCK)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from parts import PART, fill
+from private_page import private_parts
 
 from sites import ROOT
 
@@ -34,3 +35,13 @@ def test_every_place_of_the_page_is_written_by_the_benchmark() -> None:
     assert len(places) > 10
     assert len(set(places)) == len(places)
     assert set(places) == set(re.findall(r'^ +(?:return \{)?"(\w+)": ', sources, re.MULTILINE))
+
+
+def test_every_place_of_the_page_about_the_additive_method_is_written_by_the_benchmark() -> None:
+    places = [found["name"] for found in PART.finditer((ROOT / "docs" / "additive.md").read_text(encoding="utf-8"))]
+    scores = {"accuracy": 0.8, "auc": 0.9, "balanced": 0.7}
+    found = {"raw@1": [{"tree": scores}], "additive@0.5": [{"tree": scores, "tables": {"one": 0.1, "two": 0.2}}]}
+    parts = private_parts(found, 2, 1)
+    assert places == list(parts)
+    assert "| additive | tree | 80.0 ± 0.0 |" in parts["accuracy"]
+    assert "| additive | two columns | 20.0 ± 0.0 |" in parts["tables"]

@@ -1,0 +1,60 @@
+"""The measured part of `docs/additive.md`: what private releases are worth, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import mean, pstdev
+
+Found = Mapping[str, Sequence[Mapping[str, Mapping[str, float]]]]
+TITLES = {
+    "additive": "additive",
+    "diffgen": "DiffGen, h = 10",
+    "contingency": "noisy contingency table",
+    "aim": "AIM, δ = 10⁻⁹",
+    "mst": "MST, δ = 10⁻⁹",
+    "diffprivlib tree": "diffprivlib, tree",
+    "diffprivlib forest": "diffprivlib, forest",
+}
+READERS = {"tree": "tree", "LightGBM": "LightGBM", "naive Bayes": "naive Bayes", "itself": "itself"}
+
+
+def private_parts(found: Found, splits: int, draws: int) -> dict[str, str]:
+    """The parts of the page."""
+    epsilons = sorted({float(key.rpartition("@")[2]) for key in found if not key.startswith("raw@")})
+    runs = (
+        f"{splits} random splits, {draws} {'release' if draws == 1 else 'releases'} of each; mean ± standard deviation"
+    )
+    return {
+        "runs": runs,
+        "accuracy": "\n".join(_learned(found, epsilons, "accuracy")),
+        "auc": "\n".join(_learned(found, epsilons, "auc")),
+        "tables": "\n".join(_tables(found, epsilons)),
+    }
+
+
+def _learned(found: Found, epsilons: Sequence[float], score: str) -> Iterator[str]:
+    yield f"| released by | read by | {' | '.join(f'ε = {epsilon:g}' for epsilon in epsilons)} |"
+    yield f"|---|---|{'---|' * len(epsilons)}"
+    for method, title in TITLES.items():
+        for reader, called in READERS.items():
+            cells = [_cell(found.get(f"{method}@{epsilon:g}", ()), reader, score) for epsilon in epsilons]
+            if any(cells):
+                yield f"| {title} | {called} | {' | '.join(cell or '–' for cell in cells)} |"
+    for reader in READERS:
+        if cell := _cell(found.get("raw@1", ()), reader, score):
+            yield f"| raw records | {reader} |{' |' * (len(epsilons) - 1)} {cell} |"
+
+
+def _tables(found: Found, epsilons: Sequence[float]) -> Iterator[str]:
+    yield f"| released by | tables of | {' | '.join(f'ε = {epsilon:g}' for epsilon in epsilons)} |"
+    yield f"|---|---|{'---|' * len(epsilons)}"
+    for method, title in TITLES.items():
+        for width, called in (("one", "one column"), ("two", "two columns")):
+            cells = [_cell(found.get(f"{method}@{epsilon:g}", ()), "tables", width) for epsilon in epsilons]
+            if any(cells):
+                yield f"| {title} | {called} | {' | '.join(cell or '–' for cell in cells)} |"
+
+
+def _cell(runs: Sequence[Mapping[str, Mapping[str, float]]], reader: str, score: str) -> str:
+    held = [100 * run[reader][score] for run in runs if reader in run]
+    return f"{mean(held):.1f} ± {pstdev(held):.1f}" if held else ""
