@@ -10,8 +10,8 @@ TITLES = {
     "additive": "additive",
     "diffgen": "DiffGen, h = 10",
     "contingency": "noisy contingency table",
-    "aim": "AIM, δ = 10⁻⁹",
-    "mst": "MST, δ = 10⁻⁹",
+    "aim": "AIM (δ = 10⁻⁹)",
+    "mst": "MST (δ = 10⁻⁹)",
     "diffprivlib tree": "diffprivlib, tree",
     "diffprivlib forest": "diffprivlib, forest",
 }
@@ -21,11 +21,12 @@ READERS = {"tree": "tree", "LightGBM": "LightGBM", "naive Bayes": "naive Bayes",
 def private_parts(found: Found, splits: int, draws: int) -> dict[str, str]:
     """The parts of the page."""
     epsilons = sorted({float(key.rpartition("@")[2]) for key in found if not key.startswith("raw@")})
-    runs = (
-        f"{splits} random splits, {draws} {'release' if draws == 1 else 'releases'} of each; mean ± standard deviation"
-    )
+    releases = f"{draws} {'release' if draws == 1 else 'releases'} of each"
+    measured = {key.rpartition("@")[0] for key in found}
+    absent = ", ".join(title for method, title in TITLES.items() if method not in measured)
+    left_out = f" This run left out: {absent}." if absent else ""
     return {
-        "runs": runs,
+        "runs": f"Mean ± standard deviation of {splits} random splits, {releases}.{left_out}",
         "accuracy": "\n".join(_learned(found, epsilons, "accuracy")),
         "auc": "\n".join(_learned(found, epsilons, "auc")),
         "tables": "\n".join(_tables(found, epsilons)),

@@ -123,6 +123,13 @@ def test_a_release_without_a_seed_holds(tmp_path: Path) -> None:
     assert unveil.verify(tmp_path / "release", spec) == []
 
 
+@pytest.mark.parametrize("epsilon", ["0.001", "20000"])
+def test_a_release_of_any_epsilon_holds(tmp_path: Path, epsilon: str) -> None:
+    spec = load_spec(write_project(tmp_path, SPEC.replace("epsilon = 2", f"epsilon = {epsilon}")))
+    unveil.publish(people(), spec, unsafe_seed=5).write(tmp_path / "release")
+    assert unveil.verify(tmp_path / "release", spec) == []
+
+
 def test_rows_of_weights_and_clamped_values_are_counted_as_they_were(tmp_path: Path) -> None:
     spec = SPEC.replace("range = [17, 91]", 'range = [20, 80]\noutside = "clamp"').replace(
         'class = "income"', 'class = "income"\nweight = "n"'

@@ -27,6 +27,8 @@ from unveil.verifier.private_claims import WEIGHT, AdditiveManifest, TreeLeaf
 Places = NDArray[np.int64]
 POINTS, SEED = 50_000, 15
 REACH = 16 * STEP
+WIDEST = 700
+"""From this rate on noise is 0, and floats overflow."""
 DECIMALS = 6
 NEARLY = 2e-6
 """How far two weights may be apart that were rounded by two machines; larger ones in proportion."""
@@ -168,7 +170,7 @@ def _corrected(manifest: AdditiveManifest, weights: Floats, leaf: Places) -> Flo
     """Totals and odds of the leaves, moved towards their noisy counts as far as the noise lets one trust these."""
     counts = np.array(manifest.leaves, dtype=np.float64)
     classes = counts.shape[1]
-    variance = 0.5 / sinh(float(manifest.ledger[-1].amount) / 2) ** 2
+    variance = 0.5 / sinh(min(float(manifest.ledger[-1].amount), WIDEST) / 2) ** 2
     expected = np.stack([np.bincount(leaf, column, len(counts)) for column in weights.T], axis=1)
     sums, noisy = np.maximum(expected.sum(axis=1), 1e-9), counts.sum(axis=1)
     trust = max(np.sum((noisy - sums) ** 2 - classes * variance - sums) / np.sum(sums**2), 0.01) * sums**2
