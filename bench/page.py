@@ -44,8 +44,7 @@ def same_k_parts() -> dict[str, str]:
     if not found.cells:
         return {}
     header = ("table", "measure", *ways(found))
-    splits = max(cell.split for cell in found.cells) + 1
     return {
-        "same_k_machine": f"{found.machine} Boosted trees: {found.boosting}. Splits of Adult: {splits}.",
+        "same_k_machine": f"{found.machine} Boosted trees: {found.boosting}.",
         "same_k": markdown(header, *page_rows(found)),
     }

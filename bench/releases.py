@@ -22,7 +22,7 @@ from side_by_side import ANONYPY, script
 from worth import drawn, read
 
 from peers import ANJANA, SUPPRESSION, python_with, write_hierarchies
-from unveil import publish
+from unveil import Masking, publish
 
 ARX_JAR = os.environ.get("ARX_JAR")
 LIMIT = 900.0
@@ -46,6 +46,8 @@ class Made:
     released: pd.DataFrame
     learned: pd.DataFrame
     test: pd.DataFrame
+    masking: Masking | None = None
+    """Says which labels of the rows overlap, where groups have labels of their own."""
 
 
 def raw(given: Given) -> Made:
@@ -60,7 +62,7 @@ def searched(**settings: Any) -> Callable[[Given], Made]:
         made = publish(given.train, given.sample.spec(given.k, settled))
         rows = made.table.to_pandas()
         masked = made.masking.rows(_arrow(given.test)).to_pandas()
-        return Made(rows, rows, masked)
+        return Made(rows, rows, masked, made.masking)
 
     return release
 
@@ -111,12 +113,16 @@ UNVEIL: dict[str, Callable[[Given], Made]] = {
     "joint, global": searched(search="joint", recoding="global"),
     "joint, local": searched(search="joint", recoding="local"),
 }
-PEERS: dict[str, Callable[[Given], Made]] = {ANJANA: anjana, ANONYPY[0]: anonypy} | ({"ARX": arx} if ARX_JAR else {})
-"""They take one quasi-identifier."""
+FOR_ONE: dict[str, Callable[[Given], Made]] = {
+    "joint, global, 1% out": searched(search="joint", recoding="global", leave_out="1%"),
+    ANJANA: anjana,
+    ANONYPY[0]: anonypy,
+} | ({"ARX": arx} if ARX_JAR else {})
+"""The ways that take one quasi-identifier only."""
 
 
 def ways(sample: Sample) -> dict[str, Callable[[Given], Made]]:
-    return UNVEIL | (PEERS if len(sample.qids) == 1 else {})
+    return UNVEIL | (FOR_ONE if len(sample.qids) == 1 else {})
 
 
 def _write(given: Given, folder: Path, columns: list[str]) -> tuple[Path, Path]:

@@ -19,7 +19,7 @@ from releases import ARX_JAR, Given, Made, raw, ways
 from results import this_machine
 from rich.console import Console
 from rich.table import Table
-from same_k_results import HEADER, RAW, Cell, kept, lines
+from same_k_results import HEADER, RAW, RAW_K, Cell, kept, lines
 from samples import KS, SAMPLES, Sample
 from worth import BOOSTING, worth
 
@@ -30,7 +30,7 @@ def cells(sample: Sample, ks: Sequence[int], chosen: Sequence[str]) -> Iterator[
     for split, (train, test) in enumerate(sample.splits):
         parts = [sample.rows.take(part).to_pandas() for part in (train, test)]
         for way, release in releases.items():
-            for k in (1,) if way == RAW else ks:
+            for k in (RAW_K,) if way == RAW else ks:
                 if not chosen or way in chosen:
                     given = Given(sample, *parts, k)
                     yield _cell(given, way, split, release(given))
@@ -38,7 +38,8 @@ def cells(sample: Sample, ks: Sequence[int], chosen: Sequence[str]) -> Iterator[
 
 def _cell(given: Given, way: str, split: int, made: Made) -> Cell:
     sample = given.sample
-    found = worth(given.train, made.released, made.learned, made.test, sample.qids, sample.domains(), sample.class_)
+    rows = given.train, made.released, made.learned, made.test
+    found = worth(*rows, sample.qids, sample.domains(), sample.class_, made.masking)
     if found.k < given.k:
         raise RuntimeError(f"{way} released a group of {found.k} for k = {given.k}")
     return Cell(sample.name, given.k, way, split, len(given.train), found)

@@ -10,7 +10,7 @@ from statistics import fmean
 from places import CACHE
 
 KEPT = CACHE / "same-k.json"
-RAW = "raw"
+RAW, RAW_K = "raw", 1
 SHOWN_K = 100
 """The k for which the page shows all measures; for the others it shows the errors."""
 
@@ -106,14 +106,21 @@ def page_rows(found: Found) -> Iterator[tuple[str, ...]]:
     shown = ways(found)
     for table in dict.fromkeys(cell.table for cell in found.cells):
         groups = _grouped([cell for cell in found.cells if cell.table == table])
-        raw = next(held for (_, way), held in groups.items() if way == RAW)
         for k in sorted({k for k, way in groups if way != RAW}):
-            held = [raw if way == RAW else groups.get((k, way), []) for way in shown]
-            yield (f"{table}, k = {k}", "errors", *(_pair(cells, "tree", "boosting") for cells in held))
+            held = _same_splits([groups.get((RAW_K if way == RAW else k, way), []) for way in shown])
+            splits = max(map(len, held))
+            title = f"{table}, k = {k}" + (f", {splits} splits" if splits > 1 else "")
+            yield (title, "errors", *(_pair(cells, "tree", "boosting") for cells in held))
             if k == SHOWN_K:
                 yield ("", "AUC", *(_one(cells, "auc") for cells in held))
                 yield ("", "NCP", *(_one(cells, "penalty") for cells in held))
                 yield ("", "tables lost", *(_pair(cells, "one_way", "two_way") for cells in held))
+
+
+def _same_splits(ways: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
+    """The cells of the splits that all ways were measured on, so that their means compare."""
+    common = set.intersection(*({cell.split for cell in cells} for cells in ways if cells))
+    return [[cell for cell in cells if cell.split in common] for cells in ways]
 
 
 def _one(cells: Sequence[Cell], figure: str) -> str:

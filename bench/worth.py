@@ -19,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
+from unveil import Masking
 from unveil.evaluation.classifiers import accuracy as pruned_accuracy
 from unveil.evaluation.information import Spread, table_distances
 
@@ -38,10 +39,12 @@ def worth(
     qids: Sequence[Sequence[str]],
     domains: Domains,
     class_: str,
+    masking: Masking | None = None,
 ) -> Worth:
     """Measures released rows next to the raw rows that they were made of.
 
     Classifiers learn from `learned`, the released rows or what was drawn from them, and are tested on rows like it.
+    The masking says which labels overlap.
     """
     # LightGBM learns less from rows in order, which is how some tools write them.
     learned = learned.sample(frac=1, random_state=0)
@@ -52,7 +55,7 @@ def worth(
     return Worth(
         k=smallest_group(released, qids),
         released=len(released),
-        tree=1 - pruned_accuracy(_arrow(learned), _arrow(test), class_),
+        tree=1 - pruned_accuracy(_arrow(learned), _arrow(test), class_, masking),
         boosting=float(np.mean((chances > 0.5) != (test[class_] == positive))),
         auc=float(roc_auc_score(test[class_] == positive, chances)),
         penalty=certainty_penalty(released, len(raw), masked),
