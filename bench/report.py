@@ -71,8 +71,8 @@ def local_ratio(results: Results) -> Iterator[str]:
     paper, local = (results.of(name, rows).cases[0] for name in ("GA", GA_LOCAL))
     search, command = (figure(local) / figure(paper) for figure in (FIGURES[2][0], FIGURES[6][0]))
     yield (
-        f"{GA_LOCAL}: {search:.1f} times the CPU seconds of GA to search {rows:,} rows, and {command:.1f} times those "
-        "of the whole command."
+        f"{GA_LOCAL}: {search:.1f} times the CPU seconds of GA to search {rows:,} rows, {command:.1f} times those of "
+        f"the whole command, and {local.command.peak / GB:.2f} GB instead of {paper.command.peak / GB:.2f}."
     )
 
 
