@@ -1,5 +1,9 @@
 """From a problem of the brute-force oracle to what a user of the library would hold: a spec and a table."""
 
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+
 import pyarrow as pa
 
 from oracles.problem import (
@@ -10,6 +14,7 @@ from oracles.problem import (
     Generalized,
     Likeness,
     Problem,
+    Record,
     Spread,
     Suppressed,
     Template,
@@ -17,6 +22,7 @@ from oracles.problem import (
 from oracles.problem import Attribute as OracleAttribute
 from oracles.problem import Requirement as OracleRequirement
 from oracles.strategies import NUMBERS
+from unveil.release import Release
 from unveil.schema import (
     Attribute,
     BetaLikeness,
@@ -24,6 +30,7 @@ from unveil.schema import (
     KAnonymity,
     KEAnonymity,
     LDiversity,
+    Recoding,
     Requirement,
     Spec,
     TableSpec,
@@ -48,6 +55,10 @@ def spec_of(problem: Problem) -> Spec:
         criterion=problem.criterion,
         bounds="observed",
     )
+
+
+def joint_spec(problem: Problem, recoding: Recoding) -> Spec:
+    return replace(spec_of(problem), search="joint", recoding=recoding, criterion="score")
 
 
 def requirement_of(requirement: OracleRequirement) -> Requirement:
@@ -116,3 +127,22 @@ def table_of(problem: Problem) -> pa.Table:
     columns[CLASS] = pa.array([record.cls for record in problem.records])
     columns[WEIGHT] = pa.array([record.weight for record in problem.records])
     return pa.table(columns)
+
+
+def released_records(release: Release) -> Counter:
+    """The released records as a multiset."""
+    counts: Counter = Counter()
+    for row in release.table.to_pylist():
+        weight = row.pop(WEIGHT)
+        counts[tuple(row.items())] += weight
+    return counts
+
+
+def records_of(problem: Problem, records: Iterable[Record]) -> Counter:
+    """Masked records as a multiset, with the values that a released table has."""
+    counts: Counter = Counter()
+    for record in records:
+        attributes = [(attribute.name, record.values[attribute.name]) for attribute in problem.attributes]
+        as_is = [(name, sensitive_value(name, record.values[name], problem)) for name in problem.sensitive]
+        counts[(*attributes, *as_is, (CLASS, record.cls))] += record.weight
+    return counts

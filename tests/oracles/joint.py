@@ -88,6 +88,8 @@ class Box:
     blocks: dict[str, Block]
     records: list[Record]
     age: int = 0
+    spare: int = 0
+    """How many of its records may be left out."""
 
 
 class Step(NamedTuple):
@@ -369,9 +371,10 @@ class Search:
                 continue
             for candidate in self.refinements(name, box.blocks[name], box.records):
                 pieces = pieces_of(box.records, name, candidate.children)
-                if not self.splits(box, name, candidate, pieces) or not self.holds(names, pieces):
+                weighed = self.alone(names, box, name, candidate)
+                if not self.splits(box, name, candidate, pieces) or weighed is None:
                     continue
-                gain, bits = self.weigh(box.records, pieces)
+                gain, bits = weighed
                 worth = self.worth(name, gain)
                 rank = self.rank(worth, bits, size(box.records))
                 if found is None or rank > found.rank:
@@ -379,6 +382,11 @@ class Search:
             if found is not None:
                 best.append(found)
         return best
+
+    def alone(self, names: tuple[str, ...], box: Box, name: str, candidate: Candidate) -> tuple[int, int] | None:
+        """What a candidate adds to a box, and by how many bits it splits it; None if it is not valid."""
+        pieces = pieces_of(box.records, name, candidate.children)
+        return self.weigh(box.records, pieces) if self.holds(names, pieces) else None
 
     def splits(self, box: Box, name: str, candidate: Candidate, pieces: Sequence[Sequence[Record]]) -> bool:
         """Whether a candidate is one for this box: all parts at once, or something that tells records apart.
@@ -435,22 +443,26 @@ class Search:
             for box in self.boxes[names]
             if box.blocks[name] == block
         ]
-        under = [record for record in self.problem.records if block.holds(record.values[name])]
+        under = [record for _, box in holding for record in box.records]
         if not any(mixed(box.records, self.steering) for _, box in holding):
             return
         for candidate in self.refinements(name, block, under):
-            gain, bits, valid = 0, 0, True
-            for names, box in holding:
-                pieces = pieces_of(box.records, name, candidate.children)
-                valid &= self.holds(names, pieces)
-                more, apart = self.weigh(box.records, pieces)
-                gain, bits = gain + more, bits + apart
+            weighed = self.together(holding, name, candidate)
             whole = candidate.slot == 0 and not isinstance(block, Interval)
-            if valid and (bits > 0 or whole):
+            if weighed is not None and (weighed[1] > 0 or whole):
+                gain, bits = weighed
                 worth = self.worth(name, gain) / self.sharing[name]
                 records = sum(size(box.records) for _, box in holding)
                 place = position(block, self.attributes[name], self.problem)
                 yield -self.rank(worth, bits, records), name, place, candidate, block, worth
+
+    def together(
+        self, holding: Sequence[tuple[tuple[str, ...], Box]], name: str, candidate: Candidate
+    ) -> tuple[int, int] | None:
+        """What a candidate adds to all boxes that hold its block, and by how many bits; None if it is not valid."""
+        weighed = [self.alone(names, box, name, candidate) for names, box in holding]
+        valid = [one for one in weighed if one is not None]
+        return (sum(gain for gain, _ in valid), sum(bits for _, bits in valid)) if valid == weighed else None
 
     # The loop
 

@@ -261,3 +261,18 @@ def spread_problems(draw: DrawFn) -> Problem:
     table = draw(tables(sensitive=st.just({"amount": NUMBERS})))
     some = [spread for drawn in draw(st.lists(spreads(table), min_size=1, max_size=3)) for spread in drawn]
     return replace(table, qids=[draw(qids(table, draw(HIGHEST)))], inferences=some, criterion=draw(CRITERIA))
+
+
+@st.composite
+def one_set_problems(draw: DrawFn) -> Problem:
+    """Requirements on one set of attributes, none of which compares a group with the whole table."""
+    problem = draw(st.one_of(problems(), template_problems(), mixed_problems(), spread_problems()))
+    names = draw(st.one_of(st.just(names_of(problem)), some_of(names_of(problem))))
+    inferences: list[Inference] = []
+    for inference in problem.inferences:
+        if isinstance(inference, Template):
+            inferences.append(replace(inference, channel=names))
+        elif isinstance(inference, Diversity | Spread):
+            inferences.append(replace(inference, qid=names))
+    anonymous = [QID(names, qid.k) for qid in problem.qids] if inferences or problem.qids else [QID(names, 2)]
+    return replace(problem, qids=anonymous, inferences=inferences)

@@ -1,6 +1,5 @@
 """The joint search against a brute-force search that shares no code with it: same steps, same groups, same table."""
 
-from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -11,39 +10,16 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 import unveil
-from bridge import CLASS, WEIGHT, sensitive_value, spec_of, table_of
-from oracles.joint import Result, joint, masked
+from bridge import joint_spec, records_of, released_records, table_of
+from oracles.joint import joint, masked
 from oracles.problem import Problem
 from oracles.strategies import mixed_problems, problems, spread_problems, template_problems
-from unveil.release import Release
-from unveil.schema import Recoding, Spec
+from unveil.schema import Recoding
 
 pytestmark = pytest.mark.engines
 
 RECODINGS: SearchStrategy[Recoding] = st.sampled_from(("local", "global"))
 ANY = st.one_of(problems(), template_problems(), mixed_problems(), spread_problems())
-
-
-def joint_spec(problem: Problem, recoding: Recoding) -> Spec:
-    return replace(spec_of(problem), search="joint", recoding=recoding, criterion="score")
-
-
-def released_records(release: Release) -> Counter:
-    """The released records as a multiset."""
-    counts: Counter = Counter()
-    for row in release.table.to_pylist():
-        weight = row.pop(WEIGHT)
-        counts[tuple(row.items())] += weight
-    return counts
-
-
-def expected_records(problem: Problem, result: Result) -> Counter:
-    counts: Counter = Counter()
-    for record in masked(problem, result):
-        attributes = [(attribute.name, record.values[attribute.name]) for attribute in problem.attributes]
-        as_is = [(name, sensitive_value(name, record.values[name], problem)) for name in problem.sensitive]
-        counts[(*attributes, *as_is, (CLASS, record.cls))] += record.weight
-    return counts
 
 
 def assert_same(problem: Problem, recoding: Recoding) -> None:
@@ -54,7 +30,7 @@ def assert_same(problem: Problem, recoding: Recoding) -> None:
     for step, expected in zip(release.trace, result.steps, strict=True):
         assert step["gain"] == pytest.approx(expected.gain, abs=1e-6)
         assert step["score"] == pytest.approx(expected.score, abs=1e-6)
-    assert released_records(release) == expected_records(problem, result)
+    assert released_records(release) == records_of(problem, masked(problem, result))
 
 
 @settings(deadline=None, max_examples=300)
@@ -82,5 +58,6 @@ def test_stopped_at_any_time_the_table_is_the_one_reached_by_then(
     """Every published table is recounted, so it satisfies its requirements."""
     table, spec = table_of(problem), joint_spec(problem, recoding)
     stopped = unveil.publish(table, spec, steps=steps)
+    expected = masked(problem, joint(replace(problem, steps=steps), recoding))
     assert stopped.trace == unveil.publish(table, spec).trace[:steps]
-    assert released_records(stopped) == expected_records(problem, joint(replace(problem, steps=steps), recoding))
+    assert released_records(stopped) == records_of(problem, expected)

@@ -144,6 +144,10 @@ class Engine(Protocol):
         """
         ...
 
+    def rows_left_out(self, masking: Masking, left_out: LeftOut) -> int:
+        """How many rows the search left out. Without a weight column, these are as many as the records."""
+        ...
+
 
 VARIABLE = "UNVEIL_ENGINE"
 """The environment variable that names the engine where nothing else does."""

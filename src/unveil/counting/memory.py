@@ -11,6 +11,7 @@ from unveil.counting.distinct import DistinctRows, SortedRows
 from unveil.counting.engine import Cells, Marked, Pieces
 from unveil.counting.holders import Holders
 from unveil.counting.kernels import count_pieces, link_children, link_new, linked_groups, split_groups
+from unveil.counting.placement import Aside
 from unveil.counting.released import released_rows
 from unveil.counting.sums import BinnedRows
 from unveil.errors import BrokenPromiseError, listed
@@ -75,6 +76,12 @@ class MemoryEngine:
     def released(self, masking: Masking, weight: str | None, left_out: LeftOut | None = None) -> ReleasedRows:
         """The masked rows, sorted by their values."""
         return released_rows(self._rows, masking, weight, left_out)
+
+    def rows_left_out(self, masking: Masking, left_out: LeftOut) -> int:
+        """How many rows the search left out, in one pass if they have weights."""
+        if not self._outline.weighted:
+            return left_out.records
+        return Aside(self._outline, masking, left_out).rows(self._rows.chunks(range(len(self._outline.columns))))
 
 
 def marked_rows(codes: list[Array], weight: IntArray, columns: int, sizes: Sequence[int]) -> Marked:

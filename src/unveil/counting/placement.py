@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -79,3 +79,7 @@ class Aside:
         for is_out, nodes in zip(self._is_out, self._placement.nodes(chunk), strict=True):
             found |= is_out[nodes]
         return found
+
+    def rows(self, chunks: Iterable[Chunk]) -> int:
+        """How many rows are left out; with a weight column, a row represents many records."""
+        return sum(int(np.count_nonzero(self.of(chunk))) for chunk in chunks)

@@ -48,8 +48,7 @@ def start_joint(table: Outline, spec: Spec, engine: Engine, progress: Watcher = 
         needed = {column: held for (held_columns, column), held in levels.items() if held_columns == columns}
         alone = [column in by_box for column in columns]
         partitions.append(Partition(boxes, _sections(boxes, needed), places, alone, blocks, goal))
-    held = [table.histograms[column].sum(axis=1) > 0 for column in masked]
-    search = JointSearch(blocks, partitions, held, goal, spare)
+    search = JointSearch(blocks, partitions, goal, spare)
     check_kept(search, sets, spec, table)
     return search
 
@@ -62,8 +61,6 @@ def _spare(table: Outline, spec: Spec, sets: list[tuple[int, ...]]) -> int:
             f"{spec.origin}: [publish] leave-out works for requirements on one set of attributes, not on {len(sets)}: "
             "leaving out a row for one of them could break another."
         )
-    if spec.leave_out and spec.table.weight is not None:
-        raise SpecError(f"{spec.origin}: [publish] leave-out does not work for a table with a weight column.")
     return spare
 
 

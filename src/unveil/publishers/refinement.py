@@ -104,7 +104,7 @@ def publish_refinement(
             read=table.read,
             dropped=table.dropped,
             released=rows.num_rows,
-            left_out=0 if aside is None else aside.records,
+            left_out=0 if aside is None else engine.rows_left_out(masking, aside),
         ),
         records=table.records - gone,
         leave_out=left,

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unveil.arrays import BoolArray, IntArray
+from unveil.arrays import IntArray
 from unveil.counting.scans import ALL
 from unveil.masking import Block
 from unveil.refine.blocks import Blocks
@@ -59,7 +59,6 @@ class JointSearch:
         self,
         blocks: Blocks,
         partitions: Sequence[Partition],
-        held: Sequence[BoolArray],
         goal: ClassInformation,
         spare: int = 0,
     ) -> None:
@@ -68,11 +67,10 @@ class JointSearch:
         Args:
             blocks: The blocks of all masked attributes.
             partitions: The boxes of each set of attributes with requirements.
-            held: Which values of each masked attribute some record holds.
             goal: What a refinement is worth.
             spare: How many records may be left out; only if there is one partition.
         """
-        self.blocks, self.partitions, self._held, self._fine = blocks, partitions, held, goal.fine
+        self.blocks, self.partitions, self._fine = blocks, partitions, goal.fine
         self._spare = spare
         everywhere = {a for p in partitions for a in p.attributes[~p.by_box].tolist()}
         self._cut: dict[int, list[int]] = {attribute: [blocks.roots[attribute]] for attribute in sorted(everywhere)}
@@ -198,7 +196,7 @@ class JointSearch:
             made.append((number, pieces))
         if self._cuts.spare:
             self._cuts.spend(self._cuts.spare - (self._spare - int(self.partitions[0].left_out[0])))
-        into = self._replace(shared)
+        into = self._replace(shared, made)
         for number, boxes in made:
             self._cuts.count(number, boxes, 1)
             self.partitions[number].evaluate(boxes)
@@ -206,12 +204,15 @@ class JointSearch:
         self._ahead = 1
         return self._step(shared.block, into, (shared.gain, shared.bits, -shared.turn.minus_rank), None)
 
-    def _replace(self, shared: Refined) -> list[int]:
-        """Replaces a block in its cut; returns the blocks that take its place."""
+    def _replace(self, shared: Refined, made: Sequence[tuple[int, IntArray]]) -> list[int]:
+        """Replaces a block in its cut; returns the blocks that take its place.
+
+        Values that no group holds stay suppressed, also if records that are left out hold them.
+        """
         into = self.blocks.into(shared.block, shared.way, shared.cell)
         if shared.way == ALL and self.blocks.hides(shared.block):
-            held = self._held[shared.turn.attribute]
-            into = [*(block for block in into if held[self.blocks.place(block)]), shared.block]
+            held = {block for number, boxes in made for block in np.unique(self.partitions[number].blocks.rows[boxes])}
+            into = [*(block for block in into if block in held), shared.block]
         self._cuts.refine(shared.block, into)
         self._put(shared.turn.attribute, shared.block, into)
         return into

@@ -17,6 +17,7 @@ from unveil.arrays import Array, IntArray
 from unveil.counting.distinct import DistinctRows, unpacked
 from unveil.counting.engine import Cells, Index, Marked
 from unveil.counting.memory import MemoryIndex, block_numbers, cells_of, marked_rows
+from unveil.counting.placement import Aside
 from unveil.counting.spark.index import SparkIndex
 from unveil.counting.spark.released import SparkReleasedRows
 from unveil.counting.spark.source import Function, open_spark_source
@@ -128,6 +129,19 @@ class SparkEngine:
     def released(self, masking: Masking, weight: str | None, left_out: LeftOut | None = None) -> SparkReleasedRows:
         """The masked rows, sorted by their values; they stay on the cluster until they are written."""
         return SparkReleasedRows(self._source, self._coder, self.outline, masking, weight, left_out)
+
+    def rows_left_out(self, masking: Masking, left_out: LeftOut) -> int:
+        """How many rows the search left out, in one pass if they have weights."""
+        if not self.outline.weighted:
+            return left_out.records
+        coder, places, aside = self._coder, range(len(self.outline.columns)), Aside(self.outline, masking, left_out)
+
+        def count(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
+            yield pa.table({"rows": pa.array([aside.rows(map(Recount(coder, places).chunk, batches))])})
+
+        found = self._source.partitions(count, Recount(coder, places).names, "rows bigint")
+        with self._source.watched():
+            return sum(found.toArrow()["rows"].to_pylist())
 
     def _distinct(
         self, places: Collection[int], lookups: Sequence[Array], sizes: Sequence[int], *, with_class: bool

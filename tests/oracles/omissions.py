@@ -1,0 +1,127 @@
+"""The joint search that may leave out records, by brute force, from its definition (docs/decisions 0049).
+
+Plain Python. What is left out is what no group holds any longer. Requirements on one set of attributes. Shares no code
+with the package.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import islice
+from math import floor, log2
+from typing import Literal
+
+from .blocks import Bottom, Disclosed, top
+from .joint import Box, Candidate, Result, Search, masked, pieces_of, purity, size
+from .problem import Problem, Record
+
+
+def class_entropy(records: Sequence[Record]) -> float:
+    """The entropy of the class, per record."""
+    freq: Counter[str] = Counter()
+    for record in records:
+        freq[record.cls] += record.weight
+    return -sum(count / size(records) * log2(count / size(records)) for count in freq.values())
+
+
+@dataclass
+class Leaving(Search):
+    """A search that may leave out pieces that break a requirement."""
+
+    budget: int = 0
+
+    def __post_init__(self) -> None:
+        self.entropy = class_entropy(self.problem.records)
+        super().__post_init__()
+        (boxes,) = self.boxes.values()
+        for box in boxes:
+            box.spare = self.budget * size(box.records) // size(self.problem.records)
+
+    def broken(self, names: tuple[str, ...], records: Sequence[Record]) -> bool:
+        """Whether these records break a requirement as a group of their own."""
+        mine = [r for r in self.requirements if self.named(r.attributes) == names]
+        return not all(r.holds(r.level([self.tally(r, records)])) for r in mine)
+
+    def left(self) -> int:
+        """How many records may still be left out."""
+        (boxes,) = self.boxes.values()
+        return self.budget - size(self.problem.records) + sum(size(box.records) for box in boxes)
+
+    def bill(self, names: tuple[str, ...], box: Box, name: str, candidate: Candidate) -> tuple[int, int, int] | None:
+        """What a candidate adds to a box, its bits, and the records that it leaves out; None if it may not.
+
+        Something of the box remains, and no value is disclosed of which records are left out. The information of a
+        group, n·(H₀ − H), is lost with it.
+        """
+        pieces = pieces_of(box.records, name, candidate.children)
+        gain, bits = self.weigh(box.records, pieces)
+        out = [piece for piece in pieces if self.broken(names, piece)]
+        shown = [c for c in candidate.children if isinstance(c, Disclosed) and isinstance(box.blocks[name], Bottom)]
+        if len(out) == len(pieces) or any(child.holds(piece[0].values[name]) for child in shown for piece in out):
+            return None
+        for piece in out:
+            gain -= floor(size(piece) * self.entropy * self.fine + 0.5)
+            gain -= floor(purity(piece, self.steering) * self.fine + 0.5)
+        return gain, bits, sum(map(size, out))
+
+    def alone(self, names: tuple[str, ...], box: Box, name: str, candidate: Candidate) -> tuple[int, int] | None:
+        bill = self.bill(names, box, name, candidate)
+        return affordable([bill], box.spare)
+
+    def together(
+        self, holding: Sequence[tuple[tuple[str, ...], Box]], name: str, candidate: Candidate
+    ) -> tuple[int, int] | None:
+        return affordable([self.bill(names, box, name, candidate) for names, box in holding], self.left())
+
+    def split(self, box: Box, name: str, candidate: Candidate) -> list[Box]:
+        """The pieces that are not left out, each with its share of what may still be left out."""
+        pieces = super().split(box, name, candidate)
+        names = self.named(self.requirements[0].attributes)
+        kept = [piece for piece in pieces if not self.broken(names, piece.records)]
+        rest = sum(size(piece.records) for piece in kept)
+        spare = max(box.spare - (size(box.records) - rest), 0)
+        for piece in kept:
+            piece.spare = spare * size(piece.records) // rest
+        return kept
+
+
+def affordable(bills: Sequence[tuple[int, int, int] | None], spare: int) -> tuple[int, int] | None:
+    """The gain and the bits of a candidate, if no information is lost by it and what it leaves out is covered."""
+    gain = bits = cost = 0
+    for bill in bills:
+        if bill is None:
+            return None
+        gain, bits, cost = gain + bill[0], bits + bill[1], cost + bill[2]
+    return (gain, bits) if cost <= spare and gain >= 0 else None
+
+
+@dataclass
+class LeavingResult:
+    """The steps and groups, and the records that are left out."""
+
+    result: Result
+    out: list[Record]
+    masked: bool
+    """Whether those are released fully masked."""
+
+    def table(self, problem: Problem) -> list[Record]:
+        """The released records."""
+        gone = {id(record) for record in self.out}
+        kept = [record for record in problem.records if id(record) not in gone]
+        names = {name for held in self.result.boxes for name in held}
+        roots = {attribute.name: top(attribute).label for attribute in problem.attributes if attribute.name in names}
+        hidden = [replace(record, values={**record.values, **roots}) for record in self.out if self.masked]
+        return [*masked(replace(problem, records=kept), self.result), *hidden]
+
+
+def leaving(
+    problem: Problem, recoding: Literal["global", "local"], share: Fraction, how: Literal["drop", "mask"] = "drop"
+) -> LeavingResult:
+    search = Leaving(problem, recoding, budget=floor(share * size(problem.records)))
+    steps = list(islice(search.steps(), problem.steps))
+    ((names, boxes),) = search.boxes.items()
+    held = {id(record) for box in boxes for record in box.records}
+    out = [record for record in problem.records if id(record) not in held]
+    hidden = how == "mask" and bool(out) and not search.broken(names, out)
+    return LeavingResult(Result(steps, search.boxes), out, hidden)

@@ -1,0 +1,117 @@
+"""Records that are left out, against a brute-force search: the same steps, the same rows set aside, the same table."""
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+import unveil
+from bridge import joint_spec, records_of, released_records, table_of
+from oracles.omissions import leaving
+from oracles.problem import QID, Generalized, Problem, Record, Suppressed
+from oracles.strategies import one_set_problems
+from unveil.arrays import BoolArray, IntArray
+from unveil.errors import BrokenPromiseError
+from unveil.refine.omissions import Omissions
+from unveil.schema import LeftOut, Recoding
+
+pytestmark = pytest.mark.engines
+
+RECODINGS: SearchStrategy[Recoding] = st.sampled_from(("local", "global"))
+SHARES = st.sampled_from((Fraction(1, 20), Fraction(1, 5), Fraction(2, 5)))
+WAYS: SearchStrategy[LeftOut] = st.sampled_from(("drop", "mask"))
+
+
+def assert_same(problem: Problem, recoding: Recoding, share: Fraction, way: LeftOut, folder: Path) -> int:
+    """Compares a release with the oracle's and verifies it; gives the records that are left out."""
+    table = table_of(problem)
+    spec = replace(joint_spec(problem, recoding), leave_out=share, left_out=way)
+    release, expected = unveil.publish(table, spec), leaving(problem, recoding, share, way)
+    assert [(step["attribute"], step["refined"], tuple(step["into"]), step.get("group")) for step in release.trace] == [
+        (step.attribute, step.refined, step.into, step.group) for step in expected.result.steps
+    ]
+    for step, searched in zip(release.trace, expected.result.steps, strict=True):
+        assert step["gain"] == pytest.approx(searched.gain, abs=1e-6)
+        assert step["score"] == pytest.approx(searched.score, abs=1e-6)
+    assert released_records(release) == records_of(problem, expected.table(problem))
+    omitted = release.manifest.leave_out
+    assert omitted is not None
+    assert omitted.records == sum(record.weight for record in expected.out)
+    assert release.manifest.rows.left_out == len(expected.out)
+    release.write(folder)
+    assert unveil.verify(folder) == []
+    assert unveil.verify(folder, spec, table=table) == []
+    return omitted.records
+
+
+@settings(deadline=None, max_examples=60)
+@given(one_set_problems(), RECODINGS, SHARES, WAYS)
+def test_same_steps_rows_set_aside_and_table(
+    tmp_path_factory: pytest.TempPathFactory, problem: Problem, recoding: Recoding, share: Fraction, way: LeftOut
+) -> None:
+    assert_same(problem, recoding, share, way, tmp_path_factory.mktemp("left") / "release")
+
+
+def judges(records: int) -> Problem:
+    """Eight clerks and a few judges, at k = 4: to tell them apart, fewer than four judges must be left out."""
+    tree = ("Any", [("Clerk", []), ("Judge", [])])
+    held = [("Clerk", "Y", 6), ("Clerk", "N", 2), ("Judge", "N", 1), ("Judge", "N", records - 1)]
+    rows = [Record({"job": job}, label, weight) for job, label, weight in held]
+    return Problem([Generalized("job", tree)], rows, qids=[QID(("job",), 4)])
+
+
+@pytest.mark.parametrize("recoding", ["local", "global"])
+@pytest.mark.parametrize("way", ["drop", "mask"])
+def test_the_budget_is_used_up_to_its_last_record_and_no_further(
+    recoding: Recoding, way: LeftOut, tmp_path: Path
+) -> None:
+    assert assert_same(judges(3), recoding, Fraction(28, 100), way, tmp_path / "enough") == 3
+    assert assert_same(judges(3), recoding, Fraction(27, 100), way, tmp_path / "short") == 0
+
+
+@pytest.mark.parametrize("recoding", ["local", "global"])
+@pytest.mark.parametrize(("share", "defect"), [(Fraction(27, 100), 1), (Fraction(28, 100), -1)])
+def test_a_record_too_many_or_too_few_is_noticed(
+    recoding: Recoding, share: Fraction, defect: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A planted defect."""
+    monkeypatch.setattr("unveil.publishers.joint._spare", lambda table, spec, sets: int(share * 11) + defect)
+    with pytest.raises((AssertionError, BrokenPromiseError)):
+        assert_same(judges(3), recoding, share, "drop", tmp_path / "release")
+
+
+@pytest.mark.parametrize("recoding", ["local", "global"])
+def test_a_piece_that_is_set_aside_though_it_holds_its_level_is_noticed(
+    recoding: Recoding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A planted defect."""
+    assert assert_same(judges(4), recoding, Fraction(2, 5), "drop", tmp_path / "right") == 0
+    right = Omissions.broken
+
+    def broken(self: Omissions, counts: IntArray) -> BoolArray:
+        return right(self, counts) | (counts[:, 0] == 4)
+
+    monkeypatch.setattr(Omissions, "broken", broken)
+    with pytest.raises(AssertionError):
+        assert_same(judges(4), recoding, Fraction(2, 5), "drop", tmp_path / "release")
+
+
+@pytest.mark.parametrize("recoding", ["local", "global"])
+def test_no_value_is_disclosed_that_only_records_left_out_hold(recoding: Recoding, tmp_path: Path) -> None:
+    """The judges are the only people in the islet: when they are left out, all other towns are disclosed."""
+    tree, towns = ("Any", [("Clerk", []), ("Judge", [])]), ("north", "south", "islet")
+    clerks = [
+        ("Clerk", "north", "Y", 10),
+        ("Clerk", "north", "N", 2),
+        ("Clerk", "south", "Y", 8),
+        ("Clerk", "south", "N", 2),
+    ]
+    held = [*clerks, ("Judge", "islet", "N", 9)]
+    rows = [Record({"job": job, "town": town}, label, weight) for job, town, label, weight in held]
+    problem = Problem([Generalized("job", tree), Suppressed("town", towns)], rows, qids=[QID(("job", "town"), 10)])
+    assert assert_same(problem, recoding, Fraction(3, 10), "drop", tmp_path / "release") == 9
+    assert "islet" not in (tmp_path / "release" / "manifest.json").read_text()
