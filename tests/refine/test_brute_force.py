@@ -12,33 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import unveil
-from bridge import CLASS, WEIGHT, sensitive_value, spec_of, table_of
+from bridge import WEIGHT, records_of, released_records, spec_of, table_of
 from oracles.problem import Problem
 from oracles.strategies import mixed_problems, problems, spread_problems, template_problems
-from oracles.tdr import Result, tdr
+from oracles.tdr import tdr
 from unveil.counting import memory
 from unveil.release import Release
 
 pytestmark = pytest.mark.engines
-
-
-def released_records(release: Release) -> Counter:
-    """The released records as a multiset."""
-    counts: Counter = Counter()
-    for row in release.table.to_pylist():
-        weight = row.pop(WEIGHT)
-        counts[tuple(row.items())] += weight
-    return counts
-
-
-def expected_records(problem: Problem, result: Result) -> Counter:
-    counts: Counter = Counter()
-    for record in result.records:
-        masked = [(attribute.name, record.values[attribute.name]) for attribute in problem.attributes]
-        as_is = [(name, sensitive_value(name, record.values[name], problem)) for name in problem.sensitive]
-        row = (*masked, *as_is)
-        counts[(*row, (CLASS, record.cls))] += record.weight
-    return counts
 
 
 def assert_same(problem: Problem, release: Release) -> None:
@@ -54,7 +35,7 @@ def assert_same(problem: Problem, release: Release) -> None:
     for name, labels in result.masking.items():
         values = list(labels)
         assert release.masking[name].labels(values) == [labels[value] for value in values]
-    assert released_records(release) == expected_records(problem, result)
+    assert released_records(release) == records_of(problem, result.records)
 
 
 @settings(deadline=None, max_examples=300)
