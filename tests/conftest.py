@@ -1,5 +1,6 @@
 """Shared fixtures, and the engines that a suite runs on."""
 
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -46,12 +47,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--engines", default=None, help="the engines that suites run on: memory,stream,spark,spark-cluster"
     )
-    parser.addoption("--all-examples", action="store_true", help="try as many examples on every engine as in memory")
+    parser.addoption("--all-examples", action="store_true", help="try all examples of a test, on every engine")
 
 
 def pytest_configure() -> None:
     # A shell starts its background jobs with interrupts ignored, and the commands under test would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    for command in ("SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS"):
+        os.environ.setdefault(command, engines.SHORT_LIVED)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -100,10 +103,8 @@ def _recounted() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _on_its_engine(request: pytest.FixtureRequest) -> Iterator[None]:
     """Sets the engine up for tests that do not ask for it by name, and how many examples hypothesis tries on it."""
-    if request.node.get_closest_marker("engines") is None:
-        yield
-        return
-    name = request.getfixturevalue("engine")
+    marked = request.node.get_closest_marker("engines")
+    name = request.getfixturevalue("engine") if marked else "memory"
     usual = getattr(request.function, "_hypothesis_internal_use_settings", None)
     if usual is None or request.config.getoption("--all-examples"):
         yield

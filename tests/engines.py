@@ -14,6 +14,8 @@ from unveil.tables import files
 NAMES = ("memory", "stream", "spark", "spark-cluster")
 """`spark` searches in the driver, `spark-cluster` on the cluster."""
 QUICK = ("memory", "stream")
+MOST_EXAMPLES = 100
+"""Hypothesis draws other examples in every run, so a run tries so many at most unless all are asked for."""
 SPARK_EXAMPLES = 2
 """A job on Spark takes about a second, so hypothesis tries fewer examples there unless all are asked for."""
 STREAM_SHARE = 3
@@ -24,6 +26,9 @@ SPARK = {
     "spark.driver.memory": "1g",
     "spark.sql.session.timeZone": "Asia/Kolkata",  # that of the session must not matter
 }
+
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Options for every Java that Spark starts: jobs on small tables end before thorough compilation pays."""
 
 
 @cache
@@ -40,9 +45,10 @@ def without_java() -> str:
 
 def examples(name: str, usual: int) -> int:
     """How many examples hypothesis tries on an engine."""
+    most = min(usual, MOST_EXAMPLES)
     if name == "memory":
-        return usual
-    return SPARK_EXAMPLES if name.startswith("spark") else -(-usual // STREAM_SHARE)
+        return most
+    return SPARK_EXAMPLES if name.startswith("spark") else -(-most // STREAM_SHARE)
 
 
 @contextmanager

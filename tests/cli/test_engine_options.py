@@ -52,7 +52,8 @@ def test_the_environment_names_an_engine_too(project: Project, run: Run, monkeyp
 
 @pytest.mark.xdist_group("spark")
 def test_spark(project: Project, run: Run) -> None:
-    words = ("--engine", "spark", "--index", "driver", "--spark", f"spark.master={engines.SPARK['spark.master']}")
+    settings = [word for pair in engines.SPARK.items() for word in ("--spark", "=".join(pair))]
+    words = ("--engine", "spark", "--index", "driver", *settings)
     outcome = run("publish", project.spec, "--to", project.release, *words)
     assert outcome.code == 0, outcome
     assert list((project.release / "data.parquet").glob("part-*.parquet"))
