@@ -7,7 +7,7 @@ import numpy as np
 from unveil.arrays import IntArray
 from unveil.counting import Engine, Marked
 from unveil.counting.boxes import BoxRows
-from unveil.errors import BrokenPromiseError, SpecError
+from unveil.errors import BrokenPromiseError, SpecError, braced
 from unveil.masking import LEAF, AnyMasking, Block, BoxTree, LeftOut, Split, freeze, vocabulary
 from unveil.progress import Tasks, Watcher, unwatched
 from unveil.publishers.guards import checked_levels, resolved_requirements
@@ -55,13 +55,16 @@ def start_joint(table: Outline, spec: Spec, engine: Engine, progress: Watcher = 
 
 def _spare(table: Outline, spec: Spec, sets: list[tuple[int, ...]]) -> int:
     """How many records may be left out."""
-    spare = int(spec.leave_out * table.records)
     if spec.leave_out and len(sets) > 1:
+        named = [braced([table.columns[column].name for column in columns], most=8) for columns in sets[:3]]
+        named += [f"{len(sets) - 3} more"] if len(sets) > 3 else []
+        every = [table.columns[column].name for column in sorted({column for columns in sets for column in columns})]
         raise SpecError(
-            f"{spec.origin}: [publish] leave-out works for requirements on one set of attributes, not on {len(sets)}: "
-            "leaving out a row for one of them could break another."
+            f"{spec.origin}: [publish] leave-out works for requirements on one set of attributes, not on {len(sets)} "
+            f"({', '.join(named)}), because a row left out for one could break another. Either give every [[require]] "
+            f"the attributes {braced(every, most=8)}, which promises at least as much, or remove leave-out."
         )
-    return spare
+    return int(spec.leave_out * table.records)
 
 
 def _by_box(
