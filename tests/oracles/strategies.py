@@ -276,3 +276,10 @@ def one_set_problems(draw: DrawFn) -> Problem:
             inferences.append(replace(inference, qid=names))
     anonymous = [QID(names, qid.k) for qid in problem.qids] if inferences or problem.qids else [QID(names, 2)]
     return replace(problem, qids=anonymous, inferences=inferences)
+
+
+@st.composite
+def crowded_problems(draw: DrawFn) -> Problem:
+    """k-anonymity with groups that are often a little too small: every third search leaves out records."""
+    table = draw(tables().filter(lambda drawn: len(drawn.records) >= 8))
+    return replace(table, qids=[QID(names_of(table)[:2], draw(st.integers(3, 6)))])

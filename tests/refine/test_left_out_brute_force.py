@@ -13,7 +13,7 @@ import unveil
 from bridge import joint_spec, records_of, released_records, table_of
 from oracles.omissions import leaving
 from oracles.problem import QID, Generalized, Problem, Record, Suppressed
-from oracles.strategies import one_set_problems
+from oracles.strategies import crowded_problems, one_set_problems
 from unveil.arrays import BoolArray, IntArray
 from unveil.errors import BrokenPromiseError
 from unveil.refine.omissions import Omissions
@@ -49,7 +49,7 @@ def assert_same(problem: Problem, recoding: Recoding, share: Fraction, way: Left
 
 
 @settings(deadline=None, max_examples=60)
-@given(one_set_problems(), RECODINGS, SHARES, WAYS)
+@given(st.one_of(one_set_problems(), crowded_problems(), crowded_problems()), RECODINGS, SHARES, WAYS)
 def test_same_steps_rows_set_aside_and_table(
     tmp_path_factory: pytest.TempPathFactory, problem: Problem, recoding: Recoding, share: Fraction, way: LeftOut
 ) -> None:
