@@ -209,7 +209,8 @@ class BoxRows:
         chosen = np.stack(choices, axis=1)
         depth, first, cells = shapes.depth[block], shapes.first[block], shapes.cells[block]
         rows = self._codes, self._weight, self._marks
-        return Parts(*split_boxes(*rows, boxes.start, boxes.stop, chosen, depth, shapes.cell_of, first, cells))
+        found = split_boxes(*rows, boxes.start, boxes.stop, chosen, depth, shapes.cell_of, first, cells)
+        return Parts(*np.ascontiguousarray(found.T))
 
     def drawn(self, boxes: Boxes, most: int, copies: IntArray) -> tuple[BoxRows, Boxes]:
         """Copies of the rows of each box, or of a sample if there are more than `most`.

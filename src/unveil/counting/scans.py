@@ -59,6 +59,31 @@ def whole(bits: float, fine: float) -> int:
     return max(steps(bits, fine), 0)
 
 
+# The next three copy number by number: compiling array expressions takes numba seconds.
+@njit(cache=True, nogil=True)
+def clear(counts: Array) -> None:
+    """Sets all counts to 0."""
+    for place in range(len(counts)):
+        counts[place] = 0
+
+
+@njit(cache=True, nogil=True)
+def add(counts: Array, more: Array, sign: int) -> None:
+    """Adds counts to others, or with the sign −1 takes them away."""
+    for place in range(len(counts)):
+        counts[place] += sign * more[place]
+
+
+@njit(cache=True, nogil=True)
+def write_piece(pieces: Array, owner: Array, used: int, counts: Array, private: int, candidate: int) -> int:
+    """Writes the size of a piece, its counts by sensitive value and its candidate; returns the next place."""
+    pieces[used, 0] = counts[0]
+    for place in range(private, len(counts)):
+        pieces[used, 1 + place - private] = counts[place]
+    owner[used] = candidate
+    return used + 1
+
+
 @njit(cache=True, nogil=True)
 def occupied_cells(tally: Array, classes: int, codes: Array, lookup: Array, shift: int, found: Array) -> int:
     """Adds up the sizes of the cells of a block and lists those that hold rows, in order.
@@ -170,14 +195,14 @@ def scan_boxes(
                 need += min(block_cells[block], last - first)
         if made + need + columns > len(candidates) or used + 3 * need > len(pieces):
             break
-        total[:] = 0
+        clear(total)
         for i in range(first, last):
             for mark in range(marks.shape[1]):
                 total[marks[i, mark]] += weight[i]
             if bare:
                 total[0] += weight[i]
-        if not bare:
-            total[0] = total[1 : sections[1]].sum()
+        for place in range(1, classes):
+            total[0] += total[place]
         size = sizes[box] = total[0]
         mixed[box] = False
         for target in range(targets):
@@ -208,10 +233,12 @@ def scan_boxes(
             lookup, shift = cell_of[block_depth[block]], block_first[block]
             occupied = occupied_cells(mine, classes, codes[first:last, j], lookup, shift, found)
             if block_kind[block] == INTERVAL:
-                left[:] = 0
+                clear(left)
+                clear(right)
+                add(right, total, 1)
                 for place in range(1, occupied):
-                    left += mine[found[place - 1]]
-                    right[:] = total - left
+                    add(left, mine[found[place - 1]], 1)
+                    add(right, mine[found[place - 1]], -1)
                     pure = purity(left, sections, targets, left[0])
                     pure_rest = purity(right, sections, targets, right[0])
                     after = pure + pure_rest
@@ -220,11 +247,8 @@ def scan_boxes(
                     candidates[made, 5] = whole(after - before, fine)
                     candidates[made, 6] = whole(spread - xlogx(left[0]) - xlogx(right[0]), fine)
                     purities[used], purities[used + 1] = steps(pure, fine), steps(pure_rest, fine)
-                    for piece in (left, right):
-                        pieces[used, 0] = piece[0]
-                        pieces[used, 1:] = piece[private:]
-                        owner[used] = made
-                        used += 1
+                    used = write_piece(pieces, owner, used, left, private, made)
+                    used = write_piece(pieces, owner, used, right, private, made)
                     made += 1
             else:
                 every = made
@@ -237,16 +261,15 @@ def scan_boxes(
                     bits += xlogx(part[0])
                     if occupied > 1:
                         purities[used] = steps(pure, fine)
-                        pieces[used, 0] = part[0]
-                        pieces[used, 1:] = part[private:]
-                        owner[used] = every
-                        used += 1
+                        used = write_piece(pieces, owner, used, part, private, every)
                 candidates[every, 0], candidates[every, 1], candidates[every, 2] = box, j, ALL
                 candidates[every, 3] = candidates[every, 4] = 0
                 candidates[every, 5], candidates[every, 6] = whole(after - before, fine), whole(spread - bits, fine)
                 for place in range(occupied if occupied > 1 and block_kind[block] == PEELED else 0):
                     part = mine[found[place]]
-                    right[:] = total - part
+                    clear(right)
+                    add(right, total, 1)
+                    add(right, part, -1)
                     pure = purity(part, sections, targets, part[0])
                     pure_rest = purity(right, sections, targets, right[0])
                     after = pure + pure_rest
@@ -255,14 +278,11 @@ def scan_boxes(
                     candidates[made, 5] = whole(after - before, fine)
                     candidates[made, 6] = whole(spread - xlogx(part[0]) - xlogx(right[0]), fine)
                     purities[used], purities[used + 1] = steps(pure, fine), steps(pure_rest, fine)
-                    for piece in (part, right):
-                        pieces[used, 0] = piece[0]
-                        pieces[used, 1:] = piece[private:]
-                        owner[used] = made
-                        used += 1
+                    used = write_piece(pieces, owner, used, part, private, made)
+                    used = write_piece(pieces, owner, used, right, private, made)
                     made += 1
             for place in range(occupied):
-                mine[found[place]] = 0
+                clear(mine[found[place]])
         box += 1
     return made, used, box
 
@@ -279,7 +299,7 @@ def split_boxes(
     cell_of: Array,
     first_cell: Array,
     cells: Array,
-) -> tuple[Array, Array, Array, Array]:
+) -> Array:
     """Moves the rows of each box so that those of one piece are adjacent, in the order that they have.
 
     Args:
@@ -295,7 +315,7 @@ def split_boxes(
         cells: How many cells it has.
 
     Returns:
-        The pieces with rows: the box of each, its number among the pieces of the box, its start and its stop.
+        One row per piece with rows: its box, its number among the pieces of the box, its start and its stop.
     """
     longest = widest = room = 0
     for box in range(len(start)):
@@ -314,10 +334,11 @@ def split_boxes(
         first, last = start[box], stop[box]
         if first == last:
             continue
-        column, way, cell = chosen[box]
+        column, way, cell = chosen[box, 0], chosen[box, 1], chosen[box, 2]
         lookup, shift = cell_of[lookups[box]], first_cell[box]
         parts = cells[box] if way == ALL else 2
-        ends[: parts + 1] = 0
+        for part in range(parts + 1):
+            ends[part] = 0
         for i in range(first, last):
             part = lookup[codes[i, column]] - shift
             if way == SPLIT:
@@ -337,14 +358,18 @@ def split_boxes(
         for i in range(first, last):
             at = ends[part_of[i - first]]
             ends[part_of[i - first]] += 1
-            code_room[at] = codes[i]
             weight_room[at] = weight[i]
-            mark_room[at] = marks[i]
-        codes[first:last] = code_room[: last - first]
-        weight[first:last] = weight_room[: last - first]
-        marks[first:last] = mark_room[: last - first]
-    found = found[:made]
-    return found[:, 0].copy(), found[:, 1].copy(), found[:, 2].copy(), found[:, 3].copy()
+            for j in range(codes.shape[1]):
+                code_room[at, j] = codes[i, j]
+            for j in range(marks.shape[1]):
+                mark_room[at, j] = marks[i, j]
+        for i in range(first, last):
+            weight[i] = weight_room[i - first]
+            for j in range(codes.shape[1]):
+                codes[i, j] = code_room[i - first, j]
+            for j in range(marks.shape[1]):
+                marks[i, j] = mark_room[i - first, j]
+    return found[:made]
 
 
 @njit(cache=True, nogil=True)
