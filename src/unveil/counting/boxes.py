@@ -103,7 +103,7 @@ class BoxRows:
             fine: How many small fractions a bit has in gains.
         """
         codes = _side_by_side(rows.codes, offsets, values, len(rows.weight))
-        sections = np.concatenate([[1], 1 + np.cumsum(rows.widths)])
+        sections = np.cumsum([1, *rows.widths])
         marks = _side_by_side(rows.marks, sections[:-1].tolist(), int(sections[-1]), len(rows.weight))
         return cls(codes, rows.weight.copy(), marks, sections, targets, fine)
 
