@@ -168,16 +168,39 @@ def test_values_of_columns_that_are_released_as_they_are_stay_in_the_table(owned
     assert f"{min(score for score in scores if score > 1000)}" not in text
 
 
-def test_a_private_release_tells_its_manifest_and_its_noise(bundled: dict[str, Path]) -> None:
-    folder = bundled["differential privacy"]
-    manifest = manifest_of(folder)
-    text = read(unveil.report(folder)).text
-    epsilon = Fraction(next(e["epsilon"] for e in manifest["ledger"] if e["purpose"].startswith("counts")))
-    deviation, reach, lift = noise_oracle(epsilon)
-    assert f"off by {reach} or less in 19 of 20 cases (standard deviation {deviation:.3g})" in text
-    assert f"shows {lift:.3g} on average" in text
-    for entry in manifest["ledger"]:
-        assert f"{entry['purpose']} {entry['epsilon']}" in text
+DIFFGEN = {
+    "table": {"class": "ill"},
+    "attributes": {"age": {"kind": "number", "range": [0, 8], "whole": True}, "ill": {"values": ["no", "yes"]}},
+    "require": [{"kind": "differential-privacy", "epsilon": 1.0}],
+    "publish": {"method": "diffgen", "specializations": 2},
+}
+
+
+@pytest.fixture
+def diffgen(tmp_path: Path) -> Path:
+    """A release by DiffGen of a few rows."""
+    rows = pa.table({"age": [1, 5, 7] * 20, "ill": ["no", "yes"] * 30})
+    unveil.publish(rows, DIFFGEN, unsafe_seed=1).write(tmp_path / "release")
+    return tmp_path / "release"
+
+
+def test_a_page_tells_how_much_an_empty_cell_shows(diffgen: Path) -> None:
+    *_, lift = noise_oracle(counts_epsilon(manifest_of(diffgen)))
+    assert f"shows {lift:.3g} on average" in read(unveil.report(diffgen)).text
+
+
+def counts_epsilon(manifest: dict[str, Any]) -> Fraction:
+    return Fraction(next(e["epsilon"] for e in manifest["ledger"] if e["purpose"].startswith("counts")))
+
+
+def test_a_private_release_tells_its_manifest_and_its_noise(bundled: dict[str, Path], diffgen: Path) -> None:
+    for folder in (bundled["differential privacy"], diffgen):
+        manifest = manifest_of(folder)
+        text = read(unveil.report(folder)).text
+        deviation, reach, _ = noise_oracle(counts_epsilon(manifest))
+        assert f"off by {reach} or less in 19 of 20 cases (standard deviation {deviation:.3g})" in text
+        for entry in manifest["ledger"]:
+            assert f"{entry['purpose']} {entry['epsilon']}" in text
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 50), Fraction(1, 3), Fraction(1), Fraction(7, 2), Fraction(8)])

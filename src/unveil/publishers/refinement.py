@@ -109,7 +109,7 @@ def publish_refinement(
         records=table.records - gone,
         leave_out=left,
         search=spec.search,
-        recoding=spec.recoding,
+        recoding="local" if boxes else "global",
         boxes=boxes,
     )
     return Release(rows, manifest, trace, redundant_atoms(requirements))

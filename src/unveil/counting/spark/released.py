@@ -95,7 +95,7 @@ class SparkReleasedRows:
 
     def table(self) -> pa.Table:
         """All rows, in the driver's memory."""
-        return pa.concat_tables(self.batches())
+        return pa.concat_tables([*self.batches()] or [self.schema.empty_table()])
 
     def batches(self) -> Iterator[pa.Table]:
         """All rows, a part at a time."""
