@@ -337,8 +337,8 @@ def split_boxes(
         column, way, cell = chosen[box, 0], chosen[box, 1], chosen[box, 2]
         lookup, shift = cell_of[lookups[box]], first_cell[box]
         parts = cells[box] if way == ALL else 2
-        for part in range(parts + 1):
-            ends[part] = 0
+        for place in range(parts + 1):
+            ends[place] = 0
         for i in range(first, last):
             part = lookup[codes[i, column]] - shift
             if way == SPLIT:
