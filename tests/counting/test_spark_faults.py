@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import subprocess
@@ -285,6 +286,18 @@ def test_java_that_is_killed_is_told_in_one_sentence_and_leaves_nothing(project:
     assert "Spark stopped" in told.stderr
     assert "Traceback" not in told.stderr
     assert project.files() == before
+
+
+def test_a_call_that_java_never_answers_is_told_in_one_sentence(capfd: pytest.CaptureFixture[str]) -> None:
+    from py4j.protocol import Py4JError
+
+    def unanswered() -> None:
+        logging.root.handle(logging.LogRecord("root", logging.ERROR, "java_gateway.py", 1, "Exception", (), None))
+        raise Py4JError("An error occurred while calling o196.getResult")
+
+    with pytest.raises(unveil.UnveilError, match="Spark stopped"), session.told_plainly("people.csv"):
+        unanswered()
+    assert capfd.readouterr().err == ""
 
 
 SCRATCH = """

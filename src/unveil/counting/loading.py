@@ -24,12 +24,14 @@ COMPILING = "compiling, once"
 
 @contextmanager
 def loops_loaded(progress: Watcher) -> Iterator[None]:
-    """Loads the loops while the block runs, and waits for them at its end."""
+    """Loads the loops while the block runs, and waits for them at its end, so that no thread outlives a failure."""
     thread = Thread(target=_load, name="unveil-loops")
     thread.start()
-    yield
-    if thread.is_alive():
-        progress(COMPILING, 0, None)
+    try:
+        yield
+        if thread.is_alive():
+            progress(COMPILING, 0, None)
+    finally:
         thread.join()
 
 

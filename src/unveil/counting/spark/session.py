@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 PYSPARK = 4
 JAVA = 17
 """The oldest Java that Spark 4 runs on."""
+STOPPED = "Spark stopped: its Java process died, perhaps because it ran out of memory."
 SCRATCH = "spark.local.dir"
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 LOCAL = {
@@ -128,10 +130,21 @@ def _restore(handler: Any) -> None:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Ignores the warning of PySpark about every newer pandas; pandas is not used here."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*pandas", category=FutureWarning)
-        yield
+    """Ignores the warning of PySpark about every newer pandas, which is not used here, and what py4j logs.
+
+    Py4j logs a traceback when Java dies in the middle of a call; `told_plainly` says it in a sentence.
+    """
+    logging.root.addFilter(_not_py4j)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*pandas", category=FutureWarning)
+            yield
+    finally:
+        logging.root.removeFilter(_not_py4j)
+
+
+def _not_py4j(record: logging.LogRecord) -> bool:
+    return record.module != "java_gateway"
 
 
 def check_java() -> None:
@@ -177,11 +190,11 @@ def told_plainly(origin: str) -> Iterator[None]:
         with quiet():
             yield
     except (Py4JNetworkError, ConnectionError, EOFError) as error:
-        raise EngineError(
-            f"{origin}: Spark stopped: its Java process died, perhaps because it ran out of memory."
-        ) from error
+        raise EngineError(f"{origin}: {STOPPED}") from error
     except (PySparkException, Py4JError) as error:
         text = str(error)
+        if type(error) is Py4JError and "Trace:" not in text:  # the answer of a call that Java never gave
+            raise EngineError(f"{origin}: {STOPPED}") from error
         said = re.search(r"^unveil\.errors\.(\w*Error): (.+)$", text, flags=re.MULTILINE)
         if said:
             raise getattr(errors, said[1], TableError)(said[2].strip()) from error
