@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,10 +11,12 @@ from unveil.errors import count_text, named
 from unveil.evaluation.reidentification import SIZE, grouped
 from unveil.masking import BoxTree
 from unveil.masking.sketch import Sketched, sketch
-from unveil.masking.walk import Walk
 from unveil.release import Release
 from unveil.reports.attributes import Branch, CutTree, cut_tree
 from unveil.reports.figures import Figure
+
+if TYPE_CHECKING:
+    from unveil.masking.walk import Walk  # compiled code, which only a local release needs
 
 
 def group_trees(release: Release, figure: Figure, *, counted: bool) -> list[CutTree]:
