@@ -18,7 +18,7 @@ demo: $(READY)  ## publish the bundled data set and show what came out
 	$(BIN)/unveil demo
 
 test: check java $(PEERS)  ## what continuous integration runs
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 3
 
 java:  ## Spark and Weka run on it; where there is none and it cannot be installed, their tests are skipped
 	@command -v java >/dev/null || test -n "$$JAVA_HOME" || \
