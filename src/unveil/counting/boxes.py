@@ -10,7 +10,8 @@ import numpy as np
 
 from unveil.arrays import Array, BoolArray, IntArray
 from unveil.counting.engine import Marked
-from unveil.counting.scans import drawn_rows, scan_boxes, split_boxes
+from unveil.counting.scans import scan_boxes
+from unveil.counting.splits import drawn_rows, split_boxes
 
 ROOM = 1 << 16
 """How many candidates are counted before they are returned."""

@@ -16,12 +16,13 @@ import pyarrow as pa
 from unveil.arrays import FloatArray, IntArray, NumberArray, packed_keys, sorted_order
 from unveil.counting import Engine
 from unveil.counting.released import ranked
-from unveil.masking import Block, Discretize, Flat, Generalize, Masking, Tree, class_type, freeze
+from unveil.masking import Block, Discretize, Flat, Generalize, Tree
 from unveil.noise import Ledger, Source, below, exponential_choice, permute_and_flip
 from unveil.progress import Tasks, Watcher, unwatched
 from unveil.publishers.cells import cell_total, feasible_threshold, noisy_cells, public_threshold
+from unveil.publishers.claims import private_claims
 from unveil.refine import InfoGainUtility, MaxUtility, Search, Utility, gain_alone
-from unveil.release import About, DiffGenManifest, LedgerEntry, Release
+from unveil.release import DiffGenManifest, Release
 from unveil.schema import COUNT, Grid, PrivatePlan, Spec, grid_of
 from unveil.tables import Outline
 
@@ -127,29 +128,12 @@ def publish_diffgen(
     cells = engine.cells(cuts)
     progress("drawing noise", 0, None)
     blocks, classes, noisy = noisy_cells(cells, sizes, counts, threshold, source)
-    masking = Masking(
-        {attribute.name: freeze(attribute, cut) for attribute, cut in zip(table.attributes, cuts, strict=True)}
-    )
     manifest = DiffGenManifest(
-        unveil_version=version,
-        about=About(title=spec.table.title, owner=spec.table.owner, date=spec.table.date),
-        guarantee=plan.sentence(weighted=table.weighted)
-        if source.private
-        else "None: it was made with a seed, for tests and experiments.",
-        private=source.private,
-        class_=spec.table.class_,
-        class_type=class_type(table.classes.type),
-        classes=tuple(str(label) for label in table.classes.values),
-        requirements=({"kind": "differential-privacy", "epsilon": str(plan.epsilon)},),
-        columns=masking.columns,
+        **private_claims(table, spec, plan, ledger, source, cuts, version),
         specializations=plan.specializations,
         utility=plan.utility,
         choice=plan.choice,
         budget=plan.budget,
-        ledger=tuple(
-            LedgerEntry(purpose=entry.purpose, epsilon=str(entry.epsilon), composition=entry.composition)
-            for entry in ledger.entries
-        ),
         cells=total,
         threshold=threshold,
     )

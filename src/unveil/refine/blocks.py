@@ -8,7 +8,7 @@ import numpy as np
 
 from unveil.arrays import Growing, IntArray
 from unveil.counting.boxes import Shapes
-from unveil.counting.scans import ALL, SPLIT
+from unveil.counting.scans import ALL, PEEL
 from unveil.masking import Block, rest_label
 from unveil.refine.hierarchies import Hierarchy, Key, Shape
 from unveil.schema import SUPPRESSED, Attribute
@@ -130,7 +130,7 @@ class Blocks:
         if not self.is_rest(block):
             return held
         hierarchy, key = self.hierarchies[self._owner[block]], self._key[block]
-        gone = [hierarchy.block(hierarchy.part(key, cell)).codes for cell in self.peeled(block)]
+        gone = [hierarchy.block(part).codes for cell in self.peeled(block) for part in hierarchy.parts(key, PEEL, cell)]
         return Block(self.label(block), np.setdiff1d(held.codes, np.concatenate(gone)))
 
     def _labelled(self, block: int) -> tuple[str, int]:
@@ -173,15 +173,13 @@ class Blocks:
             # What is left of a label has the same children, so they are listed once.
             whole = self._number[owner, key]
             if whole not in self._family:
-                parts = range(hierarchy.shape(key).cells)
-                self._family[whole] = self._listed([self._enter(owner, hierarchy.part(key, part)) for part in parts])
+                self._family[whole] = self._listed([self._enter(owner, part) for part in hierarchy.parts(key, ALL, 0)])
             return self._family[whole]
         known = self._lists.get((block, way, cell))
         if known is None:
-            if way == SPLIT:
-                pair = [self._enter(owner, half) for half in hierarchy.halves(key, cell)]
-            else:
-                pair = [self._enter(owner, hierarchy.part(key, cell)), self._add(owner, key, (block, cell))]
+            pair = [self._enter(owner, part) for part in hierarchy.parts(key, way, cell)]
+            if way == PEEL:
+                pair.append(self._add(owner, key, (block, cell)))
             known = self._lists[block, way, cell] = self._listed(pair)
         return known
 

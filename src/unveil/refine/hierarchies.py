@@ -52,12 +52,8 @@ class Hierarchy(Protocol):
         """The cells of a block."""
         ...
 
-    def part(self, key: Key, cell: int) -> Key:
-        """For a category, the block of a cell."""
-        ...
-
-    def halves(self, key: Key, cell: int) -> tuple[Key, Key]:
-        """For an interval, what is below and above a cell."""
+    def parts(self, key: Key, way: int, cell: int) -> list[Key]:
+        """The blocks that a refinement gives, without the rest."""
         ...
 
     def kept(self, key: Key, peeled: Collection[int]) -> tuple[int, int] | None:
@@ -111,14 +107,10 @@ class Intervals:
         lo, hi = key
         return Shape(INTERVAL, 0, lo, hi - lo if hi - lo > 1 else 0)
 
-    def part(self, key: Key, cell: int) -> Key:
-        """A single cell."""
-        return key[0] + cell, key[0] + cell + 1
-
-    def halves(self, key: Key, cell: int) -> tuple[Key, Key]:
-        """What is below and above a cell."""
+    def parts(self, key: Key, way: int, cell: int) -> list[Key]:
+        """What is below a cell, and the cell with what is above; an interval is refined in no other way."""
         lo, hi = key
-        return (lo, lo + cell), (lo + cell, hi)
+        return [(lo, lo + cell), (lo + cell, hi)]
 
     def kept(self, key: Key, peeled: Collection[int]) -> tuple[int, int] | None:
         """A split in the middle of the bounds to keep."""
@@ -179,14 +171,11 @@ class Labels:
         kind = WHOLE if rest_label(node.label) in self._taxonomy else PEELED
         return Shape(kind, depth, self._first[depth][number], len(node.children))
 
-    def part(self, key: Key, cell: int) -> Key:
-        """A child."""
+    def parts(self, key: Key, way: int, cell: int) -> list[Key]:
+        """All children, or one."""
         depth, number = key
-        return depth + 1, self._first[depth][number] + cell
-
-    def halves(self, key: Key, cell: int) -> tuple[Key, Key]:
-        """Labels are not cut."""
-        raise NotImplementedError
+        cells = range(len(self._node(key).children)) if way == ALL else (cell,)
+        return [(depth + 1, self._first[depth][number] + child) for child in cells]
 
     def kept(self, key: Key, peeled: Collection[int]) -> tuple[int, int] | None:
         """All children of a label above those to keep."""
@@ -239,13 +228,9 @@ class Values:
         """What is disclosed cannot be refined."""
         return Shape(PEELED, 0, 0, len(self._values) if key == self.root else 0)
 
-    def part(self, key: Key, cell: int) -> Key:
-        """A disclosed value."""
-        return 1, cell
-
-    def halves(self, key: Key, cell: int) -> tuple[Key, Key]:
-        """Values are not cut."""
-        raise NotImplementedError
+    def parts(self, key: Key, way: int, cell: int) -> list[Key]:
+        """All values disclosed, or one."""
+        return [(1, code) for code in (range(len(self._values)) if way == ALL else (cell,))]
 
     def kept(self, key: Key, peeled: Collection[int]) -> tuple[int, int] | None:
         """The first value to keep that is hidden."""

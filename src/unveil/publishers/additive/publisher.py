@@ -10,7 +10,7 @@ import pyarrow as pa
 from unveil.arrays import FloatArray, IntArray, grouped, packed_keys
 from unveil.counting import Engine
 from unveil.counting.released import ranked
-from unveil.masking import Block, Masking, class_type, freeze
+from unveil.masking import Block
 from unveil.noise import Ledger, Source
 from unveil.progress import Watcher, unwatched
 from unveil.publishers.additive.bins import Bins
@@ -19,7 +19,8 @@ from unveil.publishers.additive.draws import Draws
 from unveil.publishers.additive.leaves import LeafTree, corrected, grown
 from unveil.publishers.additive.rounds import Learned, learn, noise_variance
 from unveil.publishers.additive.support import drawn_bins
-from unveil.release import About, AdditiveManifest, LedgerEntry, Release, RoundEntry, TreeLeaf, TreeTest
+from unveil.publishers.claims import private_claims
+from unveil.release import AdditiveManifest, Release, RoundEntry, TreeLeaf, TreeTest
 from unveil.schema import WEIGHT, AdditivePlan, Spec
 from unveil.tables import Outline
 
@@ -64,25 +65,8 @@ def publish_additive(
     noisy = draws.noisy("counts of the leaves", counts, 1, leaves)
     weights = corrected(cells.weights, tree.of(_ranked(cells.blocks, ranks)), noisy, noise_variance(leaves))
     rows = _rows(table, cuts, cells.blocks, np.round(weights, DECIMALS))
-    masking = Masking(
-        {attribute.name: freeze(attribute, cut) for attribute, cut in zip(table.attributes, cuts, strict=True)}
-    )
     manifest = AdditiveManifest(
-        unveil_version=version,
-        about=About(title=spec.table.title, owner=spec.table.owner, date=spec.table.date),
-        guarantee=plan.sentence(weighted=table.weighted)
-        if source.private
-        else "None: it was made with a seed, for tests and experiments.",
-        private=source.private,
-        class_=spec.table.class_,
-        class_type=class_type(table.classes.type),
-        classes=tuple(str(label) for label in table.classes.values),
-        requirements=({"kind": "differential-privacy", "epsilon": str(plan.epsilon)},),
-        columns=masking.columns,
-        ledger=tuple(
-            LedgerEntry(purpose=entry.purpose, epsilon=str(entry.epsilon), composition=entry.composition)
-            for entry in ledger.entries
-        ),
+        **private_claims(table, spec, plan, ledger, source, cuts, version),
         totals=tuple(learned.totals.tolist()),
         base=tuple(learned.model.base.tolist()),
         bins=_bin_labels(table, learned, cuts, blocks),
