@@ -89,6 +89,19 @@ def test_a_release_is_verified_applied_and_reported_without_a_compiler_and_class
     assert not loaded(verbs) & {"numba", "sklearn", "scipy"}
 
 
+def test_a_command_builds_only_the_verb_that_runs(tmp_path: Path) -> None:
+    unveil.publish(pa.table(PEOPLE), SPEC).write(tmp_path / "release")
+    code = (
+        f"import sys; sys.argv = ['unveil', 'verify', {str(tmp_path / 'release')!r}]; import contextlib\n"
+        "from unveil.cli.app import main\n"
+        "with contextlib.suppress(SystemExit): main()\n"
+        "names = ('cli.verbs', 'cli.publication', 'cli.evaluation', 'cli.taxonomy', 'cli.bar', 'verifier.private')\n"
+        "print(*(name for name in names if f'unveil.{name}' in sys.modules))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines()[-1] == "cli.verbs"
+
+
 PEOPLE = {"age": [20, 30, 40, 50] * 10, "ill": ["yes", "no", "no", "yes"] * 10}
 SPEC = {
     "table": {"class": "ill"},

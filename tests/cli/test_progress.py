@@ -18,7 +18,7 @@ from commands import Outcome
 from noise.private import PrivateProject
 from project import Project
 from unveil.cli import terminal
-from unveil.cli.terminal import Bar
+from unveil.cli.bar import Bar
 from unveil.counting.loading import run_loops
 from unveil.evaluation import Holdout
 from unveil.progress import Watcher

@@ -9,14 +9,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from unveil.cli.publication import SpecArgument
+from unveil.cli.arguments import Figures, SpecArgument
 from unveil.cli.terminal import console, print_json, watched
 from unveil.errors import braced, count_text
 
 if TYPE_CHECKING:
     from unveil.evaluation import Comparison, Evaluation, Folds, Given, Holdout, Line
     from unveil.evaluation.evaluation import Measures
-if TYPE_CHECKING:
     from unveil.reasons import Explanation
 
 SEEDS = 5
@@ -42,7 +41,6 @@ Sample = Annotated[
     int | None,
     typer.Option("--sample", metavar="N", min=2, help="Use N rows drawn at random; a million for very large tables."),
 ]
-Figures = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
 
 
 def evaluate(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unveil.choices import ENGINES, PLACES, Format
+from unveil.cli.arguments import KeepFormulas, SpecArgument
 from unveil.cli.terminal import console, print_json, watched
 from unveil.errors import ReleaseError, SpecError
 from unveil.interruption import provisional
@@ -19,11 +20,6 @@ from unveil.progress import Watcher
 
 if TYPE_CHECKING:
     from unveil.release import Formulas, Release
-
-SpecArgument = Annotated[Path, typer.Argument(metavar="SPEC", help="The spec: a TOML file.")]
-KeepFormulas = Annotated[
-    bool, typer.Option("--keep-formulas", help="In a csv file, leave text that spreadsheets read as a formula.")
-]
 
 
 def publish(

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from unveil.cli.arguments import Json
 from unveil.cli.terminal import Terminal, console, print_json, print_text, watched
 from unveil.errors import count_text, listed, rows_text
 
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
 Declare = Annotated[
     bool, typer.Option("--declare", help="Say that the values are public knowledge: write no 'observed:' mark.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")]
 
-commands = typer.Typer(no_args_is_help=True, help="Draft, draw and convert taxonomies.")
+commands = typer.Typer(
+    name="taxonomy", add_completion=False, no_args_is_help=True, help="Draft, draw and convert taxonomies."
+)
 
 
 @commands.command()

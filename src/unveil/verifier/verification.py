@@ -9,7 +9,6 @@ import numpy as np
 
 from unveil.characters import hidden_character, hidden_in_value, look_alikes
 from unveil.errors import braced, count_text, listed
-from unveil.verifier.additive import check_measured
 from unveil.verifier.boxes import check_boxes, check_leaves
 from unveil.verifier.claims import (
     MANIFEST,
@@ -27,10 +26,8 @@ from unveil.verifier.data import Data, open_files, read_data
 from unveil.verifier.files import check_copy, check_files, check_spelling, read_manifest
 from unveil.verifier.findings import BrokenClaimError, Finding, Verdict
 from unveil.verifier.omissions import check_masked_rows, check_omissions, released_labels
-from unveil.verifier.private import check_cells, check_ledger, check_promise, check_specializations
 from unveil.verifier.private_claims import AdditiveManifest, DiffGenManifest, Manifest, PrivateManifest
 from unveil.verifier.requirements import check_guarantee, check_requirements
-from unveil.verifier.weights import check_origin, check_weights
 
 MOST = 8
 """How many columns of a set are named."""
@@ -61,6 +58,8 @@ def judge_release(folder: Path) -> Verdict:
         findings += check_copy(folder, manifest, files)
         findings += row_findings(manifest, data)
         if isinstance(manifest, AdditiveManifest) and not findings:
+            from unveil.verifier.weights import check_origin
+
             findings += check_origin(manifest, data)
     except BrokenClaimError as broken:
         return Verdict([*findings, *broken.findings])
@@ -69,10 +68,34 @@ def judge_release(folder: Path) -> Verdict:
 
 def claim_findings(manifest: Manifest) -> Iterator[Finding]:
     """What is wrong with the guarantee, and with what the manifest says about how it came about."""
-    if isinstance(manifest, RefinementManifest):
+    if isinstance(manifest, PrivateManifest):
+        yield from _private_claim_findings(manifest)
+    else:
         yield from check_guarantee(manifest)
         yield from check_omissions(manifest)
+
+
+def row_findings(manifest: Manifest, data: Data) -> Iterator[Finding]:
+    """What is wrong with the released rows, or with the cells of a private release."""
+    yield from check_values(manifest, data)
+    if isinstance(manifest, PrivateManifest):
+        yield from _private_row_findings(manifest, data)
         return
+    yield from check_rows(manifest, data)
+    yield from check_labels(released_labels(manifest), data)
+    yield from check_leaves(manifest, data)
+    yield from check_masked_rows(manifest, data)
+    yield from check_disclosed(manifest, data)
+    yield from check_requirements(manifest, data)
+
+
+# What only private releases need is imported for them alone: a small release is verified as fast as this is loaded.
+
+
+def _private_claim_findings(manifest: AdditiveManifest | DiffGenManifest) -> Iterator[Finding]:
+    from unveil.verifier.additive import check_measured
+    from unveil.verifier.private import check_ledger, check_promise, check_specializations
+
     yield from check_promise(manifest)
     if isinstance(manifest, AdditiveManifest):
         yield from check_measured(manifest)
@@ -81,23 +104,16 @@ def claim_findings(manifest: Manifest) -> Iterator[Finding]:
         yield from check_ledger(manifest)
 
 
-def row_findings(manifest: Manifest, data: Data) -> Iterator[Finding]:
-    """What is wrong with the released rows, or with the cells of a private release."""
-    yield from check_values(manifest, data)
-    if isinstance(manifest, PrivateManifest):
-        yield from check_order(manifest, data)
-        yield from check_labels(manifest.labels, data)
-        if isinstance(manifest, DiffGenManifest):
-            yield from check_cells(manifest, data)
-        else:
-            yield from check_weights(manifest, data)
+def _private_row_findings(manifest: AdditiveManifest | DiffGenManifest, data: Data) -> Iterator[Finding]:
+    from unveil.verifier.private import check_cells
+    from unveil.verifier.weights import check_weights
+
+    yield from check_order(manifest, data)
+    yield from check_labels(manifest.labels, data)
+    if isinstance(manifest, DiffGenManifest):
+        yield from check_cells(manifest, data)
     else:
-        yield from check_rows(manifest, data)
-        yield from check_labels(released_labels(manifest), data)
-        yield from check_leaves(manifest, data)
-        yield from check_masked_rows(manifest, data)
-        yield from check_disclosed(manifest, data)
-        yield from check_requirements(manifest, data)
+        yield from check_weights(manifest, data)
 
 
 def check_texts(manifest: Manifest) -> Iterator[Finding]:

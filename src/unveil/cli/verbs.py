@@ -1,0 +1,193 @@
+"""The commands that are short: one per verb, no logic of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unveil.characters import visible
+from unveil.choices import FileIntervals, Unseen
+from unveil.cli.arguments import Figures, Json, KeepFormulas, ReleaseArgument, SpecArgument
+from unveil.cli.terminal import console, print_json, print_text, watched
+from unveil.errors import UnverifiedError
+
+
+def init(
+    table: Annotated[Path, typer.Argument(metavar="TABLE", help="A table: csv or parquet, or a DuckDB database.")],
+    to: Annotated[
+        Path | None, typer.Option("--to", metavar="SPEC", help="Write the spec here instead of printing it.")
+    ] = None,
+    query: Annotated[str | None, typer.Option(metavar="SQL", help="The rows of a database: one SELECT.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Draft a spec from a table, with every guess marked."""
+    from unveil.cli import screens
+    from unveil.drafts import guess_table, spec_text
+    from unveil.release import check_absent, write_text
+    from unveil.schema import source_of
+
+    if to is not None:
+        check_absent(to, "spec")
+    with watched() as progress:
+        progress(f"reading {table.name}", 0, None)
+        guess, origin = guess_table(source_of(table, query))
+    text = spec_text(guess, origin, table, to, query)
+    if to is not None:
+        write_text(to, text, "spec")
+    if as_json:
+        print_json(screens.guess_facts(guess, origin, to))
+        return
+    if to is None:
+        print_text(text)
+        return
+    console.print(f"A first spec is in {to}. Read it, correct the guesses, then: unveil check {to}")
+    if guess.doubt:
+        console.print(f"But {guess.doubt}.", style="yellow")
+
+
+def check(spec: SpecArgument, as_json: Json = False) -> None:
+    """Say whether a spec fits its table and whether its requirements can hold."""
+    from unveil.cli import screens
+    from unveil.workflow.check import check as run
+
+    with watched() as progress:
+        fit = run(spec, progress=progress)
+    if as_json:
+        print_json(screens.fit_facts(fit))
+    else:
+        screens.show_fit(console, fit)
+
+
+def verify(
+    release: ReleaseArgument,
+    raw: Annotated[
+        Path | None,
+        typer.Option("--raw", metavar="SPEC", help="Also check against the raw table of this spec."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+) -> None:
+    """Recount every claim of a release from its files alone."""
+    from unveil.workflow.verify import verify as run
+
+    with watched() as progress:
+        findings = run(release, raw, progress=progress)
+    if as_json:
+        print_json({"findings": [vars(finding) for finding in findings], "notes": findings.notes})
+    elif findings:
+        for finding in findings:
+            console.print(str(finding))
+    else:
+        console.print(f"{release}: every claim holds. For you to judge:")
+        for note in findings.notes:
+            console.print(f"- {visible(note)}")
+    if findings:
+        raise typer.Exit(1)
+
+
+def apply(
+    release: ReleaseArgument,
+    table: Annotated[Path, typer.Argument(metavar="TABLE", help="New rows: csv or parquet, a file or a folder.")],
+    to: Annotated[Path, typer.Option("--to", metavar="FILE", help="Where to write the masked rows: .csv or .parquet.")],
+    unseen: Annotated[Unseen, typer.Option(help="What to do with a value that has no block.")] = "refuse",
+    intervals: Annotated[
+        FileIntervals, typer.Option(help="How to write intervals; bounds need a .parquet file.")
+    ] = "text",
+    suppressed: Annotated[
+        str, typer.Option(metavar="TEXT", help="The text for a suppressed value; an empty one for null.")
+    ] = "⊥",
+    keep_formulas: KeepFormulas = False,
+    as_json: Json = False,
+) -> None:
+    """Mask new rows with the masking of a release."""
+    from unveil.errors import rows_text
+    from unveil.workflow.apply import apply_to_file
+
+    if to.suffix not in (".csv", ".parquet"):
+        raise typer.BadParameter(f"{str(to)!r} ends in neither .csv nor .parquet.", param_hint="--to")
+    with watched() as progress:
+        rows = apply_to_file(
+            release,
+            table,
+            to,
+            unseen=unseen,
+            intervals=intervals,
+            suppressed=suppressed or None,
+            formulas="kept" if keep_formulas else "guarded",
+            progress=progress,
+        )
+    if as_json:
+        print_json({"file": str(to), "rows": rows})
+        return
+    console.print(f"{rows_text(rows)} masked into {to}.")
+    console.print("The guarantee covers the rows of the release, not these.", style="yellow")
+
+
+def demo(
+    to: Annotated[Path | None, typer.Option("--to", metavar="DIR", help="Where to write the demo releases.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Publish the bundled data set and show the result."""
+    from unveil.cli import screens
+    from unveil.workflow.demo import demo as run
+
+    with watched() as progress:
+        shown = run(to or fresh_folder(Path("demo-release")), progress)
+    if as_json:
+        print_json(screens.demo_facts(shown))
+    else:
+        screens.show_demo(console, shown)
+
+
+def report(
+    release: ReleaseArgument,
+    to: Annotated[
+        Path | None,
+        typer.Option("--to", metavar="FILE", help="Where to write the page; next to the folder if omitted."),
+    ] = None,
+    owner: Annotated[
+        Path | None,
+        typer.Option("--owner", metavar="SPEC", help="Write the private page, with exact figures, steps and accuracy."),
+    ] = None,
+    as_json: Figures = False,
+) -> None:
+    """Write an HTML page about a release: one to share, or a private one with --owner."""
+    from unveil.workflow.report import report_to_file
+
+    target = to or default_target(release, owner)
+    if target.suffix not in (".html", ".htm"):
+        raise typer.BadParameter(f"{str(target)!r} ends in neither .html nor .htm.", param_hint="--to")
+    try:
+        with watched() as progress:
+            report_to_file(release, target, owner, progress=progress)
+    except UnverifiedError as error:
+        if as_json:
+            print_json({"report": None, "broken": str(error)})
+        else:
+            console.print(str(error))
+        raise typer.Exit(1) from error
+    if as_json:
+        print_json({"report": str(target), "private": owner is not None})
+        return
+    console.print(f"The report is in {target}.")
+    if owner is None:
+        console.print("It says no more than the release does and can be shared with it.")
+    else:
+        console.print("It is private: it contains exact figures from the raw table. Do not share it.", style="yellow")
+
+
+def default_target(release: Path, owner: Path | None) -> Path:
+    """Next to the release folder, named after it."""
+    folder = release.resolve()
+    return folder.with_name(f"{folder.name}-report{'' if owner is None else '-private'}.html")
+
+
+def fresh_folder(wish: Path) -> Path:
+    """The folder `wish`, or the first numbered one that does not exist."""
+    number = 2
+    folder = wish
+    while folder.exists():
+        folder = wish.with_name(f"{wish.name}-{number}")
+        number += 1
+    return folder
