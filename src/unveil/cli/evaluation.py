@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from unveil.reasons import Explanation
 
 SEEDS = 5
+CLASSES = 12
+"""So many classes are shown, the largest ones."""
 
 Classifiers = Annotated[
     list[str] | None,
@@ -135,17 +137,33 @@ def show_evaluation(console: Console, evaluation: Evaluation) -> None:
 
     console.print(f"{evaluation.spec.origin}: errors on test rows, {evaluation.protocol}.")
     for name in evaluation.classifiers:
-        table = _table("learned from", "error", "95% interval", "runs")
+        errors = _table("learned from", "error", "95% interval", "runs")
+        others = _table("learned from", "balanced accuracy", "AUC", "log loss")
         for line in evaluation.lines:
             if line.classifier == name:
-                table.add_row(SETTINGS[line.setting], _percent(line.error), line.bounds, str(line.n))
+                errors.add_row(SETTINGS[line.setting], _percent(line.error), line.bounds, str(line.n))
+                others.add_row(SETTINGS[line.setting], *line.other)
         console.print()
         console.print(CLASSIFIERS[name].label, style="bold")
-        console.print(table)
+        for table in (errors, others):
+            console.print(table)
+            console.print()
+        _show_classes(console, evaluation, name)
     if evaluation.measures is not None:
         console.print()
         _show_measures(console, evaluation.measures)
     _show_notes(console, evaluation.notes)
+
+
+def _show_classes(console: Console, evaluation: Evaluation, classifier: str) -> None:
+    """How well each class is found; of many classes the largest."""
+    rows = evaluation.classes(classifier)
+    table = _table("class", "share", "recall: raw", "released", "precision: raw", "released")
+    for row in rows[:CLASSES]:
+        table.add_row(*row)
+    console.print(table)
+    if len(rows) > CLASSES:
+        console.print(f"The {CLASSES} largest of {len(rows):,} classes; --json has all.")
 
 
 def show_comparison(console: Console, comparison: Comparison) -> None:

@@ -17,15 +17,16 @@ import numpy as np
 
 from unveil.arrays import FloatArray
 from unveil.errors import UnveilError
-from unveil.evaluation.examples import Coded, Examples, Labels, Numbers, encoded
+from unveil.evaluation.examples import Coded, Examples, Numbers, encoded
+from unveil.evaluation.scores import Answers
 from unveil.frames import first_line
 from unveil.interruption import temporary
 
 JAVA = 17
 
 
-def c45(train: Examples, test: Examples) -> Labels:
-    """Grows a tree with J48's defaults and gives the labels that it predicts.
+def c45(train: Examples, test: Examples) -> Answers:
+    """Grows a tree with J48's defaults and gives the chances that it predicts.
 
     A text value that the training part does not have is a value that no training row holds: as in C4.5 it leads to an
     empty leaf, which answers with the majority of the node above.
@@ -39,9 +40,7 @@ def c45(train: Examples, test: Examples) -> Labels:
     tested = _instances(java, header, [_codes(column.test, column) for column in columns], unknown, test.weight)
     tree = java.JClass("weka.classifiers.trees.J48")()
     tree.buildClassifier(learned)
-    predicted = java.JClass("weka.classifiers.Evaluation")(learned).evaluateModel(tree, tested)
-    answers: Labels = labels[np.asarray(predicted).astype(np.int64)]
-    return answers
+    return Answers(labels, np.array(tree.distributionsForInstances(tested), dtype=np.float64))
 
 
 @cache

@@ -16,6 +16,7 @@ import pyarrow as pa
 from unveil.arrays import FloatArray, IntArray, packed_keys, run_starts, sorted_order
 from unveil.errors import UnveilError, did_you_mean, listed
 from unveil.evaluation.examples import UNSEEN, Coded, Examples, Labels, Numbers, encoded, encoded_bounds, encoded_nested
+from unveil.evaluation.scores import Answers, Scores, scores
 from unveil.masking import Masking
 
 BITS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
@@ -36,18 +37,23 @@ class Classifier:
 
     name: str
     label: str
-    learn: Callable[[Examples, Examples], Labels]
+    learn: Callable[[Examples, Examples], Answers]
 
     def __call__(self, train: Examples, test: Examples) -> Labels:
-        """The labels that it predicts for the test part, whose own labels it does not look at.
+        """The labels that it predicts for the test part."""
+        return self.answers(train, test).likeliest
 
-        Without a column to learn from it answers with the commonest label; without any row, with none.
+    def answers(self, train: Examples, test: Examples) -> Answers:
+        """What it thinks of the test part, whose own labels it does not look at.
+
+        Without a column to learn from, chances are the shares of the labels; without any row, there is no label.
         """
         labels, codes = np.unique(train.labels, return_inverse=True)
+        if not len(labels):
+            return Answers(np.array([""]), np.ones((len(test), 1)))
         if len(labels) < 2 or not train.columns:
             held = np.bincount(codes, weights=train.weight)
-            answer = str(labels[int(np.argmax(held))]) if len(labels) else ""
-            return np.full(len(test), answer)
+            return Answers(labels, np.tile(held / held.sum(), (len(test), 1)))
         return self.learn(train, test)
 
 
@@ -65,7 +71,12 @@ def error_rate(name: str, train: Examples, test: Examples) -> float:
     return float(np.average(wrong, weights=test.weights))
 
 
-def tree(train: Examples, test: Examples) -> Labels:
+def tested(name: str, train: Examples, test: Examples) -> Scores:
+    """How good a classifier is on the test part."""
+    return scores(classifier(name).answers(train, test), test)
+
+
+def tree(train: Examples, test: Examples) -> Answers:
     """Scikit-learn's tree on one-hot columns, grown by entropy and cost-complexity pruned.
 
     What a leaf costs is chosen by cross-validation on the training part. An unseen value sets no column, so it goes the
@@ -75,30 +86,29 @@ def tree(train: Examples, test: Examples) -> Labels:
     labels, classes = np.unique(train.labels, return_inverse=True)
     columns = list(encoded_nested(train, test))
     rows, weight = _distinct(columns, classes, train.weight)
-    learned, tested = _one_hot(columns, "train", rows), _one_hot(columns, "test", np.arange(len(test)))
+    learned, asked = _one_hot(columns, "train", rows), _one_hot(columns, "test", np.arange(len(test)))
     bits = _chosen_bits(learned, classes[rows], weight)
-    predicted: Labels = labels[_grown(learned, classes[rows], weight, bits).predict(tested)]
-    return predicted
+    return Answers(labels, _grown(learned, classes[rows], weight, bits).predict_proba(asked))
 
 
-def bayes(train: Examples, test: Examples) -> Labels:
+def bayes(train: Examples, test: Examples) -> Answers:
     """Naive Bayes on categories, with Laplace's one added to every count. An unseen value says nothing."""
     labels, classes = np.unique(train.labels, return_inverse=True)
     prior = np.bincount(classes, weights=train.weight)
-    scores = np.tile(np.log((prior + 1) / (prior.sum() + len(labels))), (len(test), 1))
+    likely = np.tile(np.log((prior + 1) / (prior.sum() + len(labels))), (len(test), 1))
     for column in encoded(train, test):
         held = _binned(column, train.weight) if isinstance(column, Numbers) else column
         seen = held.train != UNSEEN
         cells = held.train[seen] * len(labels) + classes[seen]
         counts = np.bincount(cells, weights=train.weight[seen], minlength=held.size * len(labels))
-        likely = np.log(counts.reshape(held.size, -1) + 1) - np.log(prior + held.size)
+        values = np.log(counts.reshape(held.size, -1) + 1) - np.log(prior + held.size)
         known = held.test != UNSEEN
-        scores[known] += likely[held.test[known]]
-    answers: Labels = labels[np.argmax(scores, axis=1)]
-    return answers
+        likely[known] += values[held.test[known]]
+    chances = np.exp(likely - likely.max(axis=1, keepdims=True))
+    return Answers(labels, chances / chances.sum(axis=1, keepdims=True))
 
 
-def boosting(train: Examples, test: Examples) -> Labels:
+def boosting(train: Examples, test: Examples) -> Answers:
     """Scikit-learn's histogram gradient boosting. An unseen value counts as missing.
 
     Rows are repeated by their weight where it is whole, since it counts rows to tell whether a leaf is too small. It
@@ -110,7 +120,7 @@ def boosting(train: Examples, test: Examples) -> Labels:
 
     columns = list(encoded_bounds(train, test))
     common = [_common(column, train.weight) if isinstance(column, Coded) else column for column in columns]
-    learned, tested = (_with_gaps(common, part) for part in ("train", "test"))
+    learned, asked = (_with_gaps(common, part) for part in ("train", "test"))
     units = _units(train.weight)
     rows = np.repeat(np.arange(len(train)), units)
     model = HistGradientBoostingClassifier(
@@ -118,11 +128,10 @@ def boosting(train: Examples, test: Examples) -> Labels:
     )
     with threadpool_limits(1, "openmp"):
         model.fit(learned[rows], train.labels[rows], sample_weight=(train.weight / units)[rows])
-        predicted: Labels = model.predict(tested)
-    return predicted
+        return Answers(model.classes_, model.predict_proba(asked))
 
 
-def c45(train: Examples, test: Examples) -> Labels:
+def c45(train: Examples, test: Examples) -> Answers:
     """C4.5: Weka's J48, which is loaded when it is first asked for."""
     from unveil.evaluation.c45 import c45 as j48
 

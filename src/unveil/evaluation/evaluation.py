@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from unveil import html
-from unveil.evaluation.classifiers import CLASSIFIERS, classifier, error_rate
+from unveil.evaluation.classifiers import CLASSIFIERS, classifier, tested
 from unveil.evaluation.examples import Examples
 from unveil.evaluation.information import InformationLoss, information_loss
 from unveil.evaluation.protocol import interval
@@ -18,6 +18,7 @@ from unveil.evaluation.reidentification import (
     reidentification_risk,
     whole_row_risk,
 )
+from unveil.evaluation.scores import Scores, mean_scores
 from unveil.release import RefinementManifest, Release
 from unveil.schema import Spec, decimal_text
 from unveil.tables import Table
@@ -46,6 +47,8 @@ class Line:
     high: float | None
     n: int
     """How many runs."""
+    scores: Scores
+    """Its other scores, each a mean over the runs."""
 
     @property
     def accuracy(self) -> float:
@@ -56,6 +59,12 @@ class Line:
     def bounds(self) -> str:
         """The confidence interval as a cell of a table; empty for a single run."""
         return "" if self.low is None or self.high is None else f"{max(self.low, 0):.2%} – {min(self.high, 1):.2%}"
+
+    @property
+    def other(self) -> tuple[str, str, str]:
+        """Balanced accuracy, AUC and log loss as cells of a table."""
+        area = "" if self.scores.auc is None else f"{self.scores.auc:.3f}"
+        return f"{self.scores.balanced_accuracy:.2%}", area, f"{self.scores.log_loss:.3f}"
 
 
 @dataclass(frozen=True)
@@ -89,6 +98,14 @@ class Evaluation:
         """What a comparison shows of a classifier: its error in each setting."""
         return tuple(f"{self.line(setting, classifier).error:.2%}" for setting in COMPARED)
 
+    def classes(self, classifier: str) -> list[tuple[str, ...]]:
+        """A row of a table for each class, the largest first: its share; recall and precision, raw and released."""
+        raw, released = (self.line(setting, classifier).scores.classes for setting in ("raw", "released"))
+        return [
+            (one.label, *map(_share_text, (one.share, one.recall, other.recall, one.precision, other.precision)))
+            for one, other in sorted(zip(raw, released, strict=True), key=lambda pair: -pair[0].share)
+        ]
+
     @property
     def classifiers(self) -> tuple[str, ...]:
         """The classifiers that were tried."""
@@ -111,14 +128,26 @@ class Evaluation:
     def _repr_html_(self) -> str:
         """The errors and what to know about them, for notebooks."""
         rows = (
-            (CLASSIFIERS[line.classifier].label, SETTINGS[line.setting], f"{line.error:.2%}", line.bounds, line.n)
+            (
+                CLASSIFIERS[line.classifier].label,
+                SETTINGS[line.setting],
+                f"{line.error:.2%}",
+                line.bounds,
+                *line.other,
+                line.n,
+            )
             for line in self.lines
         )
+        heads = ("classifier", "learned from", "error", "95% interval", "balanced accuracy", "AUC", "log loss", "runs")
         return html.page_part(
             html.paragraph(f"{self.spec.origin}: errors on test rows, {self.protocol}"),
-            html.table(("classifier", "learned from", "error", "95% interval", "runs"), rows),
+            html.table(heads, rows),
             *(html.paragraph(note, stripe=html.PLAIN) for note in self.notes),
         )
+
+
+def _share_text(share: float | None) -> str:
+    return "" if share is None else f"{share:.1%}"
 
 
 @dataclass(frozen=True)
@@ -154,32 +183,40 @@ class Comparison:
 
 
 class Tally:
-    """Collects the errors of single runs. Classifiers learn from `records`, drawn at random, if there are more."""
+    """Collects the scores of single runs. Classifiers learn from `records`, drawn at random, if there are more."""
 
     def __init__(self, classifiers: Sequence[str], records: int | None = None) -> None:
         self._records = records
         self._classifiers = tuple(classifier(name).name for name in dict.fromkeys(classifiers))
-        self._errors: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
+        self._scores: defaultdict[tuple[str, str], list[Scores]] = defaultdict(list)
 
     def try_all(self, setting: Setting, train: Examples, test: Examples) -> None:
         """Tries every classifier on a pair of parts."""
         learned = train if self._records is None else train.drawn(self._records, seed=0)
         for name in self._classifiers:
-            self._errors[setting, name].append(error_rate(name, learned, test))
+            self._scores[setting, name].append(tested(name, learned, test))
 
     def errors(self, setting: Setting) -> dict[str, tuple[float, ...]]:
         """The errors of each classifier in a setting, run by run."""
-        return {name: tuple(self._errors[setting, name]) for name in self._classifiers}
+        return {name: _errors(self._scores[setting, name]) for name in self._classifiers}
 
     def lines(self) -> tuple[Line, ...]:
         """The means over the runs, by classifier and setting."""
-        runs = {
-            (setting, name): interval(self._errors[setting, name])
+        return tuple(
+            _line(setting, name, self._scores[setting, name])
             for name in self._classifiers
             for setting in SETTINGS
-            if (setting, name) in self._errors
-        }
-        return tuple(Line(setting, name, run.mean, run.low, run.high, run.n) for (setting, name), run in runs.items())
+            if (setting, name) in self._scores
+        )
+
+
+def _line(setting: Setting, name: str, runs: Sequence[Scores]) -> Line:
+    error = interval(_errors(runs))
+    return Line(setting, name, error.mean, error.low, error.high, error.n, mean_scores(runs))
+
+
+def _errors(runs: Sequence[Scores]) -> tuple[float, ...]:
+    return tuple(1 - run.accuracy for run in runs)
 
 
 def reference_columns(spec: Spec, names: Sequence[str]) -> dict[Setting, list[str]]:

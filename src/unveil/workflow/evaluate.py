@@ -25,7 +25,7 @@ from unveil.workflow.publish import trial_release
 OWNERS = "These figures are computed from the raw rows; no guarantee covers them. Keep them as you keep those."
 DRAWN = (
     "The private releases behind them were drawn from seeds and thrown away; nothing was charged to the ledger. "
-    "To pick ε or the number of specializations by such figures on the real rows is a look at the data that no budget "
+    "To pick ε or a number under [publish] by such figures on the real rows is a look at the data that no budget "
     "counts: use public rows of the same kind for it where there are some."
 )
 TOGETHER = "Training and test rows were masked together, as in the papers: the masking has seen the test rows."
