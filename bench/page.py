@@ -10,16 +10,15 @@ from side_results import HEADER as SIDE_HEADER
 from side_results import KEPT as SIDE
 from side_results import Outcome, lines
 
-from report import HEADER, deaths, linearity, local_ratio, markdown, table_rows
+from report import ASKED, HEADER, deaths, linearity, local_ratio, markdown, table_rows
 
 
 def speed_parts(results: Results) -> dict[str, str]:
     """What was measured, by the names that the page has for it: in detail for the largest table, and how time grows."""
     parts = {
-        "machine": f"{results.machine} Others may use the machine: its load was {results.load_before} before this run "
-        f"and {results.load_after} at its end, of which the benchmark is about 1.",
+        "machine": f"{results.machine} Load of the machine: {results.load_before} before, {results.load_after} after.",
         "compiling": f"{results.compiling:.0f} s",
-        "figures": markdown(HEADER, *table_rows(results, (results.sizes[-1],))),
+        "figures": markdown(HEADER, *(row for row in table_rows(results, (results.sizes[-1],)) if row[1] != ASKED)),
         "growth": _list(*linearity(results), *local_ratio(results), *deaths(results)),
     }
     return parts | side_part() | same_k_parts()

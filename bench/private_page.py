@@ -58,4 +58,4 @@ def _tables(found: Found, epsilons: Sequence[float]) -> Iterator[str]:
 
 def _cell(runs: Sequence[Mapping[str, Mapping[str, float]]], reader: str, score: str) -> str:
     held = [100 * run[reader][score] for run in runs if reader in run]
-    return f"{mean(held):.1f} ± {pstdev(held):.1f}" if held else ""
+    return f"{mean(held):.1f}±{pstdev(held):.1f}" if held else ""

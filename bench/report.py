@@ -17,6 +17,8 @@ OTHERS = (
     *("× search", "× search and write", "× command", "result"),
 )
 GB = 1e9
+ASKED = "asked"
+"""Marks the line with what was asked for; it is not on the page."""
 
 
 FIGURES: tuple[tuple[Callable[[Case], float], str], ...] = (
@@ -49,7 +51,7 @@ def _lines(measured: Measured) -> Iterator[tuple[str, ...]]:
 
 
 def _asked(setting: Setting) -> tuple[str, ...]:
-    return ("", "asked", "", f"< {setting.asked}", "", "", "", f"< {ASKED_COMMAND}", "", f"< {setting.asked_peak}")
+    return ("", ASKED, "", f"< {setting.asked}", "", "", "", f"< {ASKED_COMMAND}", "", f"< {setting.asked_peak}")
 
 
 def linearity(results: Results) -> Iterator[str]:
@@ -107,7 +109,7 @@ def print_report(console: Console, results: Results) -> None:
     for place, title in enumerate(HEADER):
         table.add_column(title, justify="left" if place == 0 else "right", no_wrap=True)
     for row in table_rows(results, tuple(results.sizes)):
-        table.add_row(*row, style="dim" if row[1] == "asked" else None)
+        table.add_row(*row, style="dim" if row[1] == ASKED else None)
     console.print(table)
     console.print(f"Load of the machine: {results.load_before} before, {results.load_after} after.", highlight=False)
     others = Table(*OTHERS, title="other tools on GA, seconds")

@@ -17,7 +17,7 @@ from reproduce.diffgen import (
     TDS_K,
     TREE_DEPTH,
 )
-from reproduce.figures import Figure, Statement, load_told, near
+from reproduce.figures import Figure, Statement, near
 from reproduce.plots import seconds_over_rows, spaced_lines
 from reproduce.points import Results, Setting
 
@@ -291,7 +291,6 @@ FIGURES = (
         quick=_times(SIZES[:1]),
         compare=_compare_5,
         plot=lambda results, axes: seconds_over_rows(axes, {"ε = 1": results.series("rows", "seconds")}),
-        more=load_told,
         alone=True,
     ),
 )

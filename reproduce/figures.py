@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -41,8 +40,6 @@ class Figure:
     compare: Callable[[Results], list[Statement]]
     plot: Callable[[Results, Any], None] | None = None
     """Draws the figure into matplotlib axes."""
-    more: Callable[[Results], str] | None = None
-    """Markdown under the table."""
     alone: bool = False
     """Whether it measures time, so that nothing else may run next to it."""
 
@@ -68,14 +65,6 @@ def at_full_size(paper: str, limit: float, line: Mapping[int, float]) -> list[St
     rows = max(line)
     holds = line[rows] < limit if rows == MILLION else None
     return [Statement(paper, f"{line[rows]:.2f} s at {rows:,} records", holds)]
-
-
-def load_told(results: Results) -> str:
-    """How busy the machine was while times were measured."""
-    loads = [point["load"] for point in results if "load" in point.value]
-    if not loads:
-        return ""
-    return f"The load of the machine's {os.cpu_count()} cores was {min(loads):.1f} to {max(loads):.1f} meanwhile.\n"
 
 
 def signed(number: float) -> str:

@@ -22,15 +22,15 @@ PAPERS = {
     "code](papers/diffgen.md)).",
 }
 """Who wrote each paper, and what all of its figures share."""
-WORDS = {True: "yes", False: "**no**", None: "–"}
+SIGNS = {True: "✓", False: "✗", None: "–"}
 HEAD = f"""# The papers' experiments, run again
 
 <!-- Written by `make reproduce`; do not edit. -->
 
-Each figure and table of the three papers, measured with this library. A percentage agrees if it is within {NEAR} points
-of the printed one; a limit agrees if it is kept. C4.5 is Weka's J48 with its defaults. BE is the error on raw data, UE
-without the attributes of the requirement, AE and SE on masked data, RE without the sensitive attributes; BA, LA and CA
-are accuracies.
+What the figures and tables of the three papers say → what this library gives. ✓: the percentage is within {NEAR} points
+of the printed one, or the limit is kept; –: nothing to compare. C4.5 is Weka's J48 with its defaults. BE is the
+error on raw data, UE without the attributes of the requirement, AE and SE on masked data, RE without the sensitive
+attributes; BA, LA and CA are accuracies.
 """
 
 
@@ -67,14 +67,11 @@ def write_page(
 
 
 def _overview(figures: Sequence[Figure], results: Mapping[str, Results]) -> str:
-    lines = ["| figure | statements that agree |", "|---|---|"]
-    for figure in figures:
-        judged = [item.holds for item in figure.compare(results[figure.name]) if item.holds is not None]
-        agree = f"{sum(judged)} of {len(judged)}" if judged else "–"
-        measured, points = len(results[figure.name]), len(figure.settings)
-        partly = "" if measured == points else f" ({measured} of {points} points measured)"
-        lines.append(f"| [{figure.paper}, {_short(figure)}](#{figure.name}) | {agree}{partly} |")
-    return "\n".join(lines) + "\n"
+    judged = [item.holds for figure in figures for item in figure.compare(results[figure.name])]
+    counted = [holds for holds in judged if holds is not None]
+    partly = [_short(figure) for figure in figures if len(results[figure.name]) < len(figure.settings)]
+    points = f" Not all points of these were measured: {', '.join(partly)}." if partly else ""
+    return f"{sum(counted)} of {len(counted)} statements agree.{points}\n"
 
 
 def _short(figure: Figure) -> str:
@@ -82,18 +79,15 @@ def _short(figure: Figure) -> str:
 
 
 def _section(figure: Figure, results: Results, picture: str | None) -> str:
-    parts = [f'<a id="{figure.name}"></a>\n\n### {figure.title}\n']
+    parts = [f"### {figure.title}\n"]
     if figure.protocol:
         parts.append(f"{figure.protocol}\n")
     statements = figure.compare(results)
     if not statements:
         parts.append("Not measured in this run.\n")
         return "\n".join(parts)
-    rows = [f"| {item.paper} | {item.ours} | {WORDS[item.holds]} |" for item in statements]
-    parts.append("\n".join(["| the paper | ours | agrees |", "|---|---|---|", *rows]) + "\n")
+    parts.append("".join(f"- {SIGNS[item.holds]} {item.paper} → {item.ours}\n" for item in statements))
     parts += [f"{remark}\n" for remark in _remarks(statements)]
-    if figure.more is not None:
-        parts.append(figure.more(results))
     if picture is not None:
         parts.append(f"![{_short(figure)}]({picture})\n")
     return "\n".join(parts)

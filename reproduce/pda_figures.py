@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reproduce.figures import Figure, Statement, at_full_size, load_told, near
+from reproduce.figures import Figure, Statement, at_full_size, near
 from reproduce.pda import LIMITS, SIZES, THRESHOLDS, TOPS
 from reproduce.plots import bars, seconds_over_rows
 from reproduce.points import Point, Results, Setting
@@ -202,7 +202,6 @@ FIGURES = (
         quick=_times(SIZES[:1]),
         compare=_compare_3c,
         plot=lambda results, axes: seconds_over_rows(axes, {"h = 90%": results.series("rows", "seconds")}),
-        more=load_told,
         alone=True,
     ),
 )

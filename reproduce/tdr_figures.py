@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from reproduce.figures import Figure, Statement, at_full_size, below, load_told, near, signed
+from reproduce.figures import Figure, Statement, at_full_size, below, near, signed
 from reproduce.plots import seconds_over_rows, spaced_lines
 from reproduce.points import Results, Setting
-from reproduce.tdr import ADULT_KS, CRX_KS, GA_KS, GERMAN_KS, REQUIREMENTS, SIZES, TOPS, TREES
+from reproduce.tdr import ADULT_KS, CRX_KS, GA_KS, GERMAN_KS, REQUIREMENTS, SIZES, TOPS
 
 PAPER = "TDR"
 
@@ -139,25 +139,6 @@ def _compare_7(results: Results) -> list[Statement]:
         ours = f"{hours} split{'' if hours == 1 else 's'}"
         found.append(Statement(f"hours-per-week is split ({how} categories)", ours, hours > 0, remark))
     return found
-
-
-def _more_7(results: Results) -> str:
-    parts = []
-    for point in results:
-        how = "suppressed" if point.setting["suppress"] else "generalized"
-        lines = []
-        for name in TREES:
-            children = {parent: below_ for parent, *below_ in point[name]}
-            lines += [name, *(_tree_lines(point[name][0][0], children, 1) if point[name] else ["  (one interval)"])]
-        parts.append(f"Grown with categories {how}:\n\n```\n" + "\n".join(lines) + "\n```\n")
-    return "\n".join(parts)
-
-
-def _tree_lines(label: str, children: dict[str, list[str]], depth: int) -> list[str]:
-    lines = ["  " * depth + label]
-    for child in children.get(label, []):
-        lines += _tree_lines(child, children, depth + 1)
-    return lines
 
 
 def _compare_8(results: Results) -> list[Statement]:
@@ -296,7 +277,6 @@ FIGURES = (
         settings=_TREES,
         quick=_TREES,
         compare=_compare_7,
-        more=_more_7,
     ),
     Figure(
         name="tdr-8",
@@ -346,7 +326,6 @@ FIGURES = (
         quick=_times(SIZES[:1], 2),
         compare=_compare_11,
         plot=_plot_11,
-        more=load_told,
         alone=True,
     ),
 )

@@ -31,11 +31,11 @@ def test_what_was_measured_is_next_to_what_the_paper_says(tmp_path: Path) -> Non
     for setting, error in zip(SETTINGS, (10.25, 4.0), strict=True):
         cache.add(Point(setting, {"error": error}, 0.1, "0123abc"))
     text = written(tmp_path, cache, a_figure())
-    assert "| error 10% | 10.25% | yes |" in text
-    assert "| below 3 | error at most 10.25 points | **no** |" in text
+    assert "- ✓ error 10% → 10.25%\n" in text
+    assert "- ✗ below 3 → error at most 10.25 points\n" in text
     assert "It is above.\n" in text
     assert "It is off." not in text
-    assert "| [TDR, Fig. X](#tdr-x) | 1 of 2 |\n" in text
+    assert "\n1 of 2 statements agree.\n" in text
     assert "2 points at commit 0123abc" in text
     assert "adult: made up" in text
 
@@ -43,7 +43,8 @@ def test_what_was_measured_is_next_to_what_the_paper_says(tmp_path: Path) -> Non
 def test_a_figure_of_which_some_points_are_missing_is_said_so(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "points.jsonl")
     cache.add(Point(SETTINGS[0], {"error": 10.25}, 0.1, "0123abc"))
-    assert "| 1 of 2 (1 of 2 points measured) |" in written(tmp_path, cache, a_figure())
+    text = written(tmp_path, cache, a_figure())
+    assert "1 of 2 statements agree. Not all points of these were measured: Fig. X." in text
 
 
 def test_what_was_not_measured_is_said_so(tmp_path: Path) -> None:
