@@ -15,6 +15,7 @@ if is_command():
     gc.disable()
 
 if TYPE_CHECKING:
+    from unveil.attacks import Exposure
     from unveil.errors import (
         BudgetError,
         EngineError,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from unveil.schema import Spec, Taxonomy, load_spec
     from unveil.verifier import Finding
     from unveil.workflow.apply import apply
+    from unveil.workflow.attack import attack
     from unveil.workflow.check import Fit, check
     from unveil.workflow.evaluate import compare, evaluate
     from unveil.workflow.explain import explain
@@ -47,6 +49,7 @@ __all__ = [
     "EngineError",
     "Evaluation",
     "Explanation",
+    "Exposure",
     "Finding",
     "Findings",
     "Fit",
@@ -65,6 +68,7 @@ __all__ = [
     "UnveilError",
     "__version__",
     "apply",
+    "attack",
     "check",
     "compare",
     "draft_taxonomy",
@@ -78,6 +82,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "unveil.attacks": ["Exposure"],
     "unveil.errors": [name for name in __all__ if name.endswith(("Error", "Warning"))],
     "unveil.evaluation": ["Comparison", "Evaluation", "Folds", "Holdout"],
     "unveil.masking": ["Masking"],
@@ -86,6 +91,7 @@ _HOMES = {
     "unveil.schema": ["Spec", "Taxonomy", "load_spec"],
     "unveil.verifier": ["Finding"],
     "unveil.workflow.apply": ["apply"],
+    "unveil.workflow.attack": ["attack"],
     "unveil.workflow.check": ["Fit", "check"],
     "unveil.workflow.evaluate": ["compare", "evaluate"],
     "unveil.workflow.explain": ["explain"],

@@ -97,6 +97,16 @@ def test_a_report_on_a_broken_release(project: Project, run: Run) -> None:
     assert "40" in found["broken"]
 
 
+def test_attack(project: Project, facts: Any) -> None:
+    found = facts("attack", project.spec)
+    assert set(found) == documented("attack")
+    assert not project.release.exists()
+    unveil.publish(project.spec).write(project.release)
+    before = {file: file.read_bytes() for file in project.release.iterdir()}
+    assert facts("attack", project.release, "--raw", project.spec)["outcomes"] == found["outcomes"]
+    assert {file: file.read_bytes() for file in project.release.iterdir()} == before
+
+
 def test_init(project: Project, facts: Any) -> None:
     assert set(facts("init", project.table)) == documented("init")
 

@@ -16,10 +16,10 @@ from unveil import SpecError, TableError, UnveilError, publish
 from unveil.evaluation import CLASSIFIERS, Folds, Given, Holdout
 from unveil.evaluation.evaluation import SETTINGS, Comparison, guarantee, guarantee_text
 from unveil.evaluation.plot import drawn, plot
+from unveil.publishers import trial_release
 from unveil.schema import Spec, load_spec
 from unveil.tables import Table
 from unveil.workflow.evaluate import DRAWN, OWNERS, TOGETHER, compare, evaluate
-from unveil.workflow.publish import trial_release
 
 ONCE = Holdout(seeds=(0,))
 

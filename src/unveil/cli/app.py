@@ -22,6 +22,7 @@ HOMES = {
     "verify": "verbs.verify",
     "apply": "verbs.apply",
     "demo": "verbs.demo",
+    "attack": "attack.attack",
     "evaluate": "evaluation.evaluate",
     "compare": "evaluation.compare",
     "report": "verbs.report",

@@ -11,3 +11,4 @@ from unveil.publishers.guards import (
 )
 from unveil.publishers.joint import start_joint
 from unveil.publishers.refinement import describe, publish_refinement, start_search
+from unveil.publishers.trials import drawn, trial_release

@@ -16,11 +16,11 @@ from unveil.evaluation.evaluation import Comparison, Evaluation, Tally, measures
 from unveil.evaluation.examples import Examples
 from unveil.evaluation.protocol import Holdout, Protocol, Split
 from unveil.progress import Tasks, Watcher, unwatched
+from unveil.publishers import trial_release
 from unveil.release import Release
 from unveil.schema import Spec, SpecLike, load_spec
 from unveil.tables import Column, FrameSource, Table, load_table, part_of
 from unveil.tables.sources import held_rows
-from unveil.workflow.publish import trial_release
 
 OWNERS = "These figures are computed from the raw rows; no guarantee covers them. Keep them as you keep those."
 DRAWN = (

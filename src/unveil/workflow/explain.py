@@ -11,7 +11,7 @@ from unveil.evaluation import Holdout, information_loss
 from unveil.evaluation.evaluation import Tally
 from unveil.evaluation.protocol import Given, Protocol, Split
 from unveil.progress import Watcher, unwatched
-from unveil.publishers import resolved_requirements, start_joint, start_search
+from unveil.publishers import resolved_requirements, start_joint, start_search, trial_release
 from unveil.reasons import (
     Cut,
     Explanation,
@@ -33,7 +33,6 @@ from unveil.release import Release, open_release
 from unveil.schema import Spec, SpecLike, load_spec
 from unveil.tables import FrameSource, Table, load_table, open_source
 from unveil.workflow.evaluate import DRAWN, OWNERS, Rows, check_trials, try_releases
-from unveil.workflow.publish import trial_release
 
 NAMED = "These reasons are counted on the raw rows and name small groups and hidden values. Keep them private."
 FROM_RELEASE = "Where the budget went is read from the release alone, so whoever has the release may know it."

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from unveil.counting.engine import Engine, open_engine
+from unveil.counting.engine import open_engine
 from unveil.errors import SpecError, UnveilError
-from unveil.noise import SeededSource, Source, SystemSource
+from unveil.noise import SeededSource, SystemSource
 from unveil.progress import Watcher, phases_only, unwatched
-from unveil.publishers import publish_additive, publish_diffgen, publish_refinement
+from unveil.publishers import drawn, publish_refinement
 from unveil.publishers.budget import enter
 from unveil.release import Release
-from unveil.schema import AdditivePlan, Plan, Spec, SpecLike, load_spec
-from unveil.tables import Outline, Table
+from unveil.schema import SpecLike, load_spec
 from unveil.version import __version__
 
 
@@ -60,28 +59,5 @@ def publish(
         if unsafe_seed is None:
             enter(checked, source)
         bits = SystemSource() if unsafe_seed is None else SeededSource(unsafe_seed)
-        return _drawn(loaded, checked, checked.plan, counts, bits, progress)
+        return drawn(loaded, checked, checked.plan, counts, bits, progress)
     return publish_refinement(loaded, checked, counts, __version__, steps, stop, progress)
-
-
-def trial_release(table: Table, spec: Spec, seed: int = 0) -> Release:
-    """A release of rows that were read already, for the owner's figures and never to hand out.
-
-    A private one is drawn from a seed, says that it is not private, and is not entered into the owner's ledger.
-    """
-    # The engine compiles its loops on import, which other verbs need not wait for.
-    from unveil.counting.memory import MemoryEngine
-
-    engine = MemoryEngine(table)
-    if spec.plan is None:
-        return publish_refinement(table, spec, engine, __version__)
-    return _drawn(table, spec, spec.plan, engine, SeededSource(seed))
-
-
-def _drawn(
-    table: Outline, spec: Spec, plan: Plan, engine: Engine, source: Source, progress: Watcher = unwatched
-) -> Release:
-    """A private release, by the method of the plan."""
-    if isinstance(plan, AdditivePlan):
-        return publish_additive(table, spec, plan, engine, source, __version__, progress)
-    return publish_diffgen(table, spec, plan, engine, source, __version__, progress)

@@ -1,0 +1,128 @@
+"""Linkage and singling out: finding a person's record by what a stranger knows, on any columns of the release.
+
+The sets of columns that hurt most are searched for: from each of the best sets of one size, all sets with one column
+more are counted. Columns that are released as they are count too, and so does the class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from unveil.attacks.exposure import Outcome
+from unveil.attacks.population import unique_people
+from unveil.attacks.rates import Rate
+from unveil.attacks.records import Records
+from unveil.attacks.scene import Scene
+from unveil.errors import braced, count_text
+from unveil.evaluation.reidentification import attacker_risk, size_counts
+from unveil.progress import Watcher, unwatched
+
+FEW = 4
+"""A stranger easily knows so many columns of a person."""
+WIDTH = 4
+"""How many sets of each size the search goes on from."""
+SHOWN = 8
+"""How many columns of a set a sentence names."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A set of columns, and how many records are alone on them."""
+
+    names: tuple[str, ...]
+    alone: int
+
+
+def worst_columns(records: Records, progress: Watcher = unwatched) -> list[Columns]:
+    """For each number of columns up to `FEW` the worst set that the search finds, then all columns together."""
+    # A column with one label divides nothing.
+    names = [name for name in records.names if len(records.columns[name].values) > 1]
+    found: list[Columns] = []
+    kept: list[tuple[str, ...]] = [()]
+    for size in range(1, min(FEW, len(names)) + 1):
+        progress("searching for columns that single people out", size - 1, FEW)
+        ranked = _extended(records, kept, names)
+        found.append(Columns(*ranked[0]))
+        kept = [chosen for chosen, _ in ranked[:WIDTH]]
+    whole = Columns(records.names, int((records.group_sizes(records.names) == 1).sum()))
+    return [*found, whole] if len(names) > FEW else found
+
+
+def _extended(
+    records: Records, kept: Sequence[tuple[str, ...]], names: Sequence[str]
+) -> list[tuple[tuple[str, ...], int]]:
+    """All sets with one column more, those with most records alone first; of equals, those with most groups."""
+    tried: dict[tuple[str, ...], tuple[int, int]] = {}
+    for chosen in kept:
+        numbers, groups = records.numbers(chosen) if chosen else (records.counts * 0, 1)
+        for name in names:
+            more = tuple(one for one in names if one in chosen or one == name)
+            if name not in chosen and more not in tried:
+                tried[more] = records.alone(numbers, groups, name)
+    ranked = sorted(tried.items(), key=lambda item: item[1], reverse=True)
+    return [(chosen, alone) for chosen, (alone, _) in ranked]
+
+
+def singling_out(scene: Scene, population: int | None = None, progress: Watcher = unwatched) -> Iterator[Outcome]:
+    """The smallest set of columns that singles somebody out, the worst small set, and all columns together."""
+    if not scene.has_rows:
+        return
+    found = worst_columns(scene.records, progress)
+    small = [one for one in found if len(one.names) <= FEW]
+    first = next((one for one in small if one.alone), small[-1])
+    for columns in dict.fromkeys([first, small[-1], found[-1]]):
+        yield _outcome(scene, columns, population)
+
+
+def _outcome(scene: Scene, columns: Columns, population: int | None) -> Outcome:
+    """A record that is alone is found by whoever knows that its person is in the table, whatever the control says."""
+    records, names, truth = scene.records, columns.names, scene.truth
+    figures = _figures(records, names, population)
+    together = f"all {len(names)} released columns together" if len(names) > SHOWN else braced(names)
+    sentence = f"{columns.alone:,} of {count_text(records.total, 'record')} are alone on {together}."
+    if population is not None:
+        sentence += f" About {figures['population_unique']:,.0f} of {population:,} people are alone on them."
+    success, control = Rate(columns.alone, records.total), None
+    if truth is not None:
+        success = _picked(records, truth.people, names, own=True)
+        sentence += f" Of {success.tries:,} people in the table, known by these columns, {success.hits:,} were found"
+        if scene.records_without is not None:
+            control = _picked(scene.records_without, truth.people, names, own=False)
+            sentence += f"; when they were not in it, one other record fitted {control.hits:,} of them"
+        sentence += "."
+    return Outcome("singling out", sentence, success, control, breach=columns.alone > 0, figures=figures)
+
+
+def _picked(records: Records, people: pa.Table, names: Sequence[str], *, own: bool) -> Rate:
+    """For how many people exactly one record fits; with `own`, only if it is theirs."""
+    single = [(person, fit.places[0]) for person, fit in enumerate(records.fitting(people, names)) if fit.records == 1]
+    if own:
+        rows = records.rows_of(people)
+        single = [(person, place) for person, place in single if records.row(int(place)) == rows[person]]
+    return Rate(len(single), people.num_rows)
+
+
+def _figures(records: Records, names: Sequence[str], population: int | None) -> dict[str, Any]:
+    """What the groups on these columns mean for each attacker of El Emam's guide.
+
+    The journalist's figure is the share of the records alone that are alone in the population too.
+    """
+    sizes = records.group_sizes(names)
+    risk = attacker_risk(sizes, sizes)
+    figures: dict[str, Any] = {
+        "columns": list(names),
+        "records": records.total,
+        "groups": len(sizes),
+        "alone": int((sizes == 1).sum()),
+        "prosecutor": {"highest": risk.highest, "average": risk.average, "above_a_fifth": risk.above},
+        "marketer": risk.average,
+    }
+    if population is not None:
+        unique = unique_people(size_counts(sizes), population)
+        figures["population"], figures["population_unique"] = population, unique
+        figures["journalist"] = min(1.0, unique / population * records.total / max(figures["alone"], 1))
+    return figures

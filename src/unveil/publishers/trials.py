@@ -1,0 +1,37 @@
+"""Releases for the owner's figures, never to hand out."""
+
+from __future__ import annotations
+
+from unveil.counting import Engine
+from unveil.noise import SeededSource, Source
+from unveil.progress import Watcher, unwatched
+from unveil.publishers.additive import publish_additive
+from unveil.publishers.diffgen import publish_diffgen
+from unveil.publishers.refinement import publish_refinement
+from unveil.release import Release
+from unveil.schema import AdditivePlan, Plan, Spec
+from unveil.tables import Outline, Table
+from unveil.version import __version__
+
+
+def trial_release(table: Table, spec: Spec, seed: int = 0) -> Release:
+    """A release of rows that were read already, for the owner's figures and never to hand out.
+
+    A private one is drawn from a seed, says that it is not private, and is not entered into the owner's ledger.
+    """
+    # The engine compiles its loops on import, which other verbs need not wait for.
+    from unveil.counting.memory import MemoryEngine
+
+    engine = MemoryEngine(table)
+    if spec.plan is None:
+        return publish_refinement(table, spec, engine, __version__)
+    return drawn(table, spec, spec.plan, engine, SeededSource(seed))
+
+
+def drawn(
+    table: Outline, spec: Spec, plan: Plan, engine: Engine, source: Source, progress: Watcher = unwatched
+) -> Release:
+    """A private release, by the method of the plan."""
+    if isinstance(plan, AdditivePlan):
+        return publish_additive(table, spec, plan, engine, source, __version__, progress)
+    return publish_diffgen(table, spec, plan, engine, source, __version__, progress)
