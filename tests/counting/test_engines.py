@@ -257,3 +257,18 @@ def test_the_engine_that_counts_is_the_one_that_the_test_is_named_after(request:
     assert (type(outline).__name__, type(index).__name__) == kinds[name]
     assert type(counts).__name__ == ("SparkEngine" if name.startswith("spark") else "MemoryEngine")
     assert files.BATCH == 3 or name != "stream"
+
+
+def test_derived_columns() -> None:
+    table = people(120)
+    spec = SPEC | {"table": {**SPEC["table"], "class": "rich"}}
+    spec["attributes"] = {
+        "age": {"derive": {"from": "age of person", "bands": [0, 30, 45]}},
+        "town": {"kind": "category"},
+        "early": {"derive": "seen < 2024-01-03"},
+        "rich": {"derive": "income > 1"},
+    }
+    table = table.rename_columns({"age": "age of person"})
+    release = unveil.publish(table, spec)
+    same(release, in_memory(table, spec))
+    assert not {"age of person", "income", "seen"} & set(release.table.column_names)

@@ -35,6 +35,19 @@ def test_a_spec_file_says_everything(project, rows):
     assert min(group_sizes(masked[:, :3]).values()) >= 3
 
 
+def test_a_spec_may_derive_columns():
+    X, y = people()
+    spec = {**MAPPING, "attributes": {"town": {"kind": "category"}, "old": {"derive": "age >= 40"}}}
+    spec["require"] = [{"kind": "k-anonymity", "quasi-identifier": ["old", "town"], "k": 3}]
+    masked = TopDownRefinement(spec=spec, output="labels").fit(X, y).transform(X)
+    assert {(bool(age >= 40), label) for age, label in zip(X["age"], masked[:, 1], strict=True)} <= {
+        (True, "true"),
+        (False, "false"),
+        (True, "⊥"),
+        (False, "⊥"),
+    }
+
+
 def test_k_and_limit_replace_those_of_the_spec(project, rows):
     fitted = TopDownRefinement(9, spec=str(project.spec)).fit(rows.drop(columns="ill"), rows["ill"])
     assert [requirement["k"] for requirement in fitted.release_.manifest.requirements] == [9]

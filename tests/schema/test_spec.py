@@ -241,7 +241,10 @@ def test_an_attribute_that_contradicts_itself(load: Load, old: str, new: str, pr
 @pytest.mark.parametrize("section", ['role = "identifier"', 'kind = "number"', 'taxonomy = "job.tree"'])
 def test_the_class_is_not_described_like_an_attribute(load: Load, section: str) -> None:
     message = sentence(SpecError, lambda: load(WARD + f"[attributes.outcome]\n{section}\n"))
-    assert message == "ward.toml: [attributes.outcome] is the class; only its labels (values) can be declared."
+    assert message == (
+        "ward.toml: [attributes.outcome] is the class; only its labels (values) and how it is derived (derive) can be "
+        "declared."
+    )
 
 
 def test_a_label_of_the_class_that_stands_twice(load: Load) -> None:

@@ -2,6 +2,7 @@
 
 from unveil.masking.blocks import Block, Offer, Refinement, Rest
 from unveil.masking.boxes import LEAF, REST, BoxTree, LeftOut, Split, rest_label
+from unveil.masking.derived import Derivations
 from unveil.masking.entries import (
     AnyMasking,
     AsIs,

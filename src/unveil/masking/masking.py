@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,12 +15,13 @@ from unveil.choices import Intervals, Unseen
 from unveil.errors import ReleaseError, TableError, count_text, did_you_mean, rows_text, shortened
 from unveil.frames import arrow_table, is_pandas, like
 from unveil.masking.boxes import BoxTree
+from unveil.masking.derived import Derivations
 from unveil.masking.entries import AnyMasking, AsIs, Discretization
 from unveil.masking.labels import ClassType, typed_labels
 from unveil.masking.sketch import groups_text, sketch
 from unveil.masking.values import date_column, days, decoded, dictionary_of, is_text, python_values
 from unveil.masking.views import View
-from unveil.schema import SUPPRESSED, Kind
+from unveil.schema import SUPPRESSED, Derivation, Kind
 
 if TYPE_CHECKING:
     from unveil.masking.walk import Walk
@@ -36,6 +37,7 @@ class Masking:
         class_type: ClassType = "text",
         weight: str | None = None,
         boxes: Sequence[BoxTree] = (),
+        derived: Mapping[str, Derivation] | None = None,
     ) -> None:
         """Stores the arguments.
 
@@ -45,12 +47,14 @@ class Masking:
             class_type: What that column holds.
             weight: The column with the number of records that a row represents, kept in the same way.
             boxes: The trees that give the labels of attributes refined group by group.
+            derived: The columns that raw rows do not have, and how each is derived.
         """
         self.columns = columns
         self.boxes = tuple(boxes)
         self._class = class_
         self._class_type = class_type
         self._weight = weight
+        self._derived = derived or {}
 
     def __getitem__(self, name: str) -> AnyMasking:
         return self.columns[name]
@@ -102,6 +106,7 @@ class Masking:
 
     def rows(self, rows: pa.Table, *, unseen: Unseen = "refuse") -> pa.Table:
         """Masks rows as the data files of a release hold them, with class and weight if they have them."""
+        rows = self._complete(rows, unseen)
         masked = self.labels(rows, unseen=unseen)
         if self._class in rows.column_names:
             masked = masked.append_column(self._class, typed_labels(rows[self._class], self._class_type))
@@ -129,14 +134,23 @@ class Masking:
 
     def labels(self, rows: pa.Table, *, unseen: Unseen = "refuse") -> pa.Table:
         """Masks the columns as the data files of a release hold them, and drops all others."""
+        rows = self._complete(rows, unseen)
         for name in self.columns:
             if name not in rows.column_names:
+                wanted = self._derived[name].from_ if name in self._derived else name
+                use = f", from which {name!r} is derived" if name in self._derived else ""
                 raise TableError(
-                    f"the rows to mask lack the column {name!r}{did_you_mean(name, rows.column_names) or '.'}"
+                    f"the rows to mask lack the column {wanted!r}{use}{did_you_mean(wanted, rows.column_names) or '.'}"
                 )
         local = {name: column for walk in self.walks for name, column in self._local(walk, rows, unseen)}
         masked = {name: local[name] if name in local else self._masked(name, rows, unseen) for name in self.columns}
         return pa.table(masked)
+
+    def _complete(self, rows: pa.Table, unseen: Unseen) -> pa.Table:
+        """The rows with the derived columns that they lack. A value that does not fit is refused or suppressed."""
+        names = rows.column_names
+        lacked = {name: item for name, item in self._derived.items() if name not in names and item.from_ in names}
+        return Derivations(lacked, alone=unseen == "suppress").rows(rows, [*names, *lacked]) if lacked else rows
 
     def _masked(self, name: str, table: pa.Table, unseen: Unseen) -> pa.ChunkedArray | pa.DictionaryArray:
         entry = self.columns[name]

@@ -36,6 +36,7 @@ def private_claims(
         "columns": {
             attribute.name: freeze(attribute, cut) for attribute, cut in zip(table.attributes, cuts, strict=True)
         },
+        "derived": spec.derived,
         "ledger": tuple(
             LedgerEntry(purpose=entry.purpose, epsilon=str(entry.epsilon), composition=entry.composition)
             for entry in ledger.entries

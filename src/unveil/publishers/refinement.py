@@ -100,6 +100,7 @@ def publish_refinement(
         weight=spec.table.weight,
         requirements=tuple(requirement.describe() for requirement in requirements),
         columns=masking.columns,
+        derived=spec.derived,
         rows=Rows(
             read=table.read,
             dropped=table.dropped,

@@ -14,7 +14,7 @@ from unveil.errors import ReleaseError, records_text
 from unveil.limits import COLUMNS, LEAF_LABELS, MANIFEST_BYTES, NAME
 from unveil.masking import AsIs, BoxTree, ClassType, ColumnMasking, Entry, Masking
 from unveil.release.rows import Formulas
-from unveil.schema import COUNT, WEIGHT
+from unveil.schema import COUNT, WEIGHT, Derivation
 
 
 class Rows(Entry):
@@ -90,12 +90,15 @@ class Claims(Entry):
     class_type: ClassType = "text"
     requirements: tuple[dict[str, Any], ...]
     columns: dict[str, ColumnMasking] = Field(alias="masking")
+    derived: dict[str, Derivation] = Field(default_factory=dict, exclude_if=not_)
+    """The columns that the raw table does not have, and how each is derived."""
     files: dict[FileName, File] = Field(default_factory=dict)
 
     @property
     def masking(self) -> Masking:
         """How the columns are masked, for rows that arrive later."""
-        return Masking(self.columns, self.class_, self.class_type, getattr(self, "weight", None))
+        weight = getattr(self, "weight", None)
+        return Masking(self.columns, self.class_, self.class_type, weight, derived=self.derived)
 
     @property
     def weighed_by(self) -> str | None:
@@ -134,7 +137,7 @@ class RefinementManifest(Claims):
     @property
     def masking(self) -> Masking:
         """How the columns are masked, for rows that arrive later."""
-        return Masking(self.columns, self.class_, self.class_type, self.weight, self.boxes)
+        return Masking(self.columns, self.class_, self.class_type, self.weight, self.boxes, self.derived)
 
     @property
     def weighed_by(self) -> str | None:

@@ -10,9 +10,12 @@ import datetime
 import re
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from unveil.schema.taxonomy import Taxonomy
+
+if TYPE_CHECKING:
+    from unveil.schema.derivations import Derivation
 
 Role = Literal["attribute", "identifier"]
 Kind = Literal["number", "date", "category"]
@@ -49,6 +52,8 @@ class Attribute:
     values: tuple[str, ...] | None = None
     """For a category without a taxonomy: its values, in domain order."""
     taxonomy: Taxonomy | None = None
+    derive: Derivation | None = None
+    """What the column is derived from, if the table does not have it."""
     gain_weight: float = 1.0
     """The owner's preference: the search multiplies the gain of its refinements by it. `[table] weight` is another."""
     keep: Fineness | None = None

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from unveil.characters import hidden_character, hidden_in_value
 from unveil.errors import SpecError, did_you_mean, listed
 from unveil.schema.attributes import Attribute
+from unveil.schema.derivations import Derivation
 from unveil.schema.requirements import Requirement
 
 
@@ -36,6 +37,23 @@ def _found(attributes: Iterable[Attribute]) -> Iterator[tuple[str, str, str | No
             raw = frozenset(attribute.taxonomy.leaves)
             for label in attribute.taxonomy.labels:
                 yield f"{place} the label", label, (hidden_in_value if label in raw else hidden_character)(label)
+
+
+def check_derived(
+    attributes: Mapping[str, Attribute], class_: str, class_derive: Derivation | None, weight: str | None, origin: str
+) -> None:
+    """Refuses a derivation from a column that is derived itself or is the weight, and values without a leaf."""
+    found = {name: item.derive for name, item in attributes.items() if item.derive is not None}
+    found |= {} if class_derive is None else {class_: class_derive}
+    for name, derive in found.items():
+        place = f"{origin}: [attributes.{name}] derive"
+        if derive.from_ in found:
+            raise SpecError(f"{place} is from {derive.from_!r}, which is derived itself.")
+        if derive.from_ == weight:
+            raise SpecError(f"{place} is from {weight!r}, which is the weight of a row.")
+        taxonomy = attributes[name].taxonomy if name in attributes else None
+        if lost := [value for value in derive.values if taxonomy is not None and value not in taxonomy.leaves]:
+            raise SpecError(f"{place} gives {lost[0]!r}, which is not a leaf of its taxonomy.")
 
 
 def check_requirements(

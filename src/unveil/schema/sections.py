@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from unveil.schema.derivations import Derived
 from unveil.schema.keys import AsFine, Bound, Day, Line, Names, Number, Purpose, Section, Size, Tree
 from unveil.schema.requirements import KINDS as REQUIREMENTS
 from unveil.schema.requirements import Requirement
@@ -53,6 +54,7 @@ class AttributeSection(Section):
     outside: Literal["refuse", "clamp"] = "refuse"
     values: Names | None = None
     taxonomy: Tree | None = None
+    derive: Derived | None = None
     weight: Number | None = None
     keep: AsFine | None = None
     finest: AsFine | None = None

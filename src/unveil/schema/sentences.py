@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from unveil.errors import SpecError, did_you_mean, listed
+from unveil.schema.derivations import SHAPE, Derivation
 from unveil.schema.keys import Section
 from unveil.schema.sections import KINDS, AttributeSection, MissingSection, PublishSection, SpecSections, TableSection
 
@@ -34,6 +35,9 @@ RULES = {
     "fineness": "must be a number or a list of texts",
     "goal": "must be 'class', 'statistics' or a list of columns",
     "day": "must be a day such as 2024-01-31",
+    "derivation": SHAPE,
+    "threshold": "must be a number or a date",
+    "wanted": "must be text or a number",
 }
 
 
@@ -141,6 +145,8 @@ def _known(loc: Place) -> list[str]:
             section = TableSection
         case ["attributes", _]:
             section = AttributeSection
+        case ["attributes", _, "derive"]:
+            section = Derivation
         case ["require", _, str() as kind]:
             section = KINDS[kind]
         case ["publish"]:

@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 from unveil import html
-from unveil.errors import SpecError, TaxonomyError, count_text
-from unveil.schema.attributes import Attribute, Range, bound_text, interval_label, number_of, number_text
-from unveil.schema.checks import check_readable, check_requirements
+from unveil.errors import SpecError, count_text
+from unveil.schema.attributes import Attribute
+from unveil.schema.checks import check_derived, check_readable, check_requirements
+from unveil.schema.derivations import Derivation
+from unveil.schema.descriptions import read_attribute, read_class
 from unveil.schema.files import Query, check_query, read_toml, source_of
 from unveil.schema.grid import fraction
 from unveil.schema.privacy import Plan, check_dropped, check_public, read_plan
 from unveil.schema.requirements import Requirement
 from unveil.schema.sections import (
-    AttributeSection,
     DifferentialPrivacySection,
     Goal,
     LeftOut,
@@ -26,19 +27,11 @@ from unveil.schema.sections import (
     SearchName,
     SpecSections,
 )
-from unveil.schema.sentences import read_sections, toml_text
-from unveil.schema.steering import check_steering, recoding_of, search_of, share_of, steered
-from unveil.schema.taxonomy import SUPPRESSED, Taxonomy
-from unveil.schema.taxonomy_files import read_taxonomy
+from unveil.schema.sentences import read_sections
+from unveil.schema.steering import check_steering, recoding_of, search_of, share_of
 
 Criterion = Literal["score", "infogain"]
 Bounds = Literal["round", "observed"]
-MEANINGLESS = {
-    "number": {"values", "taxonomy"},
-    "date": {"values", "taxonomy", "whole", "step"},
-    "category": {"range", "whole", "step", "outside"},
-}
-"""For each kind, the keys that belong to others."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +52,8 @@ class TableSpec:
     name: str | None = None
     """The name of the table in the owner's ledger if it has no path."""
     class_values: tuple[str, ...] | None = None
+    class_derive: Derivation | None = None
+    """What the class is derived from, if the table does not have it."""
     missing: Missing = Missing()
     invalid: Literal["drop", "refuse"] = "refuse"
     """For differential privacy: what happens to a row with a value outside its domain, or that cannot be read."""
@@ -113,6 +108,19 @@ class Spec:
     def source(self) -> Path | Query:
         """Where the rows come from."""
         return source_of(self.source_path, self.table.query, by_row=self.plan is not None)
+
+    @property
+    def derived(self) -> dict[str, Derivation]:
+        """The columns that the table does not have: how each is derived."""
+        derived = {name: item.derive for name, item in self.attributes.items() if item.derive is not None}
+        class_ = self.table.class_derive
+        return derived if class_ is None else {**derived, self.table.class_: class_}
+
+    @property
+    def unread(self) -> frozenset[str]:
+        """The columns that others are derived from and that have no other use, so that they are not released."""
+        used = {*self.attributes, self.table.class_, self.table.weight}
+        return frozenset(item.from_ for item in self.derived.values()) - used
 
     @property
     def released(self) -> tuple[Attribute, ...]:
@@ -194,12 +202,14 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
     table, publish = sections.table, sections.publish
     check_query(table.source, table.query, origin)
     described = dict(sections.attributes)
-    labels = _class_labels(described.pop(table.class_, None), table.class_, origin)
-    attributes = {name: _attribute(name, section, origin, folder) for name, section in described.items()}
+    marks = tuple(table.missing.values)
+    labels, class_derive = read_class(described.pop(table.class_, None), table.class_, origin, marks)
+    attributes = {name: read_attribute(name, section, origin, folder, marks) for name, section in described.items()}
     kept = [attribute for attribute in attributes.values() if attribute.role == "attribute"]
     check_readable(kept, table.class_, table.weight, labels, origin)
     if table.weight is not None and (table.weight in attributes or table.weight == table.class_):
         raise SpecError(f"{origin}: [table] weight names {table.weight!r}, which is described as another column.")
+    check_derived(attributes, table.class_, class_derive, table.weight, origin)
     if not sections.require:
         raise SpecError(f"{origin}: there is no [[require]] section, so nothing would be protected.")
     plan = read_plan(sections, origin)
@@ -227,6 +237,7 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
             query=table.query,
             name=table.name,
             class_values=labels,
+            class_derive=class_derive,
             missing=Missing(tuple(table.missing.values), table.missing.rows),
             invalid=table.invalid,
             others=table.others,
@@ -252,102 +263,9 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
     )
 
 
-def _class_labels(section: AttributeSection | None, name: str, origin: str) -> tuple[str, ...] | None:
-    if section is None:
-        return None
-    extra = section.model_fields_set - {"values", "kind"}
-    if extra or section.kind not in (None, "category"):
-        raise SpecError(f"{origin}: [attributes.{name}] is the class; only its labels (values) can be declared.")
-    return _distinct(section.values, f"{origin}: [attributes.{name}]")
-
-
-def _attribute(name: str, section: AttributeSection, origin: str, folder: Path) -> Attribute:
-    place = f"{origin}: [attributes.{name}]"
-    if section.role == "identifier":
-        if extra := section.model_fields_set - {"role"}:
-            raise SpecError(f"{place} is an identifier and is never released, so {sorted(extra)[0]!r} has no meaning.")
-        return Attribute(name, role="identifier")
-    if section.kind is None:
-        raise SpecError(f"{place} lacks the key 'kind' (number, date or category).")
-    if mixed := sorted(MEANINGLESS[section.kind] & section.model_fields_set):
-        raise SpecError(f"{place} is a {section.kind}, for which {mixed[0]!r} has no meaning.")
-    if section.values is not None and section.taxonomy is not None:
-        raise SpecError(f"{place} has both values and a taxonomy; the leaves of a taxonomy are its values.")
-    if section.step is not None and section.whole:
-        raise SpecError(f"{place} is whole, so its step is 1 and cannot be given.")
-    attribute = Attribute(
-        name,
-        kind=section.kind,
-        range=_range(section, place),
-        whole=section.whole or section.kind == "date",
-        step=_step(section, place),
-        outside=section.outside,
-        values=_distinct(section.values, place),
-        taxonomy=_taxonomy(name, section.taxonomy, place, folder),
-    )
-    return steered(attribute, section, place)
-
-
-def _taxonomy(name: str, tree: str | Taxonomy | None, place: str, folder: Path) -> Taxonomy | None:
-    if tree is None or isinstance(tree, Taxonomy):
-        return tree
-    try:
-        return read_taxonomy(folder / tree, name)
-    except TaxonomyError as error:
-        raise TaxonomyError(f"{place}: {error}") from error
-
-
-def _range(section: AttributeSection, place: str) -> Range | None:
-    if section.range is None:
-        return None
-    lo, hi = (_date(bound, place) if section.kind == "date" else _number(bound, place) for bound in section.range)
-    if section.kind == "date" and lo >= hi:
-        label = interval_label(lo, hi, "date")
-        raise SpecError(f"{place} range is {label}, but it must go from a date to a later one.")
-    if not (math.isfinite(lo) and math.isfinite(hi) and lo < hi):
-        raise SpecError(f"{place} range is [{lo:g}, {hi:g}], but it must go from a number to a larger one.")
-    if section.whole and not (lo == int(lo) and hi == int(hi)):
-        raise SpecError(f"{place} is whole, but its range [{number_text(lo)}, {number_text(hi)}) is not.")
-    return lo, hi
-
-
-def _number(bound: Any, place: str) -> float:
-    if isinstance(bound, int | float):
-        try:
-            return float(bound)
-        except OverflowError as error:
-            raise SpecError(f"{place} range holds {toml_text(bound)}, which is too large for a number.") from error
-    quotes = ", without quotes" if isinstance(bound, str) else ""
-    raise SpecError(f"{place} range holds {toml_text(bound)}, but it must be a number{quotes}.")
-
-
-def _date(bound: Any, place: str) -> float:
-    day = number_of(bound, "date")
-    if day is None or bound_text(day, "date") != str(bound):
-        raise SpecError(f"{place} range holds {toml_text(bound)}, but it must be a date such as 2019-01-31.")
-    return day
-
-
-def _step(section: AttributeSection, place: str) -> float | None:
-    if section.step is not None and not (math.isfinite(section.step) and section.step > 0):
-        raise SpecError(f"{place} step is {section.step:g}, but it must be larger than 0.")
-    return section.step
-
-
 def _budget(amount: float | None, origin: str) -> Fraction | None:
     if amount is None:
         return None
     if not (math.isfinite(amount) and amount > 0):
         raise SpecError(f"{origin}: [table] budget is {amount}, but it must be above 0 and finite.")
     return fraction(amount)
-
-
-def _distinct(values: tuple[str, ...] | None, place: str) -> tuple[str, ...] | None:
-    if values is None:
-        return None
-    if SUPPRESSED in values:
-        raise SpecError(f"{place} values hold {SUPPRESSED!r}, which is reserved for suppressed values.")
-    twice = [value for index, value in enumerate(values) if value in values[:index]]
-    if twice:
-        raise SpecError(f"{place} values hold {twice[0]!r} twice.")
-    return values

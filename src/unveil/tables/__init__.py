@@ -10,9 +10,11 @@ from unveil.tables.sources import (
     FrameSource,
     Sample,
     Source,
+    derivations,
     draw_sample,
     held_rows,
     open_source,
+    raw_source,
     read_table,
 )
 from unveil.tables.survey import Survey

@@ -18,7 +18,7 @@ import pyarrow as pa
 from unveil.arrays import FloatArray
 from unveil.errors import TableError, UnveilError
 from unveil.frames import arrow_table, first_line
-from unveil.masking import decoded
+from unveil.masking import Derivations, decoded
 from unveil.schema import Query, Spec
 from unveil.tables import files
 from unveil.tables.files import CsvFile, ParquetFile, open_file, told_unreadable
@@ -33,8 +33,17 @@ SAMPLE = 1_000_000
 def open_source(source: Any, spec: Spec | None = None) -> Source:
     """Rows from a path to a csv or parquet file or a folder of them, a query, or a pandas, polars or pyarrow table.
 
-    The spec is what they are read for. A source that is already open is returned unchanged.
+    The spec is what they are read for: they have the columns that it derives. A source that is already open is not
+    opened again.
     """
+    opened = raw_source(source, spec)
+    if spec is None or not spec.derived or isinstance(opened, DerivedSource):
+        return opened
+    return DerivedSource(opened, derivations(spec, opened.origin))
+
+
+def raw_source(source: Any, spec: Spec | None = None) -> Source:
+    """The same without derived columns, so that the rows can be read for other specs too."""
     if isinstance(source, Source):
         return source
     alone = spec is not None and spec.table.drops_invalid
@@ -44,6 +53,11 @@ def open_source(source: Any, spec: Spec | None = None) -> Source:
     if isinstance(source, str | Path):
         return FileSource(Path(source), by_line=alone)
     return FrameSource(arrow_table(source, alone=alone))
+
+
+def derivations(spec: Spec, origin: str) -> Derivations:
+    """How the rows of a spec get their derived columns."""
+    return Derivations(spec.derived, spec.unread, spec.table.drops_invalid, place=f"{origin}: ")
 
 
 def read_table(source: Any) -> tuple[pa.Table, str]:
@@ -143,7 +157,34 @@ class FileSource:
                 yield batch if len(self._files) == 1 else batch.cast(wanted)
 
 
-Source = FrameSource | FileSource | QuerySource
+class DerivedSource:
+    """Rows of another source with the columns that a spec derives; what only these are derived from is left out."""
+
+    def __init__(self, source: FrameSource | FileSource | QuerySource, derived: Derivations) -> None:
+        self.origin = source.origin
+        self.schema = derived.schema(source.schema)
+        self._source = source
+        self._derived = derived
+
+    def rows(self) -> int:
+        """How many rows there are, or about how many."""
+        return self._source.rows()
+
+    def stamp(self) -> object:
+        """What changes with the source."""
+        return self._source.stamp()
+
+    def table(self, columns: Sequence[str]) -> pa.Table:
+        """These columns."""
+        return self._derived.rows(self._source.table(self._derived.sources(columns)), columns)
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """These columns, some rows at a time."""
+        for batch in self._source.batches(self._derived.sources(columns)):
+            yield self._derived.rows(batch, columns)
+
+
+Source = FrameSource | FileSource | QuerySource | DerivedSource
 """Rows that can be read again: whole (`table`) or some at a time (`batches`), as long as `stamp` gives the same."""
 
 
@@ -270,7 +311,7 @@ def held_rows(table: Any, sample: int | None = None, spec: Spec | None = None) -
         raise UnveilError(
             f"the sample has {sample} rows, but it takes at least 2 to learn from one and test on another."
         )
-    source = open_source(table, spec)
+    source = raw_source(table, spec)
     if sample is None and source.rows() <= HELD:
         return FrameSource(source.table(source.schema.names), source.origin), ()
     size = SAMPLE if sample is None else sample

@@ -29,6 +29,7 @@ from unveil.verifier.findings import Finding, exact_text, guarantee_findings
 from unveil.verifier.levels import check_levels
 from unveil.verifier.private import least_steps, promised
 from unveil.verifier.private_claims import AdditiveManifest, DiffGenManifest, PrivateManifest
+from unveil.verifier.raw import derived_of
 from unveil.verifier.requirements import read_statement
 from unveil.verifier.statements import Stated, Statement
 
@@ -37,6 +38,7 @@ def check_agreement(manifest: Claims, spec: Spec) -> Iterator[Finding]:
     """The columns, domains and taxonomies of any manifest are those of the spec."""
     yield from _role_findings(manifest, spec)
     yield from _column_findings(manifest, spec)
+    yield from _derived_findings(manifest, spec)
     for name, entry in manifest.masking.items():
         attribute = spec.attributes.get(name)
         if attribute is None:
@@ -88,6 +90,13 @@ def _column_findings(manifest: Claims, spec: Spec) -> Iterator[Finding]:
     others = [name for name in names if name not in expected]
     if others and spec.table.others != "release":
         yield Finding("spec-columns", f"{MANIFEST} has the column {listed(others)}, which the spec does not describe.")
+
+
+def _derived_findings(manifest: Claims, spec: Spec) -> Iterator[Finding]:
+    asked = derived_of(spec)
+    for name in sorted({*asked, *manifest.derived}):
+        if manifest.derived.get(name) != asked.get(name):
+            yield Finding("spec-columns", f"{MANIFEST} does not derive {name!r} as the spec does.")
 
 
 def _undescribed_problems(entry: Entry) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
@@ -50,6 +51,12 @@ def _lowest_terms(text: str) -> str:
     return text
 
 
+def _some(value: list[Any]) -> list[Any]:
+    if not value or len({isinstance(item, str) for item in value}) > 1:
+        raise ValueError("it must hold numbers alone or texts alone")
+    return value
+
+
 def _true(mark: bool) -> bool:
     """One claim, one text: what is false is not written."""
     if not mark:
@@ -78,6 +85,8 @@ Amount = Annotated[
 Mark = Annotated[bool, AfterValidator(_true)]
 """A key that is there only if it is true."""
 Percent = Annotated[str, Field(pattern=r"\A([1-9]?[0-9]|100)(\.[0-9]{1,20})?%\z")]
+Bound = Number | Day
+Wanted = Number | Name
 ClassType = Literal["text", "integer", "number", "boolean", "date"]
 Domain = Literal["declared", "observed"]
 
@@ -98,12 +107,12 @@ class Interval(Part):
     @property
     def lo(self) -> Number:
         """Where it starts, as a number; that of a date counts days."""
-        return _counted(self.start)
+        return counted(self.start)
 
     @property
     def hi(self) -> Number:
         """Where it ends."""
-        return _counted(self.end)
+        return counted(self.end)
 
     @property
     def unit(self) -> set[str]:
@@ -111,7 +120,8 @@ class Interval(Part):
         return {"date" if isinstance(bound, str) else "number" for bound in (self.start, self.end)}
 
 
-def _counted(bound: Number | str) -> Number:
+def counted(bound: Number | str) -> Number:
+    """A number, or a date in days."""
     return day_number(bound) or 0 if isinstance(bound, str) else bound
 
 
@@ -183,6 +193,54 @@ def labels(entry: Masked) -> list[str]:
     return [block.label for block in entry.blocks]
 
 
+class Derived(Part):
+    """How a column is derived from another one: by a comparison, an equality, a list or bands."""
+
+    source: Name = Field(alias="from")
+    at_least: Bound | None = Field(default=None, alias="at-least")
+    above: Bound | None = None
+    at_most: Bound | None = Field(default=None, alias="at-most")
+    below: Bound | None = None
+    equals: Wanted | None = None
+    among: Annotated[list[Wanted], AfterValidator(_some)] | None = Field(default=None, alias="in")
+    bands: Annotated[list[Bound], AfterValidator(_some)] | None = None
+    labels: list[Name] | None = None
+    missing: list[Name] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        limits = any(limit is not None for limit in self.limits)
+        if [limits, self.equals is not None, self.among is not None, self.bands is not None].count(True) != 1:
+            raise ValueError("it must compare, or look for values, or have bands")
+        starts = [counted(bound) for bound in self.bands or []]
+        if starts != sorted(set(starts)):
+            raise ValueError("the bands do not ascend")
+        if self.labels is not None and len(set(self.labels)) != (len(starts) or 2):
+            raise ValueError("there must be a label for each value")
+        return self
+
+    @property
+    def limits(self) -> tuple[Bound | None, ...]:
+        """The comparisons: at least, above, at most and below."""
+        return self.at_least, self.above, self.at_most, self.below
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts that it looks for, gives or takes for missing."""
+        given = [self.equals, *(self.among or []), *(self.labels or []), *self.missing]
+        return [item for item in given if isinstance(item, str)]
+
+    @property
+    def values(self) -> list[str]:
+        """All that the column can hold."""
+        if self.labels is not None:
+            return self.labels
+        if self.bands is None:
+            return ["false", "true"]
+        texts = [str(int(end)) if isinstance(end, float) and end.is_integer() else str(end) for end in self.bands]
+        return [*(f"[{lo}, {hi})" for lo, hi in pairwise(texts)), f"{texts[-1]} and above"]
+
+
 class About(Part):
     """What the owner says to readers; only the form of these words can be checked."""
 
@@ -209,6 +267,7 @@ class Claims(Part):
     class_: Name = Field(alias="class")
     class_type: ClassType = "text"
     masking: Mapping[Name, Entry] = Field(max_length=COLUMNS)
+    derived: Mapping[Name, Derived] = Field(default_factory=dict, max_length=COLUMNS)
     files: dict[FileName, DataFile]
 
     @property

@@ -22,8 +22,10 @@ from numpy.typing import NDArray
 from unveil.errors import TableError, listed
 from unveil.limits import COUNT
 from unveil.regular import paths_below
+from unveil.verifier.claims import Derived
 from unveil.verifier.columns import Column, Counts, encode, is_text, missing, number, plain
 from unveil.verifier.data import BATCH
+from unveil.verifier.derived import derived_columns
 from unveil.verifier.findings import first_line
 
 if TYPE_CHECKING:
@@ -68,18 +70,28 @@ def read_raw(spec: Spec) -> Iterator[Raw]:
         if spec.table.query is None
         else open_query(path, spec.table.query)
     )
-    if absent := [name for name in needed if name not in table.schema.names]:
+    derived = derived_of(spec)
+    sources = [way.source for way in derived.values()]
+    stored = [name for name in needed if name not in derived]
+    if absent := [name for name in (*stored, *sources) if name not in table.schema.names]:
         raise TableError(f"{path}: the table has no column {listed(absent)}.")
-    names = needed
+    names = stored
     if spec.table.others == "release":
-        names = [*needed, *(name for name in table.schema.names if name not in {*needed, *spec.attributes})]
-    for batch in table.batches(names):
+        used = {*needed, *spec.attributes, *sources}
+        names = [*stored, *(name for name in table.schema.names if name not in used)]
+    for batch in table.batches(list(dict.fromkeys((*names, *sources)))):
         columns = {name: _encoded(name, batch[name], path) for name in names}
+        columns |= derived_columns(derived, batch, str(path), drops=spec.table.drops_invalid)
         keep = _kept([columns[name] for name in needed], batch.num_rows, spec)
         columns = {name: Column(name, column.values, column.codes[keep]) for name, column in columns.items()}
         kept = int(keep.sum())
         weights = np.ones(kept, dtype=np.int64) if weight is None else _weights(columns[weight], path)
         yield Raw(columns, weights, batch.num_rows, batch.num_rows - kept)
+
+
+def derived_of(spec: Spec) -> dict[str, Derived]:
+    """The derivations of a spec, as a manifest would state them."""
+    return {name: Derived.model_validate(item.describe()) for name, item in spec.derived.items()}
 
 
 def _kept(needed: Sequence[Column], rows: int, spec: Spec) -> NDArray[np.bool_]:

@@ -23,6 +23,7 @@ from unveil.verifier.claims import (
 from unveil.verifier.columns import is_text
 from unveil.verifier.cuts import check_cuts, check_disclosed, check_labels, check_order, check_rows
 from unveil.verifier.data import Data, open_files, read_data
+from unveil.verifier.derived import check_derived, check_derived_values
 from unveil.verifier.files import check_copy, check_files, check_spelling, read_manifest
 from unveil.verifier.findings import BrokenClaimError, Finding, Verdict
 from unveil.verifier.omissions import check_masked_rows, check_omissions, released_labels
@@ -50,6 +51,7 @@ def judge_release(folder: Path) -> Verdict:
         findings += check_cuts(manifest)
         findings += check_boxes(manifest)
         findings += check_texts(manifest)
+        findings += check_derived(manifest)
         findings += claim_findings(manifest)
         files, needless = open_files(folder, manifest)
         findings += needless
@@ -78,6 +80,7 @@ def claim_findings(manifest: Manifest) -> Iterator[Finding]:
 def row_findings(manifest: Manifest, data: Data) -> Iterator[Finding]:
     """What is wrong with the released rows, or with the cells of a private release."""
     yield from check_values(manifest, data)
+    yield from check_derived_values(manifest, data)
     if isinstance(manifest, PrivateManifest):
         yield from _private_row_findings(manifest, data)
         return
@@ -119,6 +122,9 @@ def _private_row_findings(manifest: AdditiveManifest | DiffGenManifest, data: Da
 def check_texts(manifest: Manifest) -> Iterator[Finding]:
     """The manifest: names of columns, labels of cuts, classes and what requirements name."""
     yield from _hidden(MANIFEST, "the column", manifest.names)
+    for name, derived in manifest.derived.items():
+        yield from _hidden(MANIFEST, f"{name!r} is derived from", [derived.source])
+        yield from _hidden(MANIFEST, f"the derivation of {name!r} has", derived.texts, hidden_in_value)
     for name, entry in manifest.masked.items():
         raw = _raw(entry)
         yield from _hidden(MANIFEST, f"the cut of {name!r} has", [label for label in labels(entry) if label not in raw])

@@ -88,7 +88,8 @@ class Application:
 
     def columns(self, schema: pa.Schema) -> list[str]:
         """The columns of some rows that masking them needs."""
-        needed = {*self.manifest.columns, self.manifest.class_, getattr(self.manifest, "weight", None)}
+        sources = [derivation.from_ for derivation in self.manifest.derived.values()]
+        needed = {*self.manifest.columns, self.manifest.class_, getattr(self.manifest, "weight", None), *sources}
         return [name for name in schema.names if name in needed]
 
     def typed(self, rows: pa.Table) -> Types:

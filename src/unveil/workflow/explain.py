@@ -31,7 +31,7 @@ from unveil.reasons import (
 from unveil.refine import JointSearch, Search
 from unveil.release import Release, open_release
 from unveil.schema import Spec, SpecLike, load_spec
-from unveil.tables import FrameSource, Table, load_table, open_source
+from unveil.tables import FrameSource, Table, load_table, raw_source
 from unveil.workflow.evaluate import DRAWN, OWNERS, Rows, check_trials, try_releases
 
 NAMED = "These reasons are counted on the raw rows and name small groups and hidden values. Keep them private."
@@ -75,7 +75,7 @@ def explain(
     if held is not None and not shadow:  # the release alone tells it: no raw row is read
         return Explanation(checked, None, (), (), spending_of([held]), (), (), None, (FROM_RELEASE,))
     source = checked.source if spec is None else table
-    opened = open_source(source, checked)
+    opened = raw_source(source, checked)
     raw = FrameSource(opened.table(opened.schema.names), opened.origin)
     loaded = load_table(checked, raw, progress)
     spending = _spending(checked, loaded, held)

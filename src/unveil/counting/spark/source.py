@@ -17,8 +17,9 @@ import pyarrow as pa
 from unveil.counting.spark.session import check_settings, spark_session, told_plainly
 from unveil.errors import EngineError
 from unveil.frames import Mixed, arrow_table, check_names
+from unveil.masking import Derivations
 from unveil.schema import Spec
-from unveil.tables import FileSource, FrameSource, changed, plain_type, raw_column
+from unveil.tables import FileSource, FrameSource, changed, derivations, plain_type, raw_column
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -60,12 +61,18 @@ class SparkSource:
     ) -> None:
         """Keeps the rows themselves, or parts that workers `read`, and the files that they come from, if any."""
         self.origin = origin
-        self.schema = schema
+        self.schema = self._given = schema
+        self._derived = Derivations({})
         # Columns are numbered, because Spark gives meaning to some names.
         self._frame = frame if read else frame.toDF(*(f"c{place}" for place in range(len(schema))))
         self._read = read
         self._files = files
         self._stamp = None if files is None else files.stamp()
+
+    def derive(self, derived: Derivations) -> SparkSource:
+        """Gives the rows derived columns; workers compute them."""
+        self.schema, self._derived = derived.schema(self._given), derived
+        return self
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -106,19 +113,21 @@ class SparkSource:
 
         It turns Arrow tables with the columns' own names and types into tables with `columns`, as Spark writes these.
         """
-        wanted = pa.schema([self.schema.field(name) for name in names])
+        derived, sources = self._derived, self._derived.sources(names)
+        wanted = pa.schema([self._given.field(name) for name in sources])
         for field in wanted:
             # Types are refused here, where the name of the table is known; workers see only values.
             raw_column(field.name, pa.chunked_array([], field.type), (), self.origin)
         read = self._read or _Seen(wanted)
 
         def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for table in function(rows for batch in batches for rows in read(batch, names)):
+            found = (rows for batch in batches for rows in read(batch, sources))
+            for table in function(derived.rows(rows, names) for rows in found):
                 yield from table.to_batches()
 
         frame = self._frame
         if self._read is None:
-            frame = frame.select(*(f"c{self.schema.get_field_index(name)}" for name in names))
+            frame = frame.select(*(f"c{self._given.get_field_index(name)}" for name in sources))
         with self.watched():
             return frame.mapInArrow(run, columns)
 
@@ -141,6 +150,11 @@ def open_spark_source(source: Any, settings: Mapping[str, str] | None = None, sp
 
     The session must have the settings; one is started with them if none is running.
     """
+    opened = _opened(source, settings, spec)
+    return opened if spec is None or not spec.derived else opened.derive(derivations(spec, opened.origin))
+
+
+def _opened(source: Any, settings: Mapping[str, str] | None, spec: Spec | None) -> SparkSource:
     if type(source).__module__.startswith("pyspark."):
         return _from_spark(source, dict(settings or {}))
     alone = spec is not None and spec.table.drops_invalid
