@@ -26,7 +26,6 @@ PICTURES = [
     ("owner", "laptop", "#accuracy", "report-owner"),
 ]
 """Page, device, the part at the top of the window, and the name of the picture."""
-CENSUS = [("handed out", "laptop", "#promise", "census-promise")]
 
 
 def write_pages(folder: Path) -> dict[str, Path]:
@@ -45,11 +44,7 @@ def write_pages(folder: Path) -> dict[str, Path]:
 def main() -> None:
     """Writes the pictures."""
     parser = argparse.ArgumentParser(description="Make pictures of reports.")
-    parser.add_argument("--census", type=Path, metavar="PAGE", help="The page of docs/tutorial-census.md.")
-    census = parser.parse_args().census
-    if census:
-        photograph({"handed out": census}, CENSUS)
-        return
+    parser.parse_args()
     with TemporaryDirectory() as folder:
         photograph(write_pages(Path(folder)), PICTURES)
 
