@@ -12,6 +12,7 @@ from oracles.problem import (
     Discretized,
     Diversity,
     Generalized,
+    Headcount,
     Likeness,
     Problem,
     Record,
@@ -40,11 +41,13 @@ from unveil.schema import (
 
 CLASS = "the class"
 WEIGHT = "# of Recs."
+PERSON = "whose"
 
 
 def spec_of(problem: Problem) -> Spec:
+    persons = has_persons(problem)
     return Spec(
-        table=TableSpec(class_=CLASS, weight=WEIGHT),
+        table=TableSpec(class_=CLASS, person=(PERSON,)) if persons else TableSpec(class_=CLASS, weight=WEIGHT),
         attributes={
             **{attribute.name: attribute_of(attribute, problem) for attribute in problem.attributes},
             **{name: sensitive_of(name, tuple(values)) for name, values in problem.sensitive.items()},
@@ -57,6 +60,11 @@ def spec_of(problem: Problem) -> Spec:
     )
 
 
+def has_persons(problem: Problem) -> bool:
+    """Whether its records say whose they are; then they have no weights."""
+    return bool(problem.records[0].person)
+
+
 def joint_spec(problem: Problem, recoding: Recoding) -> Spec:
     return replace(spec_of(problem), search="joint", recoding=recoding, criterion="score")
 
@@ -65,6 +73,8 @@ def requirement_of(requirement: OracleRequirement) -> Requirement:
     match requirement:
         case QID():
             return KAnonymity(quasi_identifier=tuple(requirement.attributes), k=requirement.k)
+        case Headcount():
+            return KAnonymity(quasi_identifier=tuple(requirement.attributes), k=requirement.k).of_persons()
         case Template():
             return Confidence(
                 channel=tuple(requirement.channel),
@@ -125,7 +135,10 @@ def table_of(problem: Problem) -> pa.Table:
         values = [sensitive_value(name, record.values[name], problem) for record in problem.records]
         columns[name] = pa.array(values, None if problem.sensitive[name] == NUMBERS else pa.string())
     columns[CLASS] = pa.array([record.cls for record in problem.records])
-    columns[WEIGHT] = pa.array([record.weight for record in problem.records])
+    if has_persons(problem):
+        columns[PERSON] = pa.array([record.person for record in problem.records])
+    else:
+        columns[WEIGHT] = pa.array([record.weight for record in problem.records])
     return pa.table(columns)
 
 
@@ -133,7 +146,7 @@ def released_records(release: Release) -> Counter:
     """The released records as a multiset."""
     counts: Counter = Counter()
     for row in release.table.to_pylist():
-        weight = row.pop(WEIGHT)
+        weight = row.pop(WEIGHT, 1)
         counts[tuple(row.items())] += weight
     return counts
 

@@ -1,11 +1,13 @@
 """Lets the oracle count every table again that a test publishes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
+
+import pyarrow as pa
 
 from oracles.recount import Published, broken
 from unveil.release import Release
-from unveil.tables import Outline
+from unveil.tables import Outline, Table
 
 
 def recounting(publish: Callable[..., Release]) -> Callable[..., Release]:
@@ -27,4 +29,14 @@ def seen(release: Release, table: Outline) -> Published:
         column.name: dict(zip(column.array.to_pylist(), histogram.sum(axis=1).tolist(), strict=True))
         for column, histogram in zip(table.columns, table.histograms, strict=True)
     }
-    return Published(release.manifest.model_dump(mode="json", by_alias=True), rows.to_pylist(), counts.tolist(), raw)
+    manifest = release.manifest.model_dump(mode="json", by_alias=True)
+    return Published(manifest, rows.to_pylist(), counts.tolist(), raw, list(raw_rows(table)))
+
+
+def raw_rows(table: Outline) -> Iterator[tuple[dict[str, Any], int]]:
+    """The raw rows and whose each is, if the table says so and is held in memory."""
+    if isinstance(table, Table) and table.person is not None:
+        held = [column.array.take(pa.array(column.codes)).to_pylist() for column in table.columns]
+        names = [column.name for column in table.columns]
+        for *values, person in zip(*held, table.person.tolist(), strict=True):
+            yield dict(zip(names, values, strict=True)), person

@@ -29,6 +29,42 @@ def table(text: str) -> Spoil:
 
 CASES: dict[str, tuple[Spoil, list[str]]] = {
     "k larger than the table": (spec("k                = 3", "k = 49"), ["people.toml", "k = 49", "48 records"]),
+    "k larger than the number of persons": (
+        lambda project: (
+            spec('class   = "ill"', 'class = "ill"\nperson = "name"')(project),
+            spec("k                = 3", "k = 49")(project),
+        ),
+        ["people.toml", "k = 49 persons", "48 persons"],
+    ),
+    "a row that is nobody's": (
+        lambda project: (
+            spec('class   = "ill"', 'class = "ill"\nperson = "name"')(project),
+            spec('rows = "drop"', 'rows = "refuse"')(project),
+            project.edit(project.table, "gone,?,clerk", ",30,clerk"),
+        ),
+        ["people.csv", "'name'", "whose row", "1 row", "refuse"],
+    ),
+    "a person column that is not there": (
+        spec('class   = "ill"', 'class = "ill"\nperson = "nam"'),
+        ["people.csv", "'nam'", "did you mean 'name'"],
+    ),
+    "a person column that is released": (
+        spec('class   = "ill"', 'class = "ill"\nperson = ["name", "town"]'),
+        ["people.toml", "person", "'town'", "[attributes.town]", "identifier"],
+    ),
+    "a person column twice": (
+        spec('class   = "ill"', 'class = "ill"\nperson = ["name", "name"]'),
+        ["people.toml", "person", "'name' twice"],
+    ),
+    "the class as a person": (
+        spec('class   = "ill"', 'class = "ill"\nperson = "ill"'),
+        ["people.toml", "person", "'ill'", "the class"],
+    ),
+    "persons and weights": (
+        spec('class   = "ill"', 'class = "ill"\nperson = "name"\nweight = "n"'),
+        ["people.toml", "person and weight", "n records"],
+    ),
+    "no person column": (spec('class   = "ill"', 'class = "ill"\nperson = []'), ["people.toml", "[table] person"]),
     "a value missing from a taxonomy": (
         row("x,30,bakr,Cork,1000,yes"),
         ["people.csv", "'job'", "'bakr'", "1 row", "job.tree", "did you mean 'baker'"],

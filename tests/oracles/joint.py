@@ -12,7 +12,7 @@ from math import floor, inf, log2, sqrt
 from typing import Literal, NamedTuple, TypeAlias
 
 from .blocks import Bottom, Disclosed, Interval, Node, top
-from .problem import Attribute, Generalized, Problem, Raw, Record, Requirement, Suppressed
+from .problem import Attribute, Generalized, Problem, Raw, Record, Requirement, Suppressed, tally
 from .tdr import without_redundant
 
 POINTS = 12
@@ -331,10 +331,7 @@ class Search:
 
     def tally(self, requirement: Requirement, records: Iterable[Record]) -> dict[str, int]:
         name = requirement.sensitive
-        counts = dict.fromkeys(self.problem.sensitive[name] if name else [""], 0)
-        for record in records:
-            counts[str(record.values[name]) if name else ""] += record.weight
-        return counts
+        return tally(records, requirement, self.problem.sensitive[name] if name else ())
 
     # Gains
 

@@ -3,7 +3,7 @@
 Section II of the paper on TDR (TKDE 2007), Section 3 of the paper on PDA (ICDM 2005).
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import fsum, log
@@ -48,6 +48,7 @@ class Record:
     values: Mapping[str, Raw]
     cls: str
     weight: int = 1
+    person: str = ""  # whose record it is, in problems with a Headcount
 
 
 # ---- Requirements ----
@@ -83,6 +84,26 @@ class QID(NamedTuple):
 
     def implies(self, other: object) -> bool:
         return isinstance(other, QID) and covers(self.attributes, other.attributes) and self.k >= other.k
+
+
+class Headcount(NamedTuple):
+    """A quasi-identifier of which every group has records of k persons; a group counts its persons under ""."""
+
+    attributes: Names
+    k: int
+
+    @property
+    def sensitive(self) -> None:
+        return None
+
+    def level(self, groups: Sequence[Group]) -> int:
+        return min(sum(group.values()) for group in groups)
+
+    def holds(self, level: Level) -> bool:
+        return level >= self.k
+
+    def implies(self, other: object) -> bool:
+        return isinstance(other, Headcount) and covers(self.attributes, other.attributes) and self.k >= other.k
 
 
 @dataclass(frozen=True)
@@ -262,7 +283,18 @@ def ordered_distance(p: Sequence[Fraction], q: Sequence[Fraction]) -> Fraction:
 
 
 Inference: TypeAlias = Template | Diversity | Closeness | Likeness | Spread
-Requirement: TypeAlias = QID | Inference
+Requirement: TypeAlias = QID | Headcount | Inference
+
+
+def tally(records: Iterable[Record], requirement: Requirement, values: Sequence[str]) -> dict[str, int]:
+    """What a group counts: records per value of the sensitive attribute, all of them, or the persons they are of."""
+    if isinstance(requirement, Headcount):
+        return {"": len({record.person for record in records})}
+    name = requirement.sensitive
+    counts = dict.fromkeys(values if name else [""], 0)
+    for record in records:
+        counts[str(record.values[name]) if name else ""] += record.weight
+    return counts
 
 
 @dataclass(frozen=True)
@@ -277,7 +309,7 @@ class Problem:
 
     attributes: Sequence[Attribute]
     records: Sequence[Record]
-    qids: Sequence[QID] = ()
+    qids: Sequence[QID | Headcount] = ()
     criterion: Literal["score", "infogain"] = "score"
     steps: int | None = None
     inferences: Sequence[Inference] = ()

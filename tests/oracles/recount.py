@@ -10,6 +10,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
+from .boxes import labels as labels_of
 from .problem import QID, Closeness, Diversity, Group, Likeness, Requirement, Spread, Template
 
 Row = Mapping[str, Any]
@@ -24,17 +25,19 @@ class Published:
         rows: Its distinct rows.
         counts: How many rows each of them stands for.
         raw: For every described column its raw values, and how many records hold each.
+        persons: The raw rows and whose each is, if that is known.
     """
 
     manifest: Mapping[str, Any]
     rows: Sequence[Row]
     counts: Sequence[int]
     raw: Mapping[str, Mapping[Any, int]]
+    persons: Sequence[tuple[Row, int]] = ()
 
 
 def broken(published: Published) -> list[str]:
     """One sentence for each promise that does not hold."""
-    return [*broken_labels(published), *broken_requirements(published)]
+    return [*broken_labels(published), *broken_requirements(published), *broken_headcounts(published)]
 
 
 # ---- Labels ----
@@ -117,6 +120,27 @@ def broken_requirements(published: Published) -> Iterator[str]:
             found = groups(published, requirement, entry)
             if found and not requirement.holds(requirement.level(found)):
                 yield f"{requirement} does not hold: {requirement.level(found)}"
+
+
+def broken_headcounts(published: Published) -> Iterator[str]:
+    """Every group of a requirement on persons has records of so many; what is left out is in no released group."""
+    for entry in published.manifest["requirements"]:
+        if entry.get("of") != "persons" or not published.persons:
+            continue
+        names = entry["quasi-identifier"]
+        shown = {tuple(row[name] for name in names) for row in published.rows}
+        whose: dict[tuple[Any, ...], set[int]] = {key: set() for key in shown}
+        labels = (published.manifest.get("leave-out") or {}).get("labels")
+        for row, person in published.persons:
+            found = labels_of(published.manifest, row)
+            key = tuple(found[name] for name in names)
+            if key not in whose and labels:
+                key = tuple(labels[name] for name in names)
+            if key in whose:
+                whose[key].add(person)
+        for key, persons in whose.items():
+            if len(persons) < entry["k"]:
+                yield f"{key} has records of {len(persons)} persons, but must have {entry['k']}"
 
 
 def requirements_of(entry: Mapping[str, Any]) -> list[Requirement]:

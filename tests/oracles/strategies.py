@@ -16,6 +16,7 @@ from .problem import (
     Discretized,
     Diversity,
     Generalized,
+    Headcount,
     Inference,
     Likeness,
     Problem,
@@ -261,6 +262,18 @@ def spread_problems(draw: DrawFn) -> Problem:
     table = draw(tables(sensitive=st.just({"amount": NUMBERS})))
     some = [spread for drawn in draw(st.lists(spreads(table), min_size=1, max_size=3)) for spread in drawn]
     return replace(table, qids=[draw(qids(table, draw(HIGHEST)))], inferences=some, criterion=draw(CRITERIA))
+
+
+@st.composite
+def person_problems(draw: DrawFn) -> Problem:
+    """Records of persons who have one or several, often in different groups; groups of k persons."""
+    problem = draw(st.one_of(problems(), mixed_problems(), spread_problems()))
+    records = [replace(record, weight=1) for record in problem.records for _ in range(record.weight)]
+    most = draw(st.sampled_from((2, len(records) // 2 + 1, len(records))))
+    persons = draw(st.lists(st.integers(1, most), min_size=len(records), max_size=len(records)))
+    held = [replace(record, person=f"p{person}") for record, person in zip(records, persons, strict=True)]
+    qids = [Headcount(qid.attributes, min(qid.k, len(set(persons)))) for qid in problem.qids]
+    return replace(problem, records=held, qids=qids)
 
 
 @st.composite

@@ -13,7 +13,7 @@ from math import fsum, log2
 from typing import NamedTuple, TypeVar
 
 from .blocks import Block, Bottom, Cuts, Disclosed, Interval, Node, mask, masking, top
-from .problem import QID, Group, Level, Problem, Raw, Record, Requirement
+from .problem import QID, Group, Level, Problem, Raw, Record, Requirement, tally
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Requirement)
@@ -23,13 +23,12 @@ R = TypeVar("R", bound=Requirement)
 
 def groups(table: Iterable[Record], requirement: Requirement, sensitive: Mapping[str, Sequence[str]]) -> list[Group]:
     """The groups of a masked table on the attributes of a requirement."""
-    name = requirement.sensitive
-    tallies: dict[tuple[Raw, ...], dict[str, int]] = {}
+    held_by: dict[tuple[Raw, ...], list[Record]] = {}
     for record in table:
         key = tuple(record.values[attribute] for attribute in requirement.attributes)
-        tally = tallies.setdefault(key, dict.fromkeys(sensitive[name] if name else [""], 0))
-        tally[str(record.values[name]) if name else ""] += record.weight
-    return list(tallies.values())
+        held_by.setdefault(key, []).append(record)
+    values = sensitive[requirement.sensitive] if requirement.sensitive else ()
+    return [tally(records, requirement, values) for records in held_by.values()]
 
 
 def levels(problem: Problem, cuts: Cuts, requirements: Iterable[Requirement]) -> list[Level]:

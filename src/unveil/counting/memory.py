@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,18 +13,18 @@ from unveil.counting.distinct import DistinctRows, SortedRows
 from unveil.counting.engine import Cells, Marked, Pieces
 from unveil.counting.holders import Holders
 from unveil.counting.kernels import count_pieces, link_children, link_new, linked_groups, split_groups
+from unveil.counting.persons import by_person, count_person_pieces, distinct_persons
 from unveil.counting.placement import Aside
 from unveil.counting.released import released_rows
 from unveil.counting.sums import BinnedRows
 from unveil.errors import BrokenPromiseError, listed
 from unveil.masking import Block, LeftOut, Masking, Offer, Refinement
 from unveil.release import ReleasedRows
-from unveil.tables import Rows
+from unveil.tables import Outline, Persons, Rows, changed
 
 ROOM = 1 << 19
 """How many pieces are counted before they are returned."""
 MANY = 256
-"""For an offer of more values than this, pieces are counted on demand."""
 
 
 class MemoryEngine:
@@ -38,6 +40,8 @@ class MemoryEngine:
 
     def index(self, columns: Sequence[int], sensitive: int | None = None) -> MemoryIndex:
         """The partition index over the distinct rows of a projection."""
+        if sensitive is None and self._outline.persons is not None:
+            return self._person_index(columns, self._outline.persons)
         places = [*columns, *([] if sensitive is None else [sensitive])]
         sizes = [len(self._outline.columns[place]) for place in places]
         distinct = DistinctRows(sizes)
@@ -48,6 +52,16 @@ class MemoryEngine:
         secrets = np.zeros(len(weight), dtype=np.uint8) if sensitive is None else codes.pop()
         width = 1 if sensitive is None else sizes.pop()
         return MemoryIndex(columns, codes, sizes, weight, secrets, width)
+
+    def _person_index(self, columns: Sequence[int], persons: Persons) -> PersonIndex:
+        """The index that counts persons."""
+        sizes = [len(self._outline.columns[place]) for place in columns]
+        distinct = DistinctRows([*persons.sizes, *sizes])
+        for chunk in self._rows.chunks(columns, persons=True):
+            distinct.add([*chunk.persons, *(chunk.codes[place] for place in columns)], chunk.weight)
+        rows = by_person(distinct.sorted(), len(persons.sizes))
+        check_persons(rows.persons, self._outline)
+        return PersonIndex(columns, rows.codes, sizes, rows.heads, rows.person, 1)
 
     def marked(self, columns: Sequence[int], marks: Sequence[int]) -> Marked:
         """The distinct rows of a projection, in one pass over the rows."""
@@ -90,6 +104,12 @@ def marked_rows(codes: list[Array], weight: IntArray, columns: int, sizes: Seque
     return Marked(attributes, [classes, *marks], [sizes[-1], *sizes[columns:-1]], weight)
 
 
+def check_persons(counted: int, outline: Outline) -> None:
+    """Refuses rows of other persons than in the first pass."""
+    if outline.persons is None or counted != outline.persons.count:
+        raise changed(outline.origin)
+
+
 def cells_of(rows: SortedRows, classes: int) -> Cells:
     """Cells from sorted blocks and classes: adjacent cells with the same blocks become one row of counts."""
     *blocks, labels = rows.columns()
@@ -124,6 +144,8 @@ def _narrow(values: Array, narrow: type, wide: type) -> Array:
 class MemoryIndex:
     """TIPS for one requirement: the rows of a group are adjacent, and tables say which block masks a code."""
 
+    count: ClassVar[Callable[..., tuple[int, int]]] = staticmethod(count_pieces)
+
     def __init__(
         self,
         columns: Sequence[int],
@@ -153,7 +175,12 @@ class MemoryIndex:
         self._block_of = np.zeros(values, dtype=np.int32)
         self._cell_of = np.zeros(values, dtype=np.int32)
         self._child_of = np.zeros(values, dtype=np.int32)
-        self._blocks = _Blocks(width)
+        self._blocks = _Blocks(width, self.many)
+
+    @property
+    def many(self) -> float:
+        """For an offer of more values than this, pieces are counted on demand."""
+        return MANY
 
     def totals(self) -> IntArray:
         """The counts of the group that holds every record."""
@@ -162,7 +189,9 @@ class MemoryIndex:
 
     def watch(self, offers: Sequence[Offer], alive: BoolArray) -> Iterator[Pieces]:
         """Starts to count the pieces of the first offers."""
-        many = {self._column[offer.column]: self._first_code[offer.column] for offer in offers if _on_demand(offer)}
+        many = {
+            self._column[offer.column]: self._first_code[offer.column] for offer in offers if self._on_demand(offer)
+        }
         if many:
             numbers = np.arange(len(self._codes), dtype=np.uint32)
             self._codes = np.column_stack([self._codes, numbers])
@@ -205,11 +234,15 @@ class MemoryIndex:
 
     def recount(self, offer: Offer, candidates: IntArray) -> Iterator[Pieces]:
         """Counts the pieces of candidates of an offer of many values; those of others are always counted."""
-        if self._holders is None or not _on_demand(offer):
+        if self._holders is None or not self._on_demand(offer):
             return
         codes = self._first_code[offer.column] + offer.codes[candidates - offer.first]
         owner, counts = self._holders.pieces(self._weight, self._sensitive, self._column[offer.column], codes)
         yield Pieces(candidates[owner], counts)
+
+    def _on_demand(self, offer: Offer) -> bool:
+        """Whether the pieces of an offer are counted on demand."""
+        return offer.discloses and len(offer.parts) > self.many
 
     def _enter(self, column: int, block: Block, offer: Offer | None) -> None:
         base = self._first_code[column]
@@ -258,7 +291,7 @@ class MemoryIndex:
         counts, owner = blocks.room(columns)
         done = 0
         while done < len(chosen):
-            used, done = count_pieces(
+            used, done = self.count(
                 self._codes,
                 self._weight,
                 self._sensitive,
@@ -282,15 +315,30 @@ class MemoryIndex:
             yield Pieces(owner[:used], counts[:used])
 
 
-def _on_demand(offer: Offer) -> bool:
-    """Whether the pieces of an offer are counted on demand."""
-    return offer.discloses and len(offer.parts) > MANY
+class PersonIndex(MemoryIndex):
+    """The same, where the size of a group is the number of its persons: these are in the place of a sensitive value.
+
+    All pieces are counted with every step, since rows that are taken out of a group one by one lose their order.
+    """
+
+    count: ClassVar[Callable[..., tuple[int, int]]] = staticmethod(count_person_pieces)
+
+    @property
+    def many(self) -> float:
+        """No offer is so large."""
+        return math.inf
+
+    def totals(self) -> IntArray:
+        """All persons."""
+        everyone = np.zeros(len(self._weight), dtype=np.int64)
+        return distinct_persons(self._sensitive.astype(np.int64), self._weight.astype(np.int64), everyone, 1)[None, :]
 
 
 class _Blocks:
     """What the loops need to know about each block, and their buffers. Kept from step to step."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, many: float) -> None:
+        self._many = many
         self.head = Growing(np.int64)
         """The first group of each block."""
         self.first_cell = Growing(np.int64)
@@ -314,7 +362,7 @@ class _Blocks:
     def enter(self, offer: Offer | None) -> int:
         """Adds a block; returns its first cell."""
         parts, first = len(offer.parts) if offer else 0, len(self.tally)
-        counted = offer is not None and not _on_demand(offer)
+        counted = offer is not None and not (offer.discloses and parts > self._many)
         if offer is not None and offer.discloses and counted:
             self._counted[len(self)] = offer
         self.head.add(1, -1)
@@ -330,7 +378,7 @@ class _Blocks:
 
     def on_demand(self, block: int) -> bool:
         """Whether the pieces of a block are counted on demand."""
-        return bool(self.discloses.rows[block] and self.cells.rows[block] > MANY)
+        return bool(self.discloses.rows[block] and self.cells.rows[block] > self._many)
 
     def watch(self, alive: BoolArray) -> bool:
         """Finds which blocks still have values to disclose; says whether there may be anything to count."""

@@ -98,7 +98,7 @@ def checked_levels(table: Outline, spec: Spec, requirements: Sequence[Requiremen
     needed = without_redundant([atom for requirement in requirements for atom in requirement.atoms()])
     levels: dict[Sharing, list[Level]] = {}
     for (columns, sensitive), atoms in shared_groups(table, needed).items():
-        total = np.array([table.records]) if sensitive is None else table.histograms[sensitive].sum(axis=1)
+        total = np.array([table.size]) if sensitive is None else table.histograms[sensitive].sum(axis=1)
         values = () if sensitive is None else sensitive_values(table, sensitive)
         held = levels[columns, sensitive] = [atom.level(values, total) for atom in atoms]
         for atom, level in zip(atoms, held, strict=True):

@@ -108,6 +108,7 @@ def publish_refinement(
             left_out=0 if aside is None else engine.rows_left_out(masking, aside),
         ),
         records=table.records - gone,
+        persons=None if table.persons is None else table.persons.count,
         leave_out=left,
         search=spec.search,
         recoding="local" if boxes else "global",

@@ -128,6 +128,8 @@ class RefinementManifest(Claims):
     weight: str | None
     rows: Rows
     records: int
+    persons: int | None = Field(default=None, exclude_if=lambda count: count is None)
+    """How many persons the records are of, if the table says so."""
     search: Literal["paper", "joint"] = Field(default="paper", exclude_if="paper".__eq__)
     recoding: Literal["global", "local"] = Field(default="global", exclude_if="global".__eq__)
     leave_out: LeaveOut | None = Field(default=None, alias="leave-out", exclude_if=not_)

@@ -9,6 +9,7 @@ from unveil.errors import SpecError, did_you_mean, listed
 from unveil.schema.attributes import Attribute
 from unveil.schema.derivations import Derivation
 from unveil.schema.requirements import Requirement
+from unveil.schema.sections import TableSection
 
 
 def check_readable(
@@ -54,6 +55,26 @@ def check_derived(
         taxonomy = attributes[name].taxonomy if name in attributes else None
         if lost := [value for value in derive.values if taxonomy is not None and value not in taxonomy.leaves]:
             raise SpecError(f"{place} gives {lost[0]!r}, which is not a leaf of its taxonomy.")
+
+
+def check_person(person: Sequence[str], table: TableSection, attributes: Mapping[str, Attribute], origin: str) -> None:
+    """Refuses a person column that is released, or that has another role."""
+    place = f"{origin}: [table] person names"
+    for index, name in enumerate(person):
+        if name in person[:index]:
+            raise SpecError(f"{place} {name!r} twice.")
+        if name == table.class_:
+            raise SpecError(f"{place} {name!r}, which is the class and is released.")
+        if name in attributes and attributes[name].role != "identifier":
+            raise SpecError(
+                f"{place} {name!r}, which [attributes.{name}] would release; remove that section, or set its role to "
+                "'identifier'."
+            )
+    if person and table.weight is not None:
+        raise SpecError(
+            f"{origin}: [table] has both person and weight, but a row of weight n is n records of unknown persons; "
+            "remove one of the two."
+        )
 
 
 def check_requirements(

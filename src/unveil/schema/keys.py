@@ -58,6 +58,11 @@ def _goal(value: Any) -> Any:
     raise PydanticCustomError("goal", "not a goal")
 
 
+def _one_or_several(value: Any) -> Any:
+    """One name as a list of one."""
+    return (value,) if isinstance(value, str) else _frozen(value)
+
+
 def _frozen(value: Any) -> Any:
     """A list as a tuple, so that the section that holds it is hashable."""
     return tuple(value) if isinstance(value, list) else value
@@ -69,6 +74,8 @@ Number = float
 Bound = Annotated[Any, BeforeValidator(_bound)]
 """An end of a range. Its type depends on the kind of the attribute, so it is checked with the attribute."""
 Names = Annotated[tuple[str, ...], BeforeValidator(_frozen), Field(min_length=1)]
+NameOrNames = Annotated[tuple[str, ...], BeforeValidator(_one_or_several), Field(min_length=1)]
+"""A column, or several of them together."""
 Share = Annotated[Number, Field(gt=0, le=1)]
 Size = Annotated[int, Field(ge=1, le=10**15)]
 """A number of records, which an array can hold."""

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from unveil.schema.derivations import Derived
-from unveil.schema.keys import AsFine, Bound, Day, Line, Names, Number, Purpose, Section, Size, Tree
+from unveil.schema.keys import AsFine, Bound, Day, Line, NameOrNames, Names, Number, Purpose, Section, Size, Tree
 from unveil.schema.requirements import KINDS as REQUIREMENTS
 from unveil.schema.requirements import Requirement
 
@@ -38,6 +38,7 @@ class TableSection(Section):
     others: Literal["refuse", "drop", "release"] = "refuse"
     budget: Number | None = None
     weight: str | None = None
+    person: NameOrNames | None = None
     title: Line | None = None
     owner: Line | None = None
     date: Day | None = None

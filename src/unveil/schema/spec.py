@@ -12,7 +12,7 @@ from typing import Any, Literal
 from unveil import html
 from unveil.errors import SpecError, count_text
 from unveil.schema.attributes import Attribute
-from unveil.schema.checks import check_derived, check_readable, check_requirements
+from unveil.schema.checks import check_derived, check_person, check_readable, check_requirements
 from unveil.schema.derivations import Derivation
 from unveil.schema.descriptions import read_attribute, read_class
 from unveil.schema.files import Query, check_query, read_toml, source_of
@@ -61,6 +61,8 @@ class TableSpec:
     budget: Fraction | None = None
     """The total ε of all differentially private releases of this table."""
     weight: str | None = None
+    person: tuple[str, ...] = ()
+    """The columns that say whose row it is, never released; without any, each record is a person of its own."""
     title: str | None = None
     """What the table is called, who answers for the release, and its date: for readers of the release."""
     owner: str | None = None
@@ -210,11 +212,17 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
     if table.weight is not None and (table.weight in attributes or table.weight == table.class_):
         raise SpecError(f"{origin}: [table] weight names {table.weight!r}, which is described as another column.")
     check_derived(attributes, table.class_, class_derive, table.weight, origin)
+    person = table.person or ()
+    check_person(person, table, attributes, origin)
+    if person and (publish.method != "refinement" or search_of(publish) == "joint"):
+        raise SpecError(f"{origin}: [table] person needs [publish] method = 'refinement' and search = 'paper'.")
     if not sections.require:
         raise SpecError(f"{origin}: there is no [[require]] section, so nothing would be protected.")
     plan = read_plan(sections, origin)
     requirements = tuple(item for item in sections.require if not isinstance(item, DifferentialPrivacySection))
     check_requirements(requirements, attributes, table.class_, origin)
+    if person:
+        requirements = tuple(requirement.of_persons() for requirement in requirements)
     if plan is None:
         check_steering(publish, attributes, requirements, table.class_, origin)
     if table.budget is not None and plan is None:
@@ -243,6 +251,7 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
             others=table.others,
             budget=_budget(table.budget, origin),
             weight=table.weight,
+            person=person,
             title=table.title,
             owner=table.owner,
             date=table.date,

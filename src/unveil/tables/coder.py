@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from unveil.arrays import Array, BoolArray, CodeArray, IntArray
 from unveil.errors import TableError
 from unveil.masking import days
 from unveil.tables.columns import MISSING, Check, Codes, RawColumn, checked_column, followed, other_columns
+from unveil.tables.persons import person_words
 
 Numbered = Callable[[RawColumn], Codes]
 """The numbers of the distinct values of a column."""
@@ -23,8 +24,9 @@ class Sight(NamedTuple):
 
     kept: BoolArray
     columns: Mapping[str, RawColumn]
+    """The columns that are counted, and those that say whose row each is."""
     numbers: Mapping[str, Codes]
-    """The number of each entry's value."""
+    """The number of each entry's value, in the columns that are counted."""
     missing: Mapping[str, int]
     """How many rows, kept or not, miss a value."""
 
@@ -40,11 +42,11 @@ class Reading:
     """What says which values are invalid, where rows that hold one are dropped."""
     origin: str
 
-    def sight(self, batch: pa.Table, names: Iterable[str], numbered: Numbered) -> Sight:
-        """The rows that miss no value in some columns."""
+    def sight(self, batch: pa.Table, names: Collection[str], numbered: Numbered, person: Sequence[str] = ()) -> Sight:
+        """The rows that miss no value in some columns, nor in those that say whose row each is."""
         columns, missing = {}, {}
         kept = np.ones(batch.num_rows, dtype=np.bool_)
-        for name in names:
+        for name in [*names, *person]:
             shown = days(batch[name]) if name in self.dates else batch[name]
             columns[name] = checked_column(name, shown, self.marks, self.origin, self.checks)
             gone = columns[name].missing
@@ -53,7 +55,7 @@ class Reading:
         if not kept.all():
             columns = {name: replace(column, entries=column.entries[kept]) for name, column in columns.items()}
         # Values that only dropped rows hold get numbers too, but no counts.
-        numbers = {name: column.by_entry(numbered(column)) for name, column in columns.items()}
+        numbers = {name: columns[name].by_entry(numbered(columns[name])) for name in names}
         return Sight(kept, columns, numbers, missing)
 
 
@@ -66,6 +68,8 @@ class Chunk:
     classes: Codes
     weight: IntArray | None
     others: pa.Table
+    persons: tuple[IntArray, ...] = ()
+    """The numbers that say whose row each is, if they are asked for."""
 
     def __len__(self) -> int:
         return len(self.classes)
@@ -83,6 +87,7 @@ class Chunk:
             weight=None if self.weight is None else self.weight[kept],
             # A table without columns has no rows to filter.
             others=self.others.filter(pa.array(kept)) if self.others.num_columns else self.others,
+            persons=tuple(numbers[kept] for numbers in self.persons),
         )
 
 
@@ -103,6 +108,7 @@ class Coder:
     """The code of each value, for every attribute and the class."""
     records: IntArray | None
     """How many records a row represents, for each value of the weight column."""
+    person: tuple[str, ...] = ()
 
     def names(self, places: Collection[int]) -> list[str]:
         """The columns to read for the codes of some attributes.
@@ -135,22 +141,29 @@ class Coder:
 class Recount:
     """A later pass over the rows. It counts values, and compares the counts with the survey at the end.
 
-    It gives the codes of some attributes and, if asked for, the columns that the spec does not describe.
+    It gives the codes of some attributes and, if asked for, the columns that the spec does not describe, and whose row
+    each is.
     """
 
-    def __init__(self, coder: Coder, places: Collection[int], *, others: bool = False) -> None:
+    def __init__(self, coder: Coder, places: Collection[int], *, others: bool = False, persons: bool = False) -> None:
         self._coder = coder
         self._described = coder.names(places)
         self._others = coder.others if others else ()
-        self.names = [*self._described, *self._others]
+        self._persons = persons
+        # A row is dropped also if it does not say whose it is.
+        self._person = coder.person if persons or coder.dropped else ()
+        self.names = [*self._described, *self._person, *self._others]
         self.counts = {name: np.zeros_like(coder.rows[name]) for name in self._described}
 
     def chunk(self, batch: pa.Table) -> Chunk:
         """Some rows in codes."""
-        sight = self._coder.reading.sight(batch, self._described, self._known)
-        for name, column in sight.columns.items():
-            add_counts(self.counts[name], sight.numbers[name], column.rows())
-        return self._coder.coded(sight, batch, self._others)
+        sight = self._coder.reading.sight(batch, self._described, self._known, self._person)
+        for name, numbers in sight.numbers.items():
+            add_counts(self.counts[name], numbers, sight.columns[name].rows())
+        chunk = self._coder.coded(sight, batch, self._others)
+        if not self._persons:
+            return chunk
+        return replace(chunk, persons=person_words([sight.columns[name] for name in self._person]))
 
     def _known(self, raw: RawColumn) -> Codes:
         number_of = self._coder.number_of[raw.name]

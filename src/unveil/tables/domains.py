@@ -32,6 +32,7 @@ from unveil.schema import (
     widened_days,
 )
 from unveil.tables.columns import Check, Codes, RawColumn, declared_label_type, label_type, number_array, number_type
+from unveil.tables.persons import Persons
 
 LARGEST = 1e300
 """The largest number of an observed range, which must end above its values."""
@@ -105,6 +106,13 @@ class Outline:
     """How many records the rows represent."""
     weighted: bool
     origin: str
+    persons: Persons | None
+    """Whose rows they are, if the table says so."""
+
+    @property
+    def size(self) -> int:
+        """The size of the group of all rows: its persons, or its records if the table does not say whose they are."""
+        return self.records if self.persons is None else self.persons.count
 
     @property
     def rows(self) -> int:
@@ -267,7 +275,12 @@ def value_checks(spec: Spec, origin: str) -> Mapping[str, Check]:
     if spec.table.weight is not None:
         weighing = partial(weights, origin=origin, most=LARGEST_WEIGHT)
         checks[spec.table.weight] = partial(_refused, coding=weighing)
-    return checks
+    return {**checks, **dict.fromkeys(spec.table.person, _anything)}
+
+
+def _anything(raw: RawColumn) -> list[int]:
+    """Every value says whose row it is."""
+    return []
 
 
 def _declared(values: Iterable[str] | None) -> Check:

@@ -84,10 +84,17 @@ class Survey:
         weight = [spec.table.weight] if spec.table.weight else []
         names = [*self.attributes, spec.table.class_, *weight]
         self.columns = {name: SeenColumn(name, schema.field(name).type) for name in names}
+        self._nobody = dict.fromkeys(spec.table.person, 0)
+        """How many rows miss a value in each column that says whose they are."""
         dates = frozenset(attribute.name for attribute in spec.released if attribute.unit == "date")
         self._reading = Reading(dates, spec.table.missing.values, value_checks(spec, origin), origin)
         self.read = 0
         self._kept = 0
+
+    @property
+    def names(self) -> list[str]:
+        """The columns to read."""
+        return [*self.columns, *self._nobody]
 
     def fresh(self) -> Survey:
         """A survey of the same table that has seen nothing yet."""
@@ -95,7 +102,9 @@ class Survey:
 
     def add(self, batch: pa.Table) -> Sight:
         """Adds rows."""
-        sight = self._reading.sight(batch, self.columns, lambda raw: self.columns[raw.name].numbered(raw.distinct))
+        sight = self._reading.sight(
+            batch, self.columns, lambda raw: self.columns[raw.name].numbered(raw.distinct), list(self._nobody)
+        )
         self.read += batch.num_rows
         self._kept += int(sight.kept.sum())
         class_ = self._spec.table.class_
@@ -103,6 +112,8 @@ class Survey:
         for name, column in self.columns.items():
             column.missing += sight.missing[name]
             column.count(sight, class_, len(self.columns[class_].number_of), records)
+        for name in self._nobody:
+            self._nobody[name] += sight.missing[name]
         return sight
 
     def absorb(self, other: Survey) -> None:
@@ -111,6 +122,8 @@ class Survey:
         classes = self.columns[class_].numbered(list(other.columns[class_].number_of))
         for name, column in self.columns.items():
             column.absorb(other.columns[name], classes, len(self.columns[class_].number_of))
+        for name, rows in other._nobody.items():
+            self._nobody[name] += rows
         self.read += other.read
         self._kept += other._kept
 
@@ -148,6 +161,7 @@ class Survey:
             records=int(self.columns[class_].records.sum()),
             weighted=self._spec.table.weight is not None,
             origin=self._origin,
+            persons=None,
         )
         return outline, self._coder(codes, records)
 
@@ -164,6 +178,7 @@ class Survey:
             rows={name: column.rows for name, column in self.columns.items()},
             codes=codes,
             records=records,
+            person=table.person,
         )
 
     def _coded(self, attribute: Attribute) -> tuple[Coding, Codes]:
@@ -208,18 +223,18 @@ class Survey:
         """Checks the missing-value policy and that rows remain. A private table may be empty and must not show it."""
         if self.read == 0 and self._spec.plan is None:
             raise TableError(f"{self._origin}: the table has no rows.")
-        for column in self.columns.values():
-            if column.missing and self._spec.table.missing.rows == "refuse":
+        missing = {**{name: column.missing for name, column in self.columns.items()}, **self._nobody}
+        for name, rows in missing.items():
+            if rows and self._spec.table.missing.rows == "refuse":
+                whose = ", which says whose row it is," if name in self._nobody else ""
                 raise TableError(
-                    f"{self._origin}: the column {column.name!r} has missing values ({rows_text(column.missing)}), and "
+                    f"{self._origin}: the column {name!r}{whose} has missing values ({rows_text(rows)}), and "
                     f"the policy of {self._spec.origin} is to refuse them; set missing.rows to 'drop' to leave such "
                     "rows out."
                 )
-        for column in self.columns.values():
-            if column.missing == self.read and self._spec.plan is None:
-                raise TableError(
-                    f"{self._origin}: the column {column.name!r} is missing in every row, so none is left."
-                )
+        for name, rows in missing.items():
+            if rows == self.read and self._spec.plan is None:
+                raise TableError(f"{self._origin}: the column {name!r} is missing in every row, so none is left.")
         if self._kept == 0 and self._spec.plan is None:
             raise TableError(f"{self._origin}: every row has a missing value, so none is left.")
 
@@ -236,13 +251,14 @@ def one_label(origin: str, class_: str, label: str) -> TableError:
 
 def other_names(spec: Spec, names: Sequence[str]) -> list[str]:
     """The columns that the spec does not describe and releases as they are."""
-    described = {*spec.attributes, spec.table.class_, spec.table.weight}
+    described = {*spec.attributes, spec.table.class_, spec.table.weight, *spec.table.person}
     return [name for name in names if name not in described] if spec.table.others == "release" else []
 
 
 def check_columns(spec: Spec, names: Sequence[str], origin: str) -> None:
     """Checks that the table has the columns that the spec describes, and no others if those are refused."""
-    described = [*spec.attributes, spec.table.class_, *([spec.table.weight] if spec.table.weight else [])]
+    table = spec.table
+    described = [*spec.attributes, table.class_, *([table.weight] if table.weight else []), *table.person]
     for name in described:
         if name not in names:
             hint = did_you_mean(name, names) or f"; it has {listed(names)}."

@@ -15,6 +15,7 @@ from unveil.schema import Spec
 from unveil.tables.coder import Chunk, Recount, changed
 from unveil.tables.columns import Codes
 from unveil.tables.domains import Column, Domain, Outline, declared_values
+from unveil.tables.persons import Persons, RowsOfPersons, person_numbers, person_words
 from unveil.tables.sources import Source, open_source
 from unveil.tables.survey import Survey, one_label, other_names
 
@@ -29,6 +30,8 @@ class Table(Outline):
     other_columns: pa.Table
     kept: BoolArray
     """Which of the rows that were read are left after the missing-value policy."""
+    person: IntArray | None
+    """The number of each row's person."""
 
     @property
     def outline(self) -> Outline:
@@ -44,10 +47,11 @@ class Table(Outline):
         """The column of an attribute."""
         return next(column for column in self.columns if column.name == name)
 
-    def chunks(self, places: Collection[int], *, others: bool = False) -> Iterator[Chunk]:
+    def chunks(self, places: Collection[int], *, others: bool = False, persons: bool = False) -> Iterator[Chunk]:
         """All rows at once."""
         codes = {place: column.codes for place, column in enumerate(self.columns)}
-        yield Chunk(codes, self.classes.codes, self.weight, self.other_columns)
+        person = () if self.person is None else (self.person,)
+        yield Chunk(codes, self.classes.codes, self.weight, self.other_columns, person)
 
 
 def load_table(spec: Spec, source: Any = None, progress: Watcher = unwatched) -> Table:
@@ -55,15 +59,24 @@ def load_table(spec: Spec, source: Any = None, progress: Watcher = unwatched) ->
     opened = open_source(spec.source if source is None else source, spec)
     survey = Survey(spec, opened.schema, opened.origin)
     progress(f"reading {opened.origin}", 0, None)
-    raw = opened.table([*survey.columns, *other_names(spec, opened.schema.names)])
+    raw = opened.table([*survey.names, *other_names(spec, opened.schema.names)])
     progress(f"checking {opened.origin}", 0, None)
     sight = survey.add(raw)
     outline, coder = survey.result()
     chunk = coder.coded(sight, raw, coder.others)
     columns = tuple(_column(domain, chunk.codes[place]) for place, domain in enumerate(outline.columns))
     classes = _column(outline.classes, chunk.classes)
-    facts = {**vars(outline), "columns": columns, "classes": classes}
-    return Table(**facts, weight=chunk.weight, other_columns=chunk.others, kept=sight.kept)
+    person = person_numbers([sight.columns[name] for name in coder.person]) if coder.person else None
+    facts = {**vars(outline), "columns": columns, "classes": classes, "persons": _persons(person)}
+    return Table(**facts, weight=chunk.weight, other_columns=chunk.others, kept=sight.kept, person=person)
+
+
+def _persons(person: IntArray | None) -> Persons | None:
+    """How many persons the rows are of, by the numbers of these."""
+    if person is None:
+        return None
+    rows = np.bincount(person)
+    return Persons.of(rows[rows > 0], (len(rows),))
 
 
 def part_of(table: Table, spec: Spec, rows: IntArray, origin: str) -> Table:
@@ -76,6 +89,7 @@ def part_of(table: Table, spec: Spec, rows: IntArray, origin: str) -> Table:
         for attribute, column in zip(table.attributes, table.columns, strict=True)
     )
     weight = None if table.weight is None else table.weight[rows]
+    person = None if table.person is None else table.person[rows]
     return replace(
         table,
         columns=columns,
@@ -88,6 +102,8 @@ def part_of(table: Table, spec: Spec, rows: IntArray, origin: str) -> Table:
         weight=weight,
         other_columns=table.other_columns.take(pa.array(rows)) if table.others.names else table.other_columns,
         kept=np.ones(len(rows), dtype=np.bool_),
+        person=person,
+        persons=_persons(person),
     )
 
 
@@ -120,16 +136,20 @@ class StreamedTable:
         self._source: Source = open_source(spec.source if source is None else source, spec)
         self._stamp = self._source.stamp()
         survey = Survey(spec, self._source.schema, self._source.origin)
-        for batch in self._batches(list(survey.columns), self._source.rows()):
-            survey.add(batch)
-        self.outline, self._coder = survey.result()
+        rows = RowsOfPersons()
+        for batch in self._batches(survey.names, self._source.rows()):
+            sight = survey.add(batch)
+            if spec.table.person:
+                rows.add(person_words([sight.columns[name] for name in spec.table.person]))
+        outline, self._coder = survey.result()
+        self.outline = replace(outline, persons=rows.result()) if spec.table.person else outline
 
-    def chunks(self, places: Collection[int], *, others: bool = False) -> Iterator[Chunk]:
-        """The codes of these attributes, and the undescribed columns if asked for, batch by batch.
+    def chunks(self, places: Collection[int], *, others: bool = False, persons: bool = False) -> Iterator[Chunk]:
+        """The codes of these attributes, and the undescribed columns and persons if asked for, batch by batch.
 
         Refuses a source that is not what it was at the first pass.
         """
-        recount = Recount(self._coder, places, others=others)
+        recount = Recount(self._coder, places, others=others, persons=persons)
         for batch in self._batches(recount.names, self.outline.read):
             yield recount.chunk(batch)
         if self._source.stamp() != self._stamp:

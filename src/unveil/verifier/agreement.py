@@ -73,6 +73,10 @@ def _role_findings(manifest: Claims, spec: Spec) -> Iterator[Finding]:
     roles: dict[str, tuple[str | None, str | None]] = {"class": (manifest.class_, spec.table.class_)}
     if isinstance(manifest, RefinementManifest):  # noisy counts have no weight
         roles["weight"] = (manifest.weight, spec.table.weight)
+        if (manifest.persons is not None) != bool(spec.table.person):
+            said = "does not say" if manifest.persons is None else "says"
+            whose = listed(spec.table.person) if spec.table.person else "no column"
+            yield Finding("spec-columns", f"{MANIFEST} {said} how many persons there are, but the spec has {whose}.")
     for role, (claimed, declared) in roles.items():
         if claimed != declared:
             yield Finding("spec-columns", f"{MANIFEST} has the {role} {claimed!r}, but the spec has {declared!r}.")
@@ -81,9 +85,12 @@ def _role_findings(manifest: Claims, spec: Spec) -> Iterator[Finding]:
 def _column_findings(manifest: Claims, spec: Spec) -> Iterator[Finding]:
     """All described attributes but identifiers, in order; others only if the owner releases them."""
     identifiers = [name for name, attribute in spec.attributes.items() if attribute.role == "identifier"]
+    identifiers += [name for name in spec.table.person if name not in identifiers]
     expected = [name for name in spec.attributes if name not in identifiers]
     if leaked := [name for name in manifest.names if name in identifiers]:
-        yield Finding("identifier", f"{MANIFEST} has the column {listed(leaked)}, which the spec calls an identifier.")
+        yield Finding(
+            "identifier", f"{MANIFEST} has the column {listed(leaked)}, which the spec says is never released."
+        )
     names = [name for name in manifest.masking if name not in identifiers]
     if names[: len(expected)] != expected:
         yield Finding("spec-columns", f"{MANIFEST} has the columns {listed(names)}; the spec says {listed(expected)}.")

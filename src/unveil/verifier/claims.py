@@ -346,6 +346,8 @@ class RefinementManifest(Claims):
     requirements: list[dict[str, Any]] = Field(min_length=1, max_length=COLUMNS)
     rows: Rows
     records: RecordCount
+    persons: RecordCount | None = None
+    """How many persons the records are of, if the table says so."""
     search: Annotated[str, Field(pattern=r"\Ajoint\z")] = "paper"
     recoding: Annotated[str, Field(pattern=r"\Alocal\z")] = "global"
     leave_out: LeaveOut | None = Field(default=None, alias="leave-out")

@@ -24,6 +24,7 @@ from unveil.verifier.files import read_manifest
 from unveil.verifier.findings import BrokenClaimError, Finding, Verdict
 from unveil.verifier.measured import MeasuredTest, measurements
 from unveil.verifier.noise import NoiseTest, count_cells
+from unveil.verifier.persons import Whose
 from unveil.verifier.private_claims import AdditiveManifest, DiffGenManifest, PrivateManifest
 from unveil.verifier.raw import Raw, read_raw
 from unveil.verifier.steering import check_steering
@@ -62,7 +63,7 @@ def judge_against_raw(folder: Path, spec: Spec) -> Verdict:
         return _noise_verdict(findings, manifest, data, spec)
     findings += check_asked(manifest, data, spec)
     findings += check_steering(manifest, data, spec)
-    findings += check_truth(manifest, data, read_raw(spec), _kept_values(spec))
+    findings += check_truth(manifest, data, read_raw(spec), _kept_values(spec), spec.table.person)
     return Verdict(findings)
 
 
@@ -93,24 +94,33 @@ def _kept_values(spec: Spec) -> dict[str, frozenset[str]]:
 
 
 def check_truth(
-    manifest: RefinementManifest, data: Data, batches: Iterable[Raw], kept: Mapping[str, frozenset[str]]
+    manifest: RefinementManifest,
+    data: Data,
+    batches: Iterable[Raw],
+    kept: Mapping[str, frozenset[str]],
+    person: Sequence[str],
 ) -> Iterator[Finding]:
     """The masked raw rows and the released rows are the same multiset, over all released columns.
 
-    Only the distinct masked rows are held. Of some columns, values that are to be kept must not be hidden.
+    Only the distinct masked rows are held. Of some columns, values that are to be kept must not be hidden. If columns
+    of the raw table say whose row it is, the groups have as many persons as they must.
     """
     names = [*manifest.masking, manifest.class_]
     sides = [Sides(manifest.masking.get(name), data.columns[name], kept.get(name, frozenset())) for name in names]
     walks = read_boxes(manifest)
-    tally = Tally()
-    tally.add([side.released() for side in sides], data.weights)
+    tally, whose = Tally(), Whose(manifest, names, person)
+    released = [side.released() for side in sides]
+    tally.add(released, data.weights)
     read = dropped = 0
     for raw in batches:
         if absent := [name for name in names if name not in raw.columns]:
             yield from (Finding("truth", f"the raw table has no column {name!r} to release.") for name in absent)
             return
         local = {name: labelled for walk in walks for name, labelled in _by_boxes(walk, raw, manifest)}
-        tally.add([side.masked(raw.columns[side.name], local.get(side.name)) for side in sides], -raw.weights)
+        masked = [side.masked(raw.columns[side.name], local.get(side.name)) for side in sides]
+        tally.add(masked, -raw.weights)
+        if person:
+            whose.add(masked, raw.columns, len(raw.weights))
         read, dropped = read + raw.read, dropped + raw.dropped
     yield from _count_findings(manifest, read, dropped)
     for side in sides:
@@ -118,6 +128,8 @@ def check_truth(
     keys, excess = tally.result()
     columns = [side.column(codes) for side, codes in zip(sides, keys, strict=True)]
     groups = Groups(columns, keys, excess)
+    if person:
+        yield from whose.findings(columns, released)
     if manifest.leave_out is None or not manifest.leave_out.records:
         yield from _difference_findings(groups)
     else:

@@ -64,7 +64,7 @@ def read_raw(spec: Spec) -> Iterator[Raw]:
     path = spec.source_path
     weight = spec.table.weight
     described = [name for name, attribute in spec.attributes.items() if attribute.role != "identifier"]
-    needed = [*described, spec.table.class_, *([] if weight is None else [weight])]
+    needed = [*described, spec.table.class_, *([] if weight is None else [weight]), *spec.table.person]
     table = (
         open_table(path, by_line=spec.table.drops_invalid)
         if spec.table.query is None

@@ -44,12 +44,19 @@ class OnQuasiIdentifier(Statement):
         return self.quasi_identifier
 
 
-class KAnonymity(OnQuasiIdentifier):
-    """Every group on the quasi-identifier has at least k records."""
+class OnSizes(OnQuasiIdentifier):
+    """A requirement on the sizes of groups. A group of k persons has at least k records, which is recounted here."""
+
+    of: Literal["persons"] | None = None
+    """Whether sizes are in persons; otherwise they are in records."""
+    k: Count
+
+
+class KAnonymity(OnSizes):
+    """Every group on the quasi-identifier has at least k records, or records of k persons."""
 
     kind: Literal["k-anonymity"]
     at_least: ClassVar = frozenset({"k"})
-    k: Count
 
     def findings(self, table: Table) -> Iterator[Finding]:
         """Groups that are too small."""
@@ -57,7 +64,7 @@ class KAnonymity(OnQuasiIdentifier):
 
     def sentence(self) -> str:
         """What the release promises."""
-        return _size_sentence(self.names, self.k)
+        return _size_sentence(self.names, self.k, self.of)
 
 
 class Confidence(Statement):
@@ -86,14 +93,13 @@ class Confidence(Statement):
         return f"Among {self.records}, {_share_clause(self.values, self.sensitive, self.limit)}."
 
 
-class AlphaKAnonymity(OnQuasiIdentifier):
+class AlphaKAnonymity(OnSizes):
     """Every group has at least k records, and the share of each of the values is at most alpha."""
 
     kind: Literal["alpha-k-anonymity"]
     at_least: ClassVar = frozenset({"k"})
     at_most: ClassVar = frozenset({"alpha"})
     category: ClassVar = True
-    k: Count
     sensitive: Name
     values: Texts
     alpha: Share
@@ -107,7 +113,8 @@ class AlphaKAnonymity(OnQuasiIdentifier):
     def sentence(self) -> str:
         """What the release promises."""
         clause = _share_clause(self.values, self.sensitive, self.alpha)
-        return f"{_size_sentence(self.names, self.k)} {clause[0].upper()}{clause[1:]} of them."
+        whole = "them" if self.of is None else "their records"
+        return f"{_size_sentence(self.names, self.k, self.of)} {clause[0].upper()}{clause[1:]} of {whole}."
 
 
 class LDiversity(OnQuasiIdentifier):
@@ -255,8 +262,8 @@ class KEAnonymity(OnQuasiIdentifier):
         )
 
 
-def _size_sentence(names: Sequence[str], k: int) -> str:
-    return f"Every combination of released values of {braced(names)} is shared by at least {k:,} records."
+def _size_sentence(names: Sequence[str], k: int, of: str | None) -> str:
+    return f"Every combination of released values of {braced(names)} is shared by at least {k:,} {of or 'records'}."
 
 
 def _share_clause(values: Sequence[str], sensitive: str, share: float) -> str:

@@ -27,6 +27,7 @@ from unveil.verifier.derived import check_derived, check_derived_values
 from unveil.verifier.files import check_copy, check_files, check_spelling, read_manifest
 from unveil.verifier.findings import BrokenClaimError, Finding, Verdict
 from unveil.verifier.omissions import check_masked_rows, check_omissions, released_labels
+from unveil.verifier.persons import check_persons
 from unveil.verifier.private_claims import AdditiveManifest, DiffGenManifest, Manifest, PrivateManifest
 from unveil.verifier.requirements import check_guarantee, check_requirements
 
@@ -74,6 +75,7 @@ def claim_findings(manifest: Manifest) -> Iterator[Finding]:
         yield from _private_claim_findings(manifest)
     else:
         yield from check_guarantee(manifest)
+        yield from check_persons(manifest)
         yield from check_omissions(manifest)
 
 
@@ -210,6 +212,11 @@ def _refinement_notes(manifest: RefinementManifest, data: Data) -> Iterator[str]
         yield (
             f"Records are counted by the column {manifest.weight!r}. That is right if it counts equal records, and "
             "wrong for survey weights, where a row is one person."
+        )
+    if manifest.persons is not None:
+        yield (
+            f"Whose records these are ({manifest.persons:,} persons) cannot be seen from the release, only that no "
+            "group has fewer records than it must have persons; --raw counts the persons."
         )
     observed = [name for name, entry in manifest.masking.items() if entry.domain == "observed"]
     if observed:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,8 @@ import pyarrow as pa
 from unveil.arrays import Array, IntArray
 from unveil.counting.distinct import DistinctRows, unpacked
 from unveil.counting.engine import Cells, Index, Marked
-from unveil.counting.memory import MemoryIndex, block_numbers, cells_of, marked_rows
+from unveil.counting.memory import MemoryIndex, PersonIndex, block_numbers, cells_of, check_persons, marked_rows
+from unveil.counting.persons import by_person
 from unveil.counting.placement import Aside
 from unveil.counting.spark.index import SparkIndex
 from unveil.counting.spark.released import SparkReleasedRows
@@ -25,7 +27,7 @@ from unveil.counting.spark.sums import SparkBinned
 from unveil.errors import EngineError, braced
 from unveil.masking import Block, LeftOut, Masking
 from unveil.schema import Spec
-from unveil.tables import Chunk, Recount, Survey, changed
+from unveil.tables import WORDS, Chunk, Persons, Recount, Survey, changed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -52,13 +54,26 @@ class SparkEngine:
         self._source = open_spark_source(source, settings, spec)
         self._where = index
         survey = Survey(spec, self._source.schema, self._source.origin)
-        found = self._source.partitions(_surveyor(survey), list(survey.columns), "survey binary")
+        found = self._source.partitions(_surveyor(survey), survey.names, "survey binary")
         with self._source.watched():
             # Runs all partitions in parallel, and leaves few surveys for the driver.
             gathered = found.repartition(GATHERED).mapInArrow(_gatherer(survey), "survey binary").toArrow()
         for packed in gathered["survey"]:
             survey.absorb(pickle.loads(packed.as_py()))  # noqa: S301 - our own workers wrote it
         self.outline, self._coder = survey.result()
+        if spec.table.person:
+            self.outline = replace(self.outline, persons=self._persons())
+
+    def _persons(self) -> Persons:
+        """How many persons there are, and how many rows they have."""
+        from pyspark.sql import functions
+
+        rows = self._distinct((), (), (), persons=True)
+        several = functions.count_if(functions.col(WEIGHT) > 1)
+        with self._source.watched():
+            found = rows.agg(functions.count(WEIGHT), several, functions.max(WEIGHT)).toArrow()
+        count, repeated, most = (column[0].as_py() or 0 for column in found.columns)
+        return Persons(count, repeated, most, WORDS)
 
     def histograms(self) -> tuple[IntArray, ...]:
         """For every attribute its `[value, class]` counts, from the first pass."""
@@ -66,10 +81,12 @@ class SparkEngine:
 
     def index(self, columns: Sequence[int], sensitive: int | None = None) -> Index:
         """The partition index over the distinct rows of a projection, in the driver or on the cluster."""
+        if sensitive is None and self.outline.persons is not None:
+            return self._person_index(columns)
         places = [*columns, *([] if sensitive is None else [sensitive])]
         sizes = [len(self.outline.columns[place]) for place in places]
         lookups = [np.arange(size, dtype=np.int32) for size in sizes]
-        frame = self._distinct(places, lookups, sizes, with_class=False).persist()
+        frame = self._distinct(places, lookups, sizes).persist()
         with self._source.watched():
             fits = self._where == "driver" or (self._where == "auto" and frame.count() <= DRIVER_ROWS)
             width = 1 if sensitive is None else sizes[-1]
@@ -84,6 +101,38 @@ class SparkEngine:
         secrets = np.zeros(len(weight), dtype=np.uint8) if sensitive is None else codes.pop()
         return MemoryIndex(columns, codes, sizes[: len(columns)], weight, secrets, width)
 
+    def _person_index(self, columns: Sequence[int]) -> Index:
+        """The index that counts persons, in the driver."""
+        sizes = [len(self.outline.columns[place]) for place in columns]
+        lookups = [np.arange(size, dtype=np.int32) for size in sizes]
+        codes, weight = self._held(self._distinct(columns, lookups, sizes, persons=True), columns, [*WORDS, *sizes])
+        self._check_marginals(columns, codes[len(WORDS) :], weight)
+        distinct = DistinctRows([*WORDS, *sizes])
+        distinct.add(codes, weight)
+        rows = by_person(distinct.sorted(), len(WORDS))
+        check_persons(rows.persons, self.outline)
+        return PersonIndex(columns, rows.codes, sizes, rows.heads, rows.person, 1)
+
+    def _held(self, found: DataFrame, columns: Sequence[int], sizes: Sequence[int]) -> tuple[list[Array], IntArray]:
+        """The distinct rows of a projection, collected in the driver.
+
+        Raises:
+            EngineError: They are too many for the driver.
+        """
+        frame = found.persist()
+        with self._source.watched():
+            if self._where != "driver" and (self._where == "cluster" or frame.count() > DRIVER_ROWS):
+                names = braced([self.outline.attributes[column].name for column in columns])
+                persons = self.outline.persons is not None
+                instead = "" if persons else "; search = 'paper' can search on the cluster"
+                raise EngineError(
+                    f"the distinct rows of {names}{' by person' if persons else ''} are searched in the driver: up to "
+                    f"{DRIVER_ROWS:,}, or all of them if the index is asked to lie in the driver{instead}."
+                )
+            codes, weight = _collected(frame, sizes)
+            frame.unpersist()
+        return codes, weight
+
     def marked(self, columns: Sequence[int], marks: Sequence[int]) -> Marked:
         """The distinct rows of a projection, collected in the driver.
 
@@ -93,16 +142,7 @@ class SparkEngine:
         places = [*columns, *marks]
         sizes = [*(len(self.outline.columns[place]) for place in places), len(self.outline.classes)]
         lookups = [np.arange(size, dtype=np.int32) for size in sizes[:-1]]
-        frame = self._distinct(places, lookups, sizes, with_class=True).persist()
-        with self._source.watched():
-            if self._where != "driver" and (self._where == "cluster" or frame.count() > DRIVER_ROWS):
-                names = braced([self.outline.attributes[column].name for column in columns])
-                raise EngineError(
-                    f"the joint search keeps the distinct rows of {names} in the driver: up to {DRIVER_ROWS:,}, or all "
-                    "of them if the index is asked to lie in the driver; search = 'paper' can search on the cluster."
-                )
-            codes, weight = _collected(frame, sizes)
-            frame.unpersist()
+        codes, weight = self._held(self._distinct(places, lookups, sizes, with_class=True), columns, sizes)
         self._check_marginals(places, codes[:-1], weight)
         distinct = DistinctRows(sizes)
         distinct.add(codes, weight)
@@ -144,27 +184,37 @@ class SparkEngine:
             return sum(found.toArrow()["rows"].to_pylist())
 
     def _distinct(
-        self, places: Collection[int], lookups: Sequence[Array], sizes: Sequence[int], *, with_class: bool
+        self,
+        places: Collection[int],
+        lookups: Sequence[Array],
+        sizes: Sequence[int],
+        *,
+        with_class: bool = False,
+        persons: bool = False,
     ) -> DataFrame:
         """The distinct rows of looked-up codes with their weights, merged in each partition and then by Spark.
+
+        If persons are asked for, their numbers come first.
 
         Codes are packed: Spark compares and moves one word or two, not a column for each attribute.
         """
         from pyspark.sql import functions
 
         coder, order = self._coder, list(places)
+        sizes = [*WORDS, *sizes] if persons else sizes
         words = [f"word{number}" for number in range(DistinctRows(sizes).sorted().keys.shape[1])]
 
         def collapse(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
-            recount, distinct = Recount(coder, order), DistinctRows(sizes)
+            recount, distinct = Recount(coder, order, persons=persons), DistinctRows(sizes)
             for batch in batches:
                 chunk = recount.chunk(batch)
-                distinct.add(_looked_up(chunk, order, lookups, with_class), chunk.weight)
+                codes = _looked_up(chunk, order, lookups, with_class)
+                distinct.add([*chunk.persons, *codes], chunk.weight)
             rows = distinct.sorted()
             yield pa.Table.from_arrays([*map(pa.array, rows.keys.T), pa.array(rows.weight)], [*words, WEIGHT])
 
         schema = ", ".join(f"{name} bigint" for name in [*words, WEIGHT])
-        found = self._source.partitions(collapse, Recount(coder, order).names, schema)
+        found = self._source.partitions(collapse, Recount(coder, order, persons=persons).names, schema)
         return found.groupBy(*words).agg(functions.sum(WEIGHT).alias(WEIGHT))
 
     def _check_marginals(self, places: Sequence[int], codes: Sequence[Array], weight: IntArray) -> None:

@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 from unveil.schema.requirements.closeness import BetaLikeness, TCloseness
 from unveil.schema.requirements.diversity import LDiversity
-from unveil.schema.requirements.kind import Atom, Bound, Domain, Kind, Level, Promise, Worst
+from unveil.schema.requirements.kind import PERSONS, Atom, Bound, Domain, Kind, Level, Promise, Worst
 from unveil.schema.requirements.shares import AlphaKAnonymity, Confidence, Template
 from unveil.schema.requirements.sizes import KAnonymity, KEAnonymity
 
@@ -24,7 +24,7 @@ def stated(entry: Mapping[str, Any]) -> Requirement:
     kind = KINDS[entry["kind"]]
     keys = {field.alias for field in kind.model_fields.values()}
     requirement: Requirement = kind.model_validate({key: value for key, value in entry.items() if key in keys})  # type: ignore[assignment]
-    return requirement
+    return requirement.of_persons() if entry.get("of") == PERSONS else requirement
 
 
 def without_redundant(atoms: Sequence[Atom]) -> tuple[Atom, ...]:

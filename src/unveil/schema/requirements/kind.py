@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, ClassVar, Literal, Protocol, Self
 
+from pydantic import PrivateAttr
+
 from unveil.arrays import BoolArray, FloatArray, IntArray
 from unveil.errors import SpecError, count_text
 from unveil.schema.attributes import number_text
@@ -30,6 +32,8 @@ DECIMALS = 6
 ROUNDING = 1e-9
 """How far an entropy or a distance, sums of floats, may pass its bound."""
 WHO = "Somebody who knows"
+PERSONS = "persons"
+"""What the entry of a requirement in a manifest says if it counts these."""
 DIGITS = 4
 """How many digits of a share, a diversity or a distance a sentence shows."""
 
@@ -160,6 +164,15 @@ class Kind(Section):
     """What the spec calls the attributes that it masks."""
     bounds: ClassVar[Mapping[str, Bound]]
     """The keys that are numbers to keep to."""
+    sized: ClassVar[bool] = False
+    """Whether it counts the size of a group: the persons in it, if the table says who they are.
+
+    Distinct persons are anti-monotone: a piece of a group holds no person that the group does not hold. The share of
+    the persons who hold a value is not: of two persons who each have one row with the value and one without, all hold
+    it in a group of their four rows, but only half in each half. So shares and distances are over records.
+    """
+    _persons: bool = PrivateAttr(False)
+    """Whether sizes are in persons."""
 
     @property
     @abstractmethod
@@ -182,6 +195,19 @@ class Kind(Section):
     def promise(self) -> Promise:
         """The guarantee in plain words, with what a stranger can and cannot do."""
 
+    @property
+    def unit(self) -> Literal["record", "person"]:
+        """What the size of a group counts."""
+        return "person" if self._persons else "record"
+
+    def of_persons(self) -> Self:
+        """The requirement for a table that says whose row each is."""
+        if not self.sized:
+            return self
+        counting = self.model_copy()
+        counting._persons = True
+        return counting
+
     def resolved(self, domain: Domain) -> Self:
         """The requirement with what depends on the values of its sensitive attribute filled in."""
         if "values" in type(self).model_fields and getattr(self, "values", None) is None:
@@ -191,7 +217,9 @@ class Kind(Section):
     def describe(self) -> dict[str, object]:
         """The entry of this requirement in a manifest, in the words of the spec."""
         entry = self.model_dump(by_alias=True, mode="json")
-        return {**entry, "values": entry["values"] or []} if "values" in entry else entry
+        if "values" in entry:
+            entry["values"] = entry["values"] or []
+        return {**entry, "of": PERSONS} if self._persons else entry
 
     def steps(self) -> dict[str, dict[float, str]]:
         """For each number it asks for, the values to try instead, each with the reason if it is not the usual step."""

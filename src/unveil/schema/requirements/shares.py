@@ -161,9 +161,13 @@ class Confidence(Kind):
 
 
 class AlphaKAnonymity(OnQuasiIdentifier):
-    """(α, k): at least k records in every group, and no sensitive value held by more than a share α of them."""
+    """(α, k): at least k records in every group, and no sensitive value held by more than a share α of them.
+
+    In a table of persons: records of at least k persons, and the share is still of their records.
+    """
 
     kind: Literal["alpha-k-anonymity"] = "alpha-k-anonymity"
+    sized: ClassVar = True
     bounds: ClassVar = {"k": LEAST_SIZE, "alpha": Bound("most", more, symbol="α", percent=True)}
     k: Size
     sensitive: str
@@ -173,8 +177,9 @@ class AlphaKAnonymity(OnQuasiIdentifier):
     @property
     def parts(self) -> tuple[KAnonymity, Confidence]:
         """k-anonymity, and templates."""
+        size = KAnonymity(quasi_identifier=self.quasi_identifier, k=self.k)
         return (
-            KAnonymity(quasi_identifier=self.quasi_identifier, k=self.k),
+            size.of_persons() if self._persons else size,
             Confidence(channel=self.quasi_identifier, sensitive=self.sensitive, values=self.values, limit=self.alpha),
         )
 
@@ -186,7 +191,8 @@ class AlphaKAnonymity(OnQuasiIdentifier):
     def sentence(self) -> str:
         """The guarantee as a reader of the release gets it."""
         clause = share_clause(self.values, self.sensitive, self.alpha)
-        return f"{self.parts[0].sentence()} {clause[0].upper()}{clause[1:]} of them."
+        whole = "their records" if self._persons else "them"
+        return f"{self.parts[0].sentence()} {clause[0].upper()}{clause[1:]} of {whole}."
 
     def promise(self) -> Promise:
         """Both promises together."""

@@ -40,56 +40,64 @@ LEAST_SIZE = Bound("least", fewer)
 
 
 class KAnonymity(OneLevel):
-    """TDR, Definition 1: every group on the quasi-identifier has at least k records."""
+    """TDR, Definition 1: every group on the quasi-identifier has at least k records, or records of k persons."""
 
     kind: Literal["k-anonymity"] = "k-anonymity"
     sensitive: ClassVar[None] = None
     bounds: ClassVar = {"k": LEAST_SIZE}
+    sized: ClassVar = True
     k: Size
 
     def level(self, values: tuple[str, ...], total: IntArray) -> Level:
         """A(QID), the size of a group.
 
-        Anti-monotone because every piece of a group is at most as large as the group.
+        Anti-monotone because every piece of a group is at most as large as the group, and has at most its persons.
         """
-        return Level(group_sizes, self.k, lambda: f"it has {count_text(int(total.sum()), 'record')}")
+        return Level(group_sizes, self.k, lambda: f"it has {count_text(int(total.sum()), self.unit)}")
 
     def in_unit(self, level: float) -> float:
-        """Records."""
+        """Records or persons."""
         return int(level)
 
     def break_sentence(self, worst: Worst) -> str:
         """Which group would be too small, and by how much."""
-        return f"the group {worst.who} would have {worst.size}; k asks for {self.k:,}: {int(worst.short):,} short"
+        size = count_text(int(worst.level), self.unit)
+        return f"the group {worst.who} would have {size}; k asks for {self.k:,}: {int(worst.short):,} short"
 
     def sentence(self) -> str:
         """The guarantee as a reader of the release gets it."""
         return (
             f"Every combination of released values of {braced(self.quasi_identifier)} "
-            f"is shared by at least {self.k:,} records."
+            f"is shared by at least {self.k:,} {self.unit}s."
         )
 
     def promise(self) -> Promise:
         """What a linkage attack finds."""
         return Promise(
             kind="k-anonymity",
-            headline=f"At least {self.k:,} records look alike",
+            headline=f"At least {self.k:,} {self.unit}s look alike",
             promise=(
-                f"{WHO} a person's {named(self.quasi_identifier)}, however exactly, finds at least {self.k:,} records "
-                "that fit, or none. The released values of these columns do not tell these records apart."
+                f"{WHO} a person's {named(self.quasi_identifier)}, however exactly, finds {self._found} that fit, or "
+                "none. The released values of these columns do not tell these records apart."
             ),
             cannot=(
-                "point at one person's record: to somebody who knows nothing else, a guess among the records that fit "
-                f"is right once in {self.k:,} at most."
+                f"point at one person's record: to somebody who knows nothing else, a guess among the {self.unit}s "
+                f"that fit is right once in {self.k:,} at most."
             ),
             can=(
+                *(("suspect that many alike records that fit are of one person.",) if self._persons else ()),
                 "see what all records that fit have in common: if all have the same class, it is that person's too.",
                 "tell the records apart by columns that are not named here.",
             ),
         )
 
+    @property
+    def _found(self) -> str:
+        return f"records of at least {self.k:,} persons" if self._persons else f"at least {self.k:,} records"
+
     def __str__(self) -> str:
-        return f"k = {self.k:,} on {braced(self.quasi_identifier)}"
+        persons = " persons" if self._persons else ""
+        return f"k = {self.k:,}{persons} on {braced(self.quasi_identifier)}"
 
 
 class KEAnonymity(OneLevel):

@@ -1,0 +1,139 @@
+"""Persons in a release: what its files can show about them, and their recount in the raw table.
+
+A release does not say whose row each is. So its files show only that no group has fewer records than it must have
+persons; that these are records of so many persons, the raw table shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.errors import count_text, records_text
+from unveil.verifier.claims import MANIFEST, RefinementManifest
+from unveil.verifier.columns import Codes, Column, Groups, Tally, plain, summed, text
+from unveil.verifier.findings import Finding
+
+PERSONS = "persons"
+SIZED = ("k-anonymity", "alpha-k-anonymity")
+"""The kinds that count persons, where the table says who they are."""
+
+
+def counts_persons(stated: dict[str, Any]) -> bool:
+    """Whether a requirement counts persons."""
+    return stated.get("of") == PERSONS
+
+
+def check_persons(manifest: RefinementManifest) -> Iterator[Finding]:
+    """The number of persons fits the records and the requirements."""
+    counted = [number for number, stated in enumerate(manifest.requirements, start=1) if counts_persons(stated)]
+    if manifest.persons is None:
+        if counted:
+            message = f"requirement {counted[0]} counts persons, but {MANIFEST} does not say how many there are."
+            yield Finding(PERSONS, message)
+        return
+    if manifest.persons > manifest.records:
+        message = f"{MANIFEST} has {records_text(manifest.records)} of {manifest.persons:,} persons, who are more."
+        yield Finding(PERSONS, message)
+    for number in counted:
+        k = manifest.requirements[number - 1].get("k")
+        if isinstance(k, int) and 0 < manifest.persons < k:
+            message = f"requirement {number} asks for {k:,} persons in every group, but there are {manifest.persons:,}."
+            yield Finding(PERSONS, message)
+    for number, stated in enumerate(manifest.requirements, start=1):
+        if stated.get("kind") in SIZED and number not in counted:
+            message = f"requirement {number} counts records, but {MANIFEST} says that there are persons."
+            yield Finding(PERSONS, message)
+
+
+class Whose:
+    """The raw rows by masked value and person, gathered batch by batch."""
+
+    def __init__(self, manifest: RefinementManifest, names: Sequence[str], person: Sequence[str]) -> None:
+        """Starts without rows.
+
+        Args:
+            manifest: What the release claims.
+            names: The columns that are compared, in their order.
+            person: The raw columns that say whose row it is.
+        """
+        self._manifest, self._names, self._person = manifest, list(names), person
+        self._numbers: list[dict[str | None, int]] = [{} for _ in person]
+        self._tally = Tally()
+
+    def add(self, masked: Sequence[Codes], raw: dict[str, Column], rows: int) -> None:
+        """Adds rows: their masked values, and whose they are."""
+        persons = [self._numbered(place, raw[name]) for place, name in enumerate(self._person)]
+        self._tally.add([*masked, *persons], np.ones(rows, dtype=np.int64))
+
+    def _numbered(self, place: int, column: Column) -> Codes:
+        known = self._numbers[place]
+        numbers = [known.setdefault(text(value), len(known)) for value in plain(column.values)]
+        return np.array(numbers, dtype=np.int32)[column.codes]
+
+    def findings(self, columns: Sequence[Column], released: Sequence[Codes]) -> Iterator[Finding]:
+        """Groups with too few persons, and a number of persons that the raw table does not have.
+
+        Args:
+            columns: The compared columns, to name groups.
+            released: The released rows, in the codes of the compared columns.
+        """
+        keys, rows = self._tally.result()
+        masked, persons = keys[: len(self._names)], keys[len(self._names) :]
+        claimed, counted = self._manifest.persons, len(summed(persons, rows)[1])
+        if claimed is None or not counted - self._manifest.dropped <= claimed <= counted:
+            message = f"{MANIFEST} says that persons is {claimed}, but the raw table has {counted:,}."
+            yield Finding(PERSONS, message)
+        for number, stated in enumerate(self._manifest.requirements, start=1):
+            names = stated.get("quasi-identifier")
+            if counts_persons(stated) and isinstance(names, list) and set(names) <= set(self._names):
+                places = [self._names.index(name) for name in names]
+                shown = np.unique(np.stack([released[place] for place in places], axis=1), axis=0)
+                held = np.stack([masked[place] for place in places], axis=1)
+                groups = self._groups([columns[place] for place in places], shown, held, persons)
+                yield from _few_persons(f"requirement {number}", int(stated["k"]), groups)
+
+    def _groups(
+        self, columns: Sequence[Column], shown: NDArray[np.int32], held: NDArray[np.int32], persons: Sequence[Codes]
+    ) -> Groups:
+        """The persons of each released group. Rows of other groups were left out: dropped, or fully masked."""
+        group = _numbers_of(held, shown)
+        if (root := self._root(columns)) is not None:
+            group[group < 0] = _numbers_of(np.array([root], dtype=np.int32), shown)[0]
+        kept = group >= 0
+        number: Codes = group[kept].astype(np.int32)
+        pairs, _ = summed([number, *(codes[kept] for codes in persons)], np.ones(kept.sum(), dtype=np.int64))
+        return Groups(columns, list(shown.T), np.bincount(pairs[0], minlength=len(shown)))
+
+    def _root(self, columns: Sequence[Column]) -> list[int] | None:
+        """The codes of fully masked rows; None if there are none."""
+        left_out = self._manifest.leave_out
+        if left_out is None or not left_out.labels:
+            return None
+        texts = [column.texts() for column in columns]
+        labels = [left_out.labels.get(column.name) for column in columns]
+        return [held.index(label) if label in held else -1 for held, label in zip(texts, labels, strict=True)]
+
+
+def _numbers_of(rows: NDArray[np.int32], known: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The place of each row among the known ones, which are distinct; -1 if it is not there."""
+    both = np.concatenate([known, rows])
+    distinct, inverse = np.unique(both, axis=0, return_inverse=True)
+    number = np.full(len(distinct), -1, dtype=np.int64)
+    number[inverse.reshape(-1)[: len(known)]] = np.arange(len(known))
+    places: NDArray[np.int64] = number[inverse.reshape(-1)[len(known) :]]
+    return places
+
+
+def _few_persons(place: str, least: int, groups: Groups) -> Iterator[Finding]:
+    few = int((groups.sizes < least).sum())
+    if few:
+        worst = int(np.argmin(groups.sizes))
+        yield Finding(
+            PERSONS,
+            f"{groups.text(worst)} has records of {count_text(int(groups.sizes[worst]), 'person')} in the raw table, "
+            f"but {place} asks for at least {least:,} ({few:,} of {len(groups.sizes):,} groups have too few).",
+        )

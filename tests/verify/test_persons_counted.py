@@ -1,0 +1,135 @@
+"""Persons: what a release shows of them, and their recount in the raw table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pytest
+
+import unveil
+
+SPEC = """\
+[table]
+source  = "visits.csv"
+class   = "ill"
+person  = ["clinic", "patient"]
+others  = "release"
+missing = {{ values = ["?"], rows = "drop" }}
+
+[attributes.age]
+kind  = "number"
+range = [0, 100]
+whole = true
+
+[[require]]
+kind             = "k-anonymity"
+quasi-identifier = ["age"]
+k                = 4
+
+[publish]
+search = "{search}"
+"""
+
+
+def visits() -> dict[str, list[Any]]:
+    """Each of 20 patients has 3 visits; the number alone does not say who they are, and one visit is nobody's."""
+    every = [(patient, 20 + 2 * patient + visit) for patient in range(20) for visit in range(3)]
+    clinics, patients = [f"c{patient % 2}" for patient, _ in every], [patient // 2 for patient, _ in every]
+    ages, ill = [age for _, age in every], ["y" if age >= 40 else "n" for _, age in every]
+    return {
+        "clinic": [*clinics, "c1"],
+        "patient": [*map(str, patients), "?"],
+        "age": [*ages, 90],
+        "ill": [*ill, "y"],
+        "note": ["a", "b"] * 30 + ["a"],
+    }
+
+
+def publish(folder: Path, search: str, columns: dict[str, list[Any]] | None = None) -> tuple[Path, Path]:
+    pa_csv.write_csv(pa.table(columns or visits()), folder / "visits.csv")
+    spec, release = folder / "visits.toml", folder / "release"
+    spec.write_text(SPEC.format(search=search))
+    unveil.publish(spec).write(release)
+    return spec, release
+
+
+@pytest.fixture(params=["paper"])
+def released(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
+    return publish(tmp_path, request.param)
+
+
+def spoil(release: Path, **changes: Any) -> None:
+    manifest = release / "manifest.json"
+    manifest.write_text(
+        json.dumps(json.loads(manifest.read_text()) | changes, ensure_ascii=False, indent=2) + "\n", encoding="utf-8"
+    )
+
+
+def claims(spec: Path, release: Path) -> list[str]:
+    return [finding.claim for finding in unveil.verify(release, raw=spec)]
+
+
+def test_a_release_of_persons_verifies_and_shows_no_key(released: tuple[Path, Path]) -> None:
+    spec, release = released
+    findings = unveil.verify(release, raw=spec)
+    assert findings == []
+    manifest = json.loads((release / "manifest.json").read_text())
+    assert manifest["persons"] == 20
+    assert manifest["rows"] == {"read": 61, "dropped": 1, "released": 60}
+    assert "at least 4 persons." in manifest["guarantee"]
+    assert "clinic" not in (release / "manifest.json").read_text()
+    assert any("cannot be seen from the release" in note for note in findings.notes)
+
+
+def test_a_group_of_k_rows_of_one_person_is_caught(released: tuple[Path, Path]) -> None:
+    """The files are all that they were; but in the raw table, everybody in the smallest group is one person."""
+    spec, release = released
+    columns = visits()
+    for row, age in enumerate(columns["age"]):
+        if age < 40:
+            columns["clinic"][row], columns["patient"][row] = "c9", "9"
+    pa_csv.write_csv(pa.table(columns), spec.parent / "visits.csv")
+    assert unveil.verify(release) == []
+    found = [finding for finding in unveil.verify(release, raw=spec) if finding.claim == "persons"]
+    assert "records of 1 person in the raw table, but requirement 1 asks for at least 4" in found[-1].message
+
+
+def test_a_wrong_number_of_persons_is_caught(released: tuple[Path, Path]) -> None:
+    spec, release = released
+    spoil(release, persons=19)
+    assert claims(spec, release) == ["persons"]
+
+
+def test_more_persons_than_records_are_caught(released: tuple[Path, Path]) -> None:
+    _, release = released
+    spoil(release, persons=61)
+    assert [finding.claim for finding in unveil.verify(release)] == ["persons"]
+
+
+def test_records_in_the_place_of_persons_are_caught(released: tuple[Path, Path]) -> None:
+    """A promise about records, in sentence and requirement alike, is weaker than what the spec asks for."""
+    spec, release = released
+    manifest = json.loads((release / "manifest.json").read_text())
+    del manifest["requirements"][0]["of"]
+    spoil(release, requirements=manifest["requirements"], guarantee=manifest["guarantee"].replace("persons", "records"))
+    assert [finding.claim for finding in unveil.verify(release)] == ["persons"]
+    assert "spec-requirement" in claims(spec, release)
+
+
+def test_persons_that_nobody_counted_are_caught(released: tuple[Path, Path]) -> None:
+    spec, release = released
+    manifest = json.loads((release / "manifest.json").read_text())
+    del manifest["persons"]
+    (release / "manifest.json").write_text(json.dumps(manifest, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    assert [finding.claim for finding in unveil.verify(release)] == ["persons"]
+    assert "spec-columns" in claims(spec, release)
+
+
+def test_a_column_that_says_whose_row_it_is_must_not_be_released(tmp_path: Path) -> None:
+    spec, release = publish(tmp_path, "paper")
+    spec.write_text(spec.read_text().replace('["clinic", "patient"]', '["clinic", "patient", "note"]'))
+    assert "identifier" in claims(spec, release)
