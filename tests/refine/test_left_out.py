@@ -86,6 +86,21 @@ def test_the_order_of_rows_decides_nothing() -> None:
     assert release.table.equals(other.table)
 
 
+@pytest.mark.parametrize(
+    ("share", "stated"), [(Fraction(1, 3), "33.333333%"), (1 / 3, "33.333333%"), (0.29, "29%"), (1e-7, "0.00001%")]
+)
+def test_a_share_that_no_percentage_says_exactly_is_rounded_down(
+    share: Fraction | float, stated: str, tmp_path: Path
+) -> None:
+    """What the release states is what it keeps to, so that neither check of it finds more than the owner allows."""
+    asked = spec(KAnonymity(quasi_identifier=QID, k=20), leave_out=share)
+    release = unveil.publish(people(3), asked)
+    assert release.manifest.leave_out is not None
+    assert release.manifest.leave_out.share == stated
+    release.write(tmp_path / "release")
+    assert unveil.verify(tmp_path / "release", asked, table=people(3)) == []
+
+
 @pytest.mark.parametrize("recoding", ["local", "global"])
 def test_leaving_out_too_many_stops_the_release(recoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted defect: everything is affordable."""

@@ -33,7 +33,7 @@ from unveil.publishers.guards import make_guards, redundant_atoms, resolved_requ
 from unveil.publishers.joint import frozen, left_out, start_joint
 from unveil.refine import JointSearch, JointStep, Search, Step, best_split, gain_alone, gain_per_loss
 from unveil.release import About, LeaveOut, RefinementManifest, Release, Rows
-from unveil.schema import Attribute, Bounds, Kind, Spec, number_text, round_split
+from unveil.schema import Attribute, Bounds, Kind, Spec, round_split, share_text
 from unveil.tables import Outline
 
 CRITERIA = {"score": gain_per_loss, "infogain": gain_alone}
@@ -121,9 +121,8 @@ def _left(aside: LeftOut | None, spec: Spec) -> LeaveOut | None:
     """What the manifest says about records that are left out."""
     if aside is None:
         return None
-    share = f"{number_text(float(100 * spec.leave_out))}%"
     how: Literal["drop", "mask"] = "drop" if aside.labels is None else "mask"
-    return LeaveOut(share=share, records=aside.records, as_=how, labels=dict(aside.labels or {}))
+    return LeaveOut(share=share_text(spec.leave_out), records=aside.records, as_=how, labels=dict(aside.labels or {}))
 
 
 def describe(step: Step | JointStep) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from unveil.schema.sections import (
     SpecSections,
 )
 from unveil.schema.sentences import read_sections
-from unveil.schema.steering import check_steering, recoding_of, search_of, share_of
+from unveil.schema.steering import check_steering, recoding_of, rounded_down, search_of, share_of
 
 Criterion = Literal["score", "infogain"]
 Bounds = Literal["round", "observed"]
@@ -85,7 +85,7 @@ class Spec:
     recoding: Recoding = "global"
     """Whether the joint search refines a block everywhere, or in each group by itself."""
     leave_out: Fraction = Fraction(0)
-    """The share of the records that the joint search may leave out."""
+    """The share of the records that the joint search may leave out; rounded down to what a spec file can say."""
     left_out: LeftOut = "drop"
     """What happens to them: they are dropped, or released fully masked."""
     goal: Goal = "class"
@@ -98,6 +98,9 @@ class Spec:
     origin: str = "spec"
     folder: Path = field(default_factory=Path)
     is_file: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "leave_out", rounded_down(self.leave_out))
 
     @property
     def source_path(self) -> Path:

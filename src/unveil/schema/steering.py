@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -18,7 +19,10 @@ from unveil.schema.sentences import toml_text
 from unveil.schema.steps import MONTHS
 from unveil.schema.taxonomy import Node, Taxonomy
 
-PERCENTAGE = re.compile(r"(\d{1,3}(?:\.\d{1,6})?) ?%", re.ASCII)
+PERCENT_DECIMALS = 6
+"""How many decimals a percentage of records may have."""
+PERCENTAGE = re.compile(rf"(\d{{1,3}}(?:\.\d{{1,{PERCENT_DECIMALS}}})?) ?%", re.ASCII)
+SHARE_STEPS = 100 * 10**PERCENT_DECIMALS
 OF_THE_PAPER = ("criterion", "bounds")
 """The keys of `[publish]` that choose among the paper's own ways, so that they imply its search."""
 OF_THE_WHOLE = ("t-closeness", "beta-likeness")
@@ -46,6 +50,17 @@ def share_of(publish: PublishSection, origin: str) -> Fraction:
             "such as '1%'."
         )
     return percentage / 100
+
+
+def rounded_down(share: Fraction | float) -> Fraction:
+    """A share with the decimals that a percentage may have, so that a release can state the share that it keeps to."""
+    exact = fraction(share) if isinstance(share, float) else share
+    return Fraction(int(exact * SHARE_STEPS), SHARE_STEPS)
+
+
+def share_text(share: Fraction) -> str:
+    """Such a share as a percentage."""
+    return f"{Decimal(int(share * SHARE_STEPS)).scaleb(-PERCENT_DECIMALS).normalize():f}%"
 
 
 def steered(attribute: Attribute, section: AttributeSection, place: str) -> Attribute:
