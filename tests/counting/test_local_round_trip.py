@@ -75,3 +75,12 @@ def test_later_rows_are_masked_by_the_tree(tmp_path: Path) -> None:
     first, second = unveil.apply(tmp_path / "release", later, unseen="suppress").to_pylist()
     assert first["city"] == "⊥"
     assert second["age"] == "⊥"
+
+
+@pytest.mark.parametrize("recoding", ["local", "global"])
+def test_the_same_rows_are_left_out_of_two_sets_of_attributes(recoding: str) -> None:
+    publish = {"search": "joint", "recoding": recoding, "leave-out": "20%"}
+    release, same = (unveil.publish(people(), {**SPEC, "publish": publish}, engine=name) for name in (None, "memory"))
+    assert release.manifest.rows.left_out > 0
+    assert release.manifest == same.manifest
+    assert release.table.to_pylist() == same.table.to_pylist()

@@ -482,12 +482,15 @@ class Search:
                 return
             one = min(waiting, key=lambda turn: turn[0], default=None)
             all_ = min(shared, key=lambda turn: turn[0], default=None)
+            step = None
             if one is not None and (all_ is None or one[0][:4] < all_[0]):
-                yield self.refine_box(*one[1:])
+                step = self.refine_box(*one[1:])
             elif all_ is not None:
-                yield self.refine_everywhere(-all_[0][0], *all_[1:])
+                step = self.refine_everywhere(-all_[0][0], *all_[1:])
+            if step is not None:
+                yield step
 
-    def refine_box(self, names: tuple[str, ...], box: Box, option: Local) -> Step:
+    def refine_box(self, names: tuple[str, ...], box: Box, option: Local) -> Step | None:
         boxes = self.boxes[names]
         boxes.remove(box)
         boxes += [self.aged(piece) for piece in self.split(box, option.attribute, option.candidate)]
@@ -496,7 +499,7 @@ class Search:
         refined = box.blocks[option.attribute].label
         return Step(option.attribute, refined, into, option.gain, option.rank, group)
 
-    def refine_everywhere(self, rank: float, name: str, candidate: Candidate, block: Block, gain: float) -> Step:
+    def refine_everywhere(self, rank: float, name: str, candidate: Candidate, block: Block, gain: float) -> Step | None:
         for names, boxes in self.boxes.items():
             if name not in names:
                 continue

@@ -1,11 +1,10 @@
-"""The joint search that may leave out records, by brute force, from its definition (docs/decisions 0049).
+"""The joint search that may leave out records, by brute force, from its definition (docs/decisions 0049 and 0055).
 
-Plain Python. What is left out is what no group holds any longer. Requirements on one set of attributes. Shares no code
-with the package.
+Plain Python. What is left out is what no group holds any longer. Shares no code with the package.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
@@ -13,7 +12,7 @@ from math import floor, log2
 from typing import Literal
 
 from .blocks import Bottom, Disclosed, top
-from .joint import Box, Candidate, Result, Search, masked, pieces_of, purity, size
+from .joint import Block, Box, Candidate, Local, Result, Search, Step, masked, pieces_of, purity, size
 from .problem import Problem, Record
 
 
@@ -34,9 +33,12 @@ class Leaving(Search):
     def __post_init__(self) -> None:
         self.entropy = class_entropy(self.problem.records)
         super().__post_init__()
-        (boxes,) = self.boxes.values()
-        for box in boxes:
-            box.spare = self.budget * size(box.records) // size(self.problem.records)
+        self.out: list[Record] = []
+        self.frugal: list[Box | tuple[str, Block]] = []
+        """The boxes and blocks that may leave out nothing, though their pieces may."""
+        for boxes in self.boxes.values():
+            for box in boxes:
+                box.spare = self.budget * size(box.records) // size(self.problem.records)
 
     def broken(self, names: tuple[str, ...], records: Sequence[Record]) -> bool:
         """Whether these records break a requirement as a group of their own."""
@@ -45,8 +47,7 @@ class Leaving(Search):
 
     def left(self) -> int:
         """How many records may still be left out."""
-        (boxes,) = self.boxes.values()
-        return self.budget - size(self.problem.records) + sum(size(box.records) for box in boxes)
+        return self.budget - size(self.out)
 
     def bill(self, names: tuple[str, ...], box: Box, name: str, candidate: Candidate) -> tuple[int, int, int] | None:
         """What a candidate adds to a box, its bits, and the records that it leaves out; None if it may not.
@@ -67,23 +68,62 @@ class Leaving(Search):
 
     def alone(self, names: tuple[str, ...], box: Box, name: str, candidate: Candidate) -> tuple[int, int] | None:
         bill = self.bill(names, box, name, candidate)
-        return affordable([bill], box.spare)
+        return affordable([bill], 0 if box in self.frugal else box.spare)
 
     def together(
         self, holding: Sequence[tuple[tuple[str, ...], Box]], name: str, candidate: Candidate
     ) -> tuple[int, int] | None:
-        return affordable([self.bill(names, box, name, candidate) for names, box in holding], self.left())
+        bills = [self.bill(names, box, name, candidate) for names, box in holding]
+        block = holding[0][1].blocks[name]
+        return affordable(bills, 0 if (name, block) in self.frugal else self.left())
 
     def split(self, box: Box, name: str, candidate: Candidate) -> list[Box]:
         """The pieces that are not left out, each with its share of what may still be left out."""
         pieces = super().split(box, name, candidate)
-        names = self.named(self.requirements[0].attributes)
+        names = self.named(box.blocks)
+        if name not in names:
+            return pieces  # what the search starts with
         kept = [piece for piece in pieces if not self.broken(names, piece.records)]
         rest = sum(size(piece.records) for piece in kept)
         spare = max(box.spare - (size(box.records) - rest), 0)
         for piece in kept:
             piece.spare = spare * size(piece.records) // rest
         return kept
+
+    def refine_box(self, names: tuple[str, ...], box: Box, option: Local) -> Step | None:
+        return self.unless_broken(box, lambda: super(Leaving, self).refine_box(names, box, option))
+
+    def refine_everywhere(self, rank: float, name: str, candidate: Candidate, block: Block, gain: float) -> Step | None:
+        return self.unless_broken(
+            (name, block), lambda: super(Leaving, self).refine_everywhere(rank, name, candidate, block, gain)
+        )
+
+    def unless_broken(self, which: Box | tuple[str, Block], refine: Callable[[], Step | None]) -> Step | None:
+        """Refines, and leaves out everywhere what is in no group of some set of attributes.
+
+        If that is too much, or breaks or empties a group, all is as before, and no record is left out for this.
+        """
+        before = {names: list(boxes) for names, boxes in self.boxes.items()}
+        held = {id(box): list(box.records) for boxes in self.boxes.values() for box in boxes}
+        entered = self.entered
+        step = refine()
+        inside = [{id(record) for box in boxes for record in box.records} for boxes in self.boxes.values()]
+        out = [record for record in self.problem.records if not all(id(record) in ids for ids in inside)]
+        gone = {id(record) for record in out}
+        for boxes in self.boxes.values():
+            for box in boxes:
+                box.records = [record for record in box.records if id(record) not in gone]
+        if size(out) <= self.budget and all(
+            box.records and not self.broken(names, box.records) for names, boxes in self.boxes.items() for box in boxes
+        ):
+            self.out = out
+            return step
+        self.boxes, self.entered = before, entered
+        for boxes in self.boxes.values():
+            for box in boxes:
+                box.records = held[id(box)]
+        self.frugal.append(which)
+        return None
 
 
 def affordable(bills: Sequence[tuple[int, int, int] | None], spare: int) -> tuple[int, int] | None:
@@ -120,8 +160,5 @@ def leaving(
 ) -> LeavingResult:
     search = Leaving(problem, recoding, budget=floor(share * size(problem.records)))
     steps = list(islice(search.steps(), problem.steps))
-    ((names, boxes),) = search.boxes.items()
-    held = {id(record) for box in boxes for record in box.records}
-    out = [record for record in problem.records if id(record) not in held]
-    hidden = how == "mask" and bool(out) and not search.broken(names, out)
-    return LeavingResult(Result(steps, search.boxes), out, hidden)
+    hidden = how == "mask" and bool(search.out) and not any(search.broken(names, search.out) for names in search.boxes)
+    return LeavingResult(Result(steps, search.boxes), search.out, hidden)

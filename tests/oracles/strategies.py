@@ -296,3 +296,20 @@ def crowded_problems(draw: DrawFn) -> Problem:
     """k-anonymity with groups that are often a little too small: every third search leaves out records."""
     table = draw(tables().filter(lambda drawn: len(drawn.records) >= 8))
     return replace(table, qids=[QID(names_of(table)[:2], draw(st.integers(3, 6)))])
+
+
+@st.composite
+def several_set_problems(draw: DrawFn) -> Problem:
+    """Requirements on their own sets of attributes, none of which compares a group with the whole table."""
+    problem = draw(st.one_of(problems(), template_problems(), mixed_problems(), spread_problems()))
+    inferences = [held for held in problem.inferences if isinstance(held, Template | Diversity | Spread)]
+    return replace(problem, qids=problem.qids or [QID(names_of(problem), 2)], inferences=inferences)
+
+
+@st.composite
+def crossed_problems(draw: DrawFn) -> Problem:
+    """k-anonymity on two or three sets of attributes, with groups that are often a little too small."""
+    table = draw(tables().filter(lambda drawn: len(drawn.records) >= 8 and len(names_of(drawn)) > 1))
+    names = names_of(table)
+    sets = draw(st.lists(some_of(names), min_size=2, max_size=3, unique_by=frozenset))
+    return replace(table, qids=[QID(some, draw(st.integers(2, 5))) for some in sets])

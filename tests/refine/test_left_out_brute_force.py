@@ -13,7 +13,7 @@ import unveil
 from bridge import joint_spec, records_of, released_records, table_of
 from oracles.omissions import leaving
 from oracles.problem import QID, Generalized, Problem, Record, Suppressed
-from oracles.strategies import crowded_problems, one_set_problems
+from oracles.strategies import crossed_problems, crowded_problems, one_set_problems, several_set_problems
 from unveil.arrays import BoolArray, IntArray
 from unveil.errors import BrokenPromiseError
 from unveil.refine.omissions import Omissions
@@ -49,7 +49,12 @@ def assert_same(problem: Problem, recoding: Recoding, share: Fraction, way: Left
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.one_of(one_set_problems(), crowded_problems(), crowded_problems()), RECODINGS, SHARES, WAYS)
+@given(
+    st.one_of(one_set_problems(), crowded_problems(), several_set_problems(), crossed_problems(), crossed_problems()),
+    RECODINGS,
+    SHARES,
+    WAYS,
+)
 def test_same_steps_rows_set_aside_and_table(
     tmp_path_factory: pytest.TempPathFactory, problem: Problem, recoding: Recoding, share: Fraction, way: LeftOut
 ) -> None:
@@ -79,7 +84,7 @@ def test_a_record_too_many_or_too_few_is_noticed(
     recoding: Recoding, share: Fraction, defect: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A planted defect."""
-    monkeypatch.setattr("unveil.publishers.joint._spare", lambda table, spec, sets: int(share * 11) + defect)
+    monkeypatch.setattr("unveil.publishers.joint._spare", lambda table, spec: int(share * 11) + defect)
     with pytest.raises((AssertionError, BrokenPromiseError)):
         assert_same(judges(3), recoding, share, "drop", tmp_path / "release")
 
@@ -115,3 +120,62 @@ def test_no_value_is_disclosed_that_only_records_left_out_hold(recoding: Recodin
     problem = Problem([Generalized("job", tree), Suppressed("town", towns)], rows, qids=[QID(("job", "town"), 10)])
     assert assert_same(problem, recoding, Fraction(3, 10), "drop", tmp_path / "release") == 9
     assert "islet" not in (tmp_path / "release" / "manifest.json").read_text()
+
+
+def islanders(clerks: int, least: int) -> Problem:
+    """Three judges, who all live in the islet with a few clerks; four people must share a job, and `least` a town."""
+    jobs, towns = ("Any", [("Clerk", []), ("Judge", [])]), ("All", [("Mainland", []), ("Islet", [])])
+    held = [("Clerk", "Mainland", "Y", 12), ("Clerk", "Islet", "N", clerks), ("Judge", "Islet", "N", 3)]
+    rows = [Record({"job": job, "town": town}, label, weight) for job, town, label, weight in held if weight]
+    return Problem(
+        [Generalized("job", jobs), Generalized("town", towns)], rows, qids=[QID(("job",), 4), QID(("town",), least)]
+    )
+
+
+@pytest.mark.parametrize("recoding", ["local", "global"])
+@pytest.mark.parametrize("way", ["drop", "mask"])
+def test_nobody_is_left_out_whom_another_group_needs(recoding: Recoding, way: LeftOut, tmp_path: Path) -> None:
+    """Towns are told apart first. Then the judges can be left out only if enough clerks remain in the islet."""
+    assert assert_same(islanders(4, 4), recoding, Fraction(1, 5), way, tmp_path / "enough") == 3
+    assert assert_same(islanders(3, 4), recoding, Fraction(1, 5), way, tmp_path / "too few") == 0
+    assert assert_same(islanders(0, 3), recoding, Fraction(1, 5), way, tmp_path / "none at all") == 0
+
+
+@pytest.mark.parametrize("recoding", ["local", "global"])
+def test_a_group_that_others_left_too_small_is_noticed(
+    recoding: Recoding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A planted defect."""
+    monkeypatch.setattr("unveil.refine.boxes.Partition.holds", lambda self, boxes, out: True)
+    with pytest.raises(BrokenPromiseError, match="no longer satisfies"):
+        assert_same(islanders(3, 4), recoding, Fraction(1, 5), "drop", tmp_path / "release")
+
+
+@pytest.mark.parametrize("recoding", ["local", "global"])
+def test_a_row_that_stays_in_another_group_is_noticed(
+    recoding: Recoding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A planted defect: those left out still count in the groups of the other set."""
+    jobs = ("Any", [("Clerk", []), ("Judge", [])])
+    towns = ("All", [("Mainland", []), ("Islet", [("North", []), ("South", [])])])
+    clerks = {"Mainland": (7, 1), "North": (3, 2), "South": (4, 5)}
+    rows = [
+        Record({"job": "Clerk", "town": town}, label, weight)
+        for town, weights in clerks.items()
+        for label, weight in zip("YN", weights, strict=True)
+    ]
+    rows.append(Record({"job": "Judge", "town": "North"}, "N"))
+    qids = [QID(("job",), 4), QID(("town",), 4)]
+    problem = Problem([Generalized("job", jobs), Generalized("town", towns)], rows, qids=qids)
+    assert assert_same(problem, recoding, Fraction(1, 5), "drop", tmp_path / "right") == 1
+    monkeypatch.setattr("unveil.refine.boxes.Partition.take_out", lambda self, boxes, out: None)
+    with pytest.raises(AssertionError):
+        assert_same(problem, recoding, Fraction(1, 5), "drop", tmp_path / "release")
+
+
+def test_the_label_of_everything_may_be_above_the_only_one_of_a_cut(tmp_path: Path) -> None:
+    """A chain of labels is refined without telling anybody apart; fully masked rows have its root."""
+    tree = ("Any", [("Some", [("Clerk", [])])])
+    rows = [Record({"job": "Clerk", "town": town}, label, n) for town, label, n in (("n", "Y", 4), ("s", "N", 4))]
+    problem = Problem([Generalized("job", tree), Suppressed("town", ("n", "s"))], rows, qids=[QID(("job",), 2)])
+    assert_same(problem, "global", Fraction(1, 5), "mask", tmp_path / "release")

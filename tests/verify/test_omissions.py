@@ -12,7 +12,17 @@ from unveil.release import LeaveOut
 from unveil.schema import load_spec
 from unveil.verifier import Finding
 from verdicts import verify_against_raw, verify_release
-from verify.local_releases import ALL, JOINT, LOCAL, dropped_draft, leave_out, local_draft, masked_draft
+from verify.local_releases import (
+    ALL,
+    JOINT,
+    LOCAL,
+    SHARED,
+    dropped_draft,
+    leave_out,
+    local_draft,
+    masked_draft,
+    shared_draft,
+)
 from verify.releases import YOUNG, Draft, draft, omitted, write_raw
 
 
@@ -45,6 +55,25 @@ def test_the_engine_writes_the_sentence_that_is_checked(records: int, how: str) 
     stated = {"share": "20%", "records": records, "as": how}
     manifest = {"records": 5678, "leave-out": stated}
     assert f" {LeaveOut.model_validate(stated).sentence(5678)}".rstrip() == omitted(manifest)
+
+
+def crossed_draft(dropped: int) -> Draft:
+    """Some of the four young are dropped from a release of two trees, of which one asks for three of each age."""
+    release = shared_draft()
+    release.rows = release.rows[dropped:]
+    release.manifest["rows"]["released"] = release.manifest["records"] = 10 - dropped
+    leave_out(release, dropped)
+    return release
+
+
+def test_a_record_that_is_dropped_from_all_trees_holds(tmp_path: Path) -> None:
+    assert against_raw(crossed_draft(1), tmp_path, SHARED + 'leave-out = "20%"\n') == []
+
+
+def test_a_record_whose_loss_breaks_another_tree_is_found(tmp_path: Path) -> None:
+    [finding] = verify_release(crossed_draft(2).write(tmp_path / "release"))
+    assert finding.claim == "group-size"
+    assert "University" in finding.message
 
 
 @pytest.mark.parametrize(("share", "holds"), [("17%", True), ("16%", False)])

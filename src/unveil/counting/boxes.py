@@ -82,7 +82,8 @@ class BoxRows:
         """Keeps what is given.
 
         Args:
-            codes: One row per record, one column per attribute, numbered over all attributes.
+            codes: One row per record, one column per attribute, numbered over all attributes; perhaps one more for the
+                number of the row.
             weight: How many records each row represents.
             marks: One row per record, one column per mark, numbered over all marks.
             sections: Where the counts of each mark begin, and where those of the last end; the size comes first.
@@ -93,7 +94,16 @@ class BoxRows:
         self._sections, self._targets, self._fine = sections, targets, fine
 
     @classmethod
-    def of(cls, rows: Marked, offsets: Sequence[int], values: int, targets: int, fine: float) -> BoxRows:
+    def of(
+        cls,
+        rows: Marked,
+        offsets: Sequence[int],
+        values: int,
+        targets: int,
+        fine: float,
+        *,
+        numbered: bool = False,
+    ) -> BoxRows:
         """The rows of a projection, all in one box.
 
         Args:
@@ -102,8 +112,12 @@ class BoxRows:
             values: How many values there are in all.
             targets: How many marks are to be told apart.
             fine: How many small fractions a bit has in gains.
+            numbered: Whether rows keep their numbers when they move, in a last column that is not an attribute.
         """
-        codes = _side_by_side(rows.codes, offsets, values, len(rows.weight))
+        columns, firsts, most = list(rows.codes), list(offsets), values
+        if numbered:
+            columns, firsts, most = [*columns, np.arange(len(rows.weight))], [*firsts, 0], max(values, len(rows.weight))
+        codes = _side_by_side(columns, firsts, most, len(rows.weight))
         sections = np.cumsum([1, *rows.widths])
         marks = _side_by_side(rows.marks, sections[:-1].tolist(), int(sections[-1]), len(rows.weight))
         return cls(codes, rows.weight.copy(), marks, sections, targets, fine)
@@ -193,10 +207,39 @@ class BoxRows:
             found_here = Scan(box, column, way, since, cell, gain, bits, *counted)
             yield found_here, sizes, mixed
 
-    def totals(self, boxes: Boxes) -> IntArray:
-        """The records of each box, then their counts by the values of each sensitive attribute."""
-        rows = np.concatenate([np.arange(*ends) for ends in zip(boxes.start, boxes.stop, strict=True)])
-        box = np.repeat(np.arange(len(boxes.start)), boxes.stop - boxes.start)
+    def numbers(self, boxes: Boxes) -> IntArray:
+        """The numbers of the rows of some boxes, box after box."""
+        numbers: IntArray = self._codes[_rows_of(boxes), -1].astype(np.int64)
+        return numbers
+
+    def weights(self) -> IntArray:
+        """How many records each row represents, by the numbers of the rows."""
+        weights: IntArray = np.empty(len(self), dtype=np.int64)
+        weights[self._codes[:, -1]] = self._weight
+        return weights
+
+    def take_out(self, boxes: Boxes, out: BoolArray) -> IntArray:
+        """Moves rows, by their numbers, behind the others of their boxes; returns where these stop now."""
+        stops = []
+        for start, stop in zip(boxes.start.tolist(), boxes.stop.tolist(), strict=True):
+            gone = out[self._codes[start:stop, -1]]
+            order = start + np.argsort(gone, kind="stable")
+            for held in (self._codes, self._weight, self._marks):
+                held[start:stop] = held[order]
+            stops.append(stop - int(np.count_nonzero(gone)))
+        return np.array(stops, dtype=np.int64)
+
+    def totals(self, boxes: Boxes, out: BoolArray | None = None) -> IntArray:
+        """The records of each box, then their counts by the values of each sensitive attribute.
+
+        Args:
+            boxes: The boxes.
+            out: The numbers of rows that do not count.
+        """
+        rows, box = _rows_of(boxes), np.repeat(np.arange(len(boxes.start)), boxes.stop - boxes.start)
+        if out is not None:
+            held = ~out[self._codes[rows, -1]]
+            rows, box = rows[held], box[held]
         shift = int(self._sections[self._targets]) - 1
         totals = np.zeros((len(boxes.start), int(self._sections[-1]) - shift), dtype=np.int64)
         np.add.at(totals[:, 0], box, self._weight[rows])
@@ -220,17 +263,26 @@ class BoxRows:
         """
         rows = boxes.stop - boxes.start
         halvings = np.maximum(np.ceil(np.log2(np.maximum(rows, 1) / most)), 0).astype(np.int64)
-        kept, ends = drawn_rows(self._codes, self._marks, boxes.start, boxes.stop, halvings)
+        kept, ends = drawn_rows(self._codes, boxes.blocks.shape[1], self._marks, boxes.start, boxes.stop, halvings)
         first = np.concatenate([[0], ends[:-1]])
         weight = self._weight[kept] << np.repeat(halvings, ends - first)
         length = np.repeat(ends - first, copies)
         stop = np.cumsum(length)
-        again = np.repeat(np.repeat(first, copies) - stop + length, length) + np.arange(length.sum())
+        copies_of = np.repeat(first, copies)
+        again = _rows_of(Boxes(copies_of, copies_of + length, boxes.blocks))
         copied = kept[again]
         copy = BoxRows(
             self._codes[copied], weight[again], self._marks[copied], self._sections, self._targets, self._fine
         )
         return copy, Boxes(stop - length, stop, np.repeat(boxes.blocks, copies, axis=0))
+
+
+def _rows_of(boxes: Boxes) -> IntArray:
+    """The rows of some boxes, box after box."""
+    length = boxes.stop - boxes.start
+    ends = np.cumsum(length)
+    rows: IntArray = np.repeat(boxes.start - ends + length, length) + np.arange(length.sum())
+    return rows
 
 
 def _side_by_side(columns: Sequence[Array], first: Sequence[int], values: int, rows: int) -> Array:

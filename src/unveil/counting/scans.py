@@ -143,7 +143,7 @@ def scan_boxes(
     """Counts, for boxes from `begin` on, what every way to refine one of their blocks would give.
 
     Args:
-        codes: One row per record, one column per attribute.
+        codes: One row per record, one column per attribute; further columns are not read.
         weight: How many records each row represents.
         marks: One row per record, one column per mark.
         sections: Where the counts of each mark begin, and where those of the last end; the size comes first.
@@ -173,7 +173,7 @@ def scan_boxes(
     Returns:
         How many candidates and pieces were written, and the next box to scan.
     """
-    columns, width = codes.shape[1], tally.shape[1]
+    columns, width = blocks.shape[1], tally.shape[1]
     private = sections[targets]
     bare = marks.shape[1] == 0
     classes = 1 if bare else sections[1]

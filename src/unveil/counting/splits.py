@@ -98,8 +98,12 @@ def split_boxes(
 
 
 @njit(cache=True, nogil=True)
-def drawn_rows(codes: Array, marks: Array, start: Array, stop: Array, halvings: Array) -> tuple[Array, Array]:
+def drawn_rows(
+    codes: Array, columns: int, marks: Array, start: Array, stop: Array, halvings: Array
+) -> tuple[Array, Array]:
     """A sample of the rows of each box: one of 2^halvings on average, the same whatever the order of the rows.
+
+    It depends on the codes of the first `columns`, the attributes.
 
     Returns:
         The rows, box after box, and where those of each box end.
@@ -115,7 +119,7 @@ def drawn_rows(codes: Array, marks: Array, start: Array, stop: Array, halvings: 
         for i in range(start[box], stop[box]):
             lot = np.uint64(0)
             if mask:
-                for j in range(codes.shape[1]):
+                for j in range(columns):
                     lot = (lot ^ np.uint64(codes[i, j])) * np.uint64(0x9E3779B97F4A7C15)
                     lot ^= lot >> np.uint64(29)
                 for j in range(marks.shape[1]):

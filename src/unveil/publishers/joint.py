@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 import numpy as np
 
 from unveil.arrays import IntArray
 from unveil.counting import Engine, Marked
 from unveil.counting.boxes import BoxRows
-from unveil.errors import BrokenPromiseError, SpecError, braced
+from unveil.errors import BrokenPromiseError
 from unveil.masking import LEAF, AnyMasking, Block, BoxTree, LeftOut, Split, freeze, vocabulary
 from unveil.progress import Tasks, Watcher, unwatched
 from unveil.publishers.guards import checked_levels, resolved_requirements
@@ -23,28 +25,28 @@ def start_joint(table: Outline, spec: Spec, engine: Engine, progress: Watcher = 
     """The joint search on the fully masked table, or on what the owner keeps.
 
     Raises:
-        SpecError: Records may be left out, but the requirements or the table do not allow it.
         RequirementError: A requirement does not hold there.
     """
     levels = checked_levels(table, spec, resolved_requirements(table, spec))
     sets = list(dict.fromkeys(columns for columns, _ in levels))
-    spare = _spare(table, spec, sets)
+    spare = _spare(table, spec)
+    together = spare > 0 and len(sets) > 1
     masked = sorted({column for columns in sets for column in columns})
     goal, goals = goal_of(table, spec, masked), target_columns(table, spec)
     targets = len(spec.goal) if isinstance(spec.goal, tuple) else int(spec.goal == "class")
-    counted = Tasks(progress, "counting groups", len(sets))
-    marked = []
-    for columns in sets:
-        sensitive = [column for held, column in levels if held == columns and column is not None]
-        marked.append(targeted(engine.marked(columns, [*goals, *sensitive]), spec, table.classes.name))
-        counted.finish()
+    sensitive = {
+        columns: [column for held, column in levels if held == columns and column is not None] for columns in sets
+    }
+    counted = _shared_rows if together else _own_rows
+    marked = [targeted(rows, spec, table.classes.name) for rows in counted(engine, goals, sensitive, progress)]
     by_box = _by_box(table, spec, sets, marked, targets)
     hierarchies = [hierarchy_of(table, column, spec, by_box.get(column), targets) for column in masked]
     blocks = Blocks(hierarchies, [len(table.columns[column]) for column in masked])
     partitions = []
     for columns, rows in zip(sets, marked, strict=True):
         places = [masked.index(column) for column in columns]
-        boxes = BoxRows.of(rows, [blocks.offsets[place] for place in places], blocks.offsets[-1], targets, goal.fine)
+        offsets = [blocks.offsets[place] for place in places]
+        boxes = BoxRows.of(rows, offsets, blocks.offsets[-1], targets, goal.fine, numbered=together)
         needed = {column: held for (held_columns, column), held in levels.items() if held_columns == columns}
         alone = [column in by_box for column in columns]
         partitions.append(Partition(boxes, _sections(boxes, needed), places, alone, blocks, goal))
@@ -53,18 +55,39 @@ def start_joint(table: Outline, spec: Spec, engine: Engine, progress: Watcher = 
     return search
 
 
-def _spare(table: Outline, spec: Spec, sets: list[tuple[int, ...]]) -> int:
+def _spare(table: Outline, spec: Spec) -> int:
     """How many records may be left out."""
-    if spec.leave_out and len(sets) > 1:
-        named = [braced([table.columns[column].name for column in columns], most=8) for columns in sets[:3]]
-        named += [f"{len(sets) - 3} more"] if len(sets) > 3 else []
-        every = [table.columns[column].name for column in sorted({column for columns in sets for column in columns})]
-        raise SpecError(
-            f"{spec.origin}: [publish] leave-out works for requirements on one set of attributes, not on {len(sets)} "
-            f"({', '.join(named)}), because a row left out for one could break another. Either give every [[require]] "
-            f"the attributes {braced(every, most=8)}, which promises at least as much, or remove leave-out."
-        )
     return int(spec.leave_out * table.records)
+
+
+def _own_rows(
+    engine: Engine, goals: list[int], sensitive: Mapping[tuple[int, ...], list[int]], progress: Watcher
+) -> Iterator[Marked]:
+    """For each set of attributes its distinct rows, marked by the class, by other targets and by sensitive values."""
+    counted = Tasks(progress, "counting groups", len(sensitive))
+    for columns, private in sensitive.items():
+        yield engine.marked(columns, [*goals, *private])
+        counted.finish()
+
+
+def _shared_rows(
+    engine: Engine, goals: list[int], sensitive: Mapping[tuple[int, ...], list[int]], progress: Watcher
+) -> Iterator[Marked]:
+    """The same, but of the distinct rows of all attributes together, so that a row has one number in all sets."""
+    counted = Tasks(progress, "counting groups", 1)
+    every = sorted({column for columns in sensitive for column in columns})
+    private = sorted({column for columns in sensitive.values() for column in columns})
+    rows = engine.marked(every, [*goals, *private])
+    counted.finish()
+    targets = 1 + len(goals)
+    for columns, mine in sensitive.items():
+        marks = [*range(targets), *(targets + private.index(column) for column in mine)]
+        yield Marked(
+            [rows.codes[every.index(column)] for column in columns],
+            [rows.marks[mark] for mark in marks],
+            [rows.widths[mark] for mark in marks],
+            rows.weight,
+        )
 
 
 def _by_box(
@@ -105,17 +128,21 @@ def left_out(search: JointSearch, spec: Spec) -> LeftOut | None:
     """
     if not spec.leave_out:
         return None
-    partition = search.partitions[0]
-    counts = partition.left_out
-    if counts[0] > spec.leave_out * partition.records:
-        raise BrokenPromiseError(f"the search left out {counts[0]:,} records, more than it may; nothing was released.")
-    tree, leaves, _ = _tree(search, 0)
+    counts = [search.left_out(number) for number in range(len(search.partitions))]
+    records = int(counts[0][0])
+    if records > spec.leave_out * search.partitions[0].records:
+        raise BrokenPromiseError(f"the search left out {records:,} records, more than it may; nothing was released.")
+    if not all(partition.valid for partition in search.partitions):
+        raise BrokenPromiseError("a group no longer satisfies its requirements without the records left out.")
     masked = spec.left_out == "mask" and all(
-        bool(level.holds(level.of(counts[None, section]))[0]) for level, section in partition.levels if counts[0]
+        bool(level.holds(level.of(held[None, section]))[0])
+        for partition, held in zip(search.partitions, counts, strict=True)
+        for level, section in partition.levels
+        if records
     )
-    roots = partition.blocks.rows[0].tolist()
-    labels = {search.blocks.attribute(root).name: search.blocks.label(root) for root in roots}
-    return LeftOut((tree,), (leaves,), int(counts[0]), labels if masked else None)
+    labels = {search.blocks.attribute(root).name: search.blocks.label(root) for root in search.blocks.roots}
+    trees, leaves, _ = zip(*(_tree(search, number) for number in range(len(search.partitions))), strict=True)
+    return LeftOut(trees, leaves, records, labels if masked else None)
 
 
 def frozen(search: JointSearch) -> tuple[dict[str, AnyMasking], tuple[BoxTree, ...]]:

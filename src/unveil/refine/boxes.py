@@ -81,7 +81,7 @@ class Partition:
             blocks: The blocks of all attributes.
             goal: What a refinement is worth.
         """
-        self._rows, self._levels, self._blocks, self._goal = rows, levels, blocks, goal
+        self.rows, self._levels, self._blocks, self._goal = rows, levels, blocks, goal
         self.attributes = np.array(attributes)
         self.by_box: BoolArray = np.array(by_box)
         self.records = rows.records
@@ -104,9 +104,13 @@ class Partition:
         """The boxes that could be split and are not, whether their turn has come or not."""
         self.turn: list[Turn | None] = []
         """When the turn of each box is, if it can be split by itself."""
-        self.aside, self.size, self.spare = Growing(np.bool_), Growing(np.int64), Growing(np.int64)
-        """If records may be left out: whether those of a box are, how many it has, and how many it may leave out."""
+        self.aside, self.spare = Growing(np.bool_), Growing(np.int64)
+        """If records may be left out: whether those of a box are, and how many it may leave out."""
+        self.frugal = Growing(np.bool_)
+        """Whether a box is only split by what leaves out nothing, though its pieces may leave out records."""
         self.omissions: Omissions | None = None
+        self.left_out: IntArray = np.zeros(1, dtype=np.int64)
+        """The counts of the records that it leaves out: how many, then by the values of each sensitive attribute."""
         self._names = [blocks.hierarchies[attribute].attribute.name for attribute in attributes]
         roots = [blocks.roots[attribute] for attribute in attributes]
         self._add(np.array([0]), np.array([len(rows)]), np.array([roots]), np.array([0]))
@@ -127,21 +131,30 @@ class Partition:
         groups = self.holding(attribute, block)
         if not len(groups):
             return groups
+        self.split_alike(groups, attribute, way, cell)
+        return self.perform(groups)
+
+    def split_alike(self, groups: IntArray, attribute: int, way: int, cell: int) -> IntArray:
+        """Splits groups in the same way, ahead of their turn; returns their pieces."""
         column = int(np.flatnonzero(self.attributes == attribute)[0])
         same = (np.full(len(groups), value) for value in (column, way, cell))
-        self.split(groups, Choices(*same))
-        return np.array(self.perform(groups.tolist()), dtype=np.int64)
+        return self.split(groups, Choices(*same))
 
     def lowest(self) -> list[Lowest]:
         """For each requirement, the group with the lowest level; the first of several."""
         groups = np.flatnonzero(self.live.rows)
-        counts = self._rows.totals(self.boxes(groups))
+        counts = self.rows.totals(self.boxes(groups))
         found = []
         for level, section in self._levels:
             levels = level.of(counts[:, section])
             at = int(np.argmin(levels))
             found.append(Lowest(level, float(levels[at]), int(groups[at]), int(counts[at, 0])))
         return found
+
+    @property
+    def valid(self) -> bool:
+        """Whether every group satisfies every requirement."""
+        return all(bool(lowest.level.holds(np.array([lowest.value]))[0]) for lowest in self.lowest())
 
     @property
     def levels(self) -> Sequence[tuple[Level, slice]]:
@@ -151,7 +164,7 @@ class Partition:
     def occupied(self, box: int, column: int) -> IntArray:
         """The cells of an attribute's block that the records of a box hold, in domain order."""
         shapes, block = self._blocks.shapes, int(self.blocks.rows[box, column])
-        codes = self._rows.codes(int(self.start.rows[box]), int(self.stop.rows[box]), column)
+        codes = self.rows.codes(int(self.start.rows[box]), int(self.stop.rows[box]), column)
         cells: IntArray = np.unique(shapes.cell_of[shapes.depth[block], codes]) - shapes.first[block]
         return cells
 
@@ -160,27 +173,43 @@ class Partition:
         first = int(self.first.rows[box])
         return range(first, first + int(self.pieces.rows[box]))
 
+    def pieces_of_all(self, boxes: IntArray) -> IntArray:
+        """The pieces into which boxes are split."""
+        return np.array([piece for box in boxes.tolist() for piece in self.pieces_of(box)], dtype=np.int64)
+
     def leave_out(self, records: int) -> None:
         """Lets the groups leave out records, in proportion to their sizes."""
         hidden = np.array([self._blocks.hides(root) for root in self.blocks.rows[0].tolist()])
-        self.omissions = Omissions(self._levels, self._rows.entropy(), hidden)
+        self.omissions = Omissions(self._levels, self.rows.entropy(), hidden)
         groups = np.flatnonzero(self.live.rows)
-        self.size.rows[groups] = self._rows.totals(self.boxes(groups))[:, 0]
-        self.spare.rows[groups] = records * self.size.rows[groups] // self.records
+        counts = self.rows.totals(self.boxes(groups))
+        self.spare.rows[groups] = records * counts[:, 0] // self.records
+        self.left_out = np.zeros_like(counts[0])
 
     @property
-    def left_out(self) -> IntArray:
-        """The counts of all records that are left out: how many, then by the values of each sensitive attribute."""
-        boxes = [piece for box in np.flatnonzero(self.done.rows).tolist() for piece in self.pieces_of(box)]
-        aside = [box for box in boxes if self.aside.rows[box]]
-        counts: IntArray = self._rows.totals(self.boxes(np.array([0, *aside], dtype=np.int64)))[1:].sum(axis=0)
-        return counts
+    def everything(self) -> Boxes:
+        """One box with all rows."""
+        return Boxes(np.array([0]), np.array([len(self.rows)]), self.blocks.rows[:1])
 
-    def perform(self, boxes: Sequence[int]) -> list[int]:
+    def holds(self, boxes: IntArray, out: BoolArray) -> bool:
+        """Whether boxes keep records without some rows, and these satisfy every requirement."""
+        counts = self.rows.totals(self.boxes(boxes), out)
+        return bool((counts[:, 0] > 0).all()) and not (
+            self.omissions is not None and self.omissions.broken(counts).any()
+        )
+
+    def take_out(self, boxes: IntArray, out: BoolArray) -> None:
+        """Removes rows from boxes; what they would be split by is no longer known."""
+        self.stop.rows[boxes] = self.rows.take_out(self.boxes(boxes), out)
+        self.unsplit(boxes)
+
+    def perform(self, boxes: IntArray) -> IntArray:
         """Replaces groups by the pieces into which they are split; returns those that are not left out."""
-        made = [piece for box in boxes for piece in self.pieces_of(box)]
+        made = self.pieces_of_all(boxes)
         if self.omissions is not None:
-            made = [piece for piece in made if not self.aside.rows[piece]]
+            aside = self.aside.rows[made]
+            self.left_out += self.rows.totals(self.boxes(made[aside])).sum(axis=0)
+            made = made[~aside]
         self.live.rows[boxes] = False
         self.done.rows[boxes] = True
         self.live.rows[made] = True
@@ -188,7 +217,7 @@ class Partition:
 
     def scan(self, numbers: IntArray, active: BoolArray) -> Iterator[tuple[Scan, BoolArray, IntArray, BoolArray]]:
         """The candidates of boxes, which of them are valid, and the records and the mixture of the boxes."""
-        for scan, sizes, mixed in self._rows.scan(self.boxes(numbers), active, self._blocks.shapes, pure_too=True):
+        for scan, sizes, mixed in self.rows.scan(self.boxes(numbers), active, self._blocks.shapes, pure_too=True):
             yield scan, self._valid(scan), sizes, mixed
 
     def evaluate(self, numbers: IntArray) -> None:
@@ -196,7 +225,8 @@ class Partition:
         numbers = numbers[~self.aside.rows[numbers]]
         if not self.by_box.any() or not len(numbers):
             return
-        best = self._best(self._rows, self.boxes(numbers), self.spare.rows[numbers])
+        spare = np.where(self.frugal.rows[numbers], 0, self.spare.rows[numbers])
+        best = self._best(self.rows, self.boxes(numbers), spare)
         winner = self._look_ahead(numbers, best)
         every = np.arange(len(numbers))
         choices, self.gain.rows[numbers], self.bits.rows[numbers] = best.of(every, winner)
@@ -215,8 +245,13 @@ class Partition:
         blocks = self.blocks.rows[numbers, column].tolist()
         attributes, ranks = self.attributes[column].tolist(), (-self.rank.rows[numbers]).tolist()
         for place, box in enumerate(numbers.tolist()):
+            self.turn[box] = None
             if ranks[place] < np.inf:
                 self.turn[box] = Turn(ranks[place], attributes[place], self._blocks.place(blocks[place]), slot[place])
+
+    def unsplit(self, boxes: IntArray) -> None:
+        """Takes back that boxes were split ahead of their turn."""
+        self.pieces.rows[boxes] = 0
 
     def forget_ahead(self) -> None:
         """Forgets boxes that were split ahead of their turn, after a refinement everywhere."""
@@ -236,7 +271,7 @@ class Partition:
     def split(self, numbers: IntArray, choices: Choices) -> IntArray:
         """Splits boxes; returns their pieces."""
         boxes = self.boxes(numbers)
-        parts = self._rows.split(boxes, choices, self._blocks.shapes)
+        parts = self.rows.split(boxes, choices, self._blocks.shapes)
         known = len(self.start)
         self.choice.rows[numbers] = np.stack(choices, axis=1)
         self.first.rows[numbers] = known + np.searchsorted(parts.box, np.arange(len(numbers)))
@@ -244,8 +279,7 @@ class Partition:
         self._add(parts.start, parts.stop, self._blocks_of(boxes, choices, parts), parts.part)
         made = np.arange(known, len(self.start))
         if self.omissions is not None:
-            counts = self._rows.totals(self.boxes(made))
-            self.size.rows[made] = counts[:, 0]
+            counts = self.rows.totals(self.boxes(made))
             handed = self.omissions.handed_down(counts, parts.box, self.spare.rows[numbers])
             self.aside.rows[made], self.spare.rows[made] = handed
         return made
@@ -265,8 +299,8 @@ class Partition:
             self.done,
             self.age,
             self.aside,
-            self.size,
             self.spare,
+            self.frugal,
         ):
             array.add(len(start))
 
@@ -335,7 +369,7 @@ class Partition:
 
     def _next(self, numbers: IntArray, options: IntArray, choices: Choices) -> tuple[FloatArray, IntArray]:
         """What the pieces of boxes could gain next, for each option, and the bits by which that would split them."""
-        rows, drawn = self._rows.drawn(self.boxes(numbers), SAMPLE, options)
+        rows, drawn = self.rows.drawn(self.boxes(numbers), SAMPLE, options)
         parts = rows.split(drawn, choices, self._blocks.shapes)
         pieces = Boxes(parts.start, parts.stop, self._blocks_of(drawn, choices, parts))
         gone, spare = np.zeros(len(parts.box), dtype=np.bool_), np.zeros(len(parts.box), dtype=np.int64)

@@ -70,6 +70,8 @@ class Cuts:
         self.spare = spare
         """How many records may still be left out."""
         self._leaves_out = spare > 0
+        self._frugal: set[int] = set()
+        """The blocks that are only refined by what leaves out nothing, though their parts may leave out records."""
         for held in cut.values():
             for block in held:
                 self._enter(block)
@@ -97,6 +99,11 @@ class Cuts:
                     self._records[block] += sign * records
                     self._mixed[block] += sign * mixtures
                     self._touched.add(block)
+
+    def leave_out_nothing(self, block: int) -> None:
+        """Refines a block only by what leaves out nothing."""
+        self._frugal.add(block)
+        self._touched.add(block)
 
     def spend(self, records: int) -> None:
         """Leaves out records; what others cost is compared with what is left."""
@@ -148,7 +155,8 @@ class Cuts:
         interval = shapes.kind[block] == INTERVAL
         if interval:
             sums = np.cumsum(sums, axis=0)
-        affordable = (sums[:, BROKEN] <= self.spare) & (sums[:, GAIN] >= 0)
+        spare = 0 if block in self._frugal else self.spare
+        affordable = (sums[:, BROKEN] <= spare) & (sums[:, GAIN] >= 0)
         valid = affordable & (sums[:, BITS] > 0)
         valid[0] = not interval and affordable[0]
         if self._leaves_out and not valid.any():

@@ -24,6 +24,7 @@ from unveil.refine.blocks import Blocks
 from unveil.refine.boxes import Partition, Turn
 from unveil.refine.cuts import Cuts, Refined
 from unveil.refine.goals import ClassInformation
+from unveil.refine.memberships import Memberships
 from unveil.schema import Attribute
 
 
@@ -68,15 +69,16 @@ class JointSearch:
             blocks: The blocks of all masked attributes.
             partitions: The boxes of each set of attributes with requirements.
             goal: What a refinement is worth.
-            spare: How many records may be left out; only if there is one partition.
+            spare: How many records may be left out. Several partitions must then share their rows, by number.
         """
         self.blocks, self.partitions, self._fine = blocks, partitions, goal.fine
         self._spare = spare
         everywhere = {a for p in partitions for a in p.attributes[~p.by_box].tolist()}
         self._cut: dict[int, list[int]] = {attribute: [blocks.roots[attribute]] for attribute in sorted(everywhere)}
         self._keep()
-        if spare:
-            partitions[0].leave_out(spare)
+        for partition in partitions if spare else ():
+            partition.leave_out(spare)
+        self._memberships = Memberships(partitions) if spare and len(partitions) > 1 else None
         self._cuts = Cuts(partitions, self._cut, blocks, goal, spare)
         self._waiting: list[Waiting] = []
         self._ahead = 1
@@ -110,11 +112,20 @@ class JointSearch:
             own = self._next_box()
             if own is not None and (shared is None or own.turn < shared.turn):
                 heapq.heappop(self._waiting)
-                yield self._split(own)
+                step = self._split(own)
             elif shared is not None:
-                yield self._refine(shared)
+                step = self._refine(shared)
             else:
                 return
+            if step is not None:
+                yield step
+
+    def left_out(self, partition: int) -> IntArray:
+        """How many records are left out, then their counts by the sensitive values of a partition."""
+        held = self.partitions[partition]
+        return (
+            held.left_out if self._memberships is None else held.rows.totals(held.everything, ~self._memberships.out)[0]
+        )
 
     def labels(self, partition: int, box: int) -> dict[str, str]:
         """The labels of a box, by attribute."""
@@ -155,9 +166,13 @@ class JointSearch:
 
     def _next_box(self) -> Waiting | None:
         """The next box to be split by itself; boxes that were refined with all others wait no longer."""
-        while self._waiting and not self.partitions[self._waiting[0].partition].live.rows[self._waiting[0].box]:
+        while self._waiting:
+            turn, _, number, box = self._waiting[0]
+            partition = self.partitions[number]
+            if partition.live.rows[box] and partition.turn[box] == turn:
+                return self._waiting[0]
             heapq.heappop(self._waiting)
-        return self._waiting[0] if self._waiting else None
+        return None
 
     def _enter(self, number: int, boxes: Sequence[int]) -> None:
         """Lets boxes wait for their turn."""
@@ -165,37 +180,98 @@ class JointSearch:
         ages = range(self._entered, self._entered + len(boxes))
         self._entered += len(boxes)
         partition.age.rows[boxes] = ages
-        for age, box in zip(ages, boxes, strict=True):
-            turn = partition.turn[box]
-            if turn is not None:
-                heapq.heappush(self._waiting, Waiting(turn, age, number, box))
+        for box in boxes:
+            self._wait(number, box)
 
-    def _split(self, own: Waiting) -> JointStep:
-        """Splits a box by itself."""
+    def _wait(self, number: int, box: int) -> None:
+        partition = self.partitions[number]
+        turn = partition.turn[box]
+        if turn is not None:
+            heapq.heappush(self._waiting, Waiting(turn, int(partition.age.rows[box]), number, box))
+
+    def _again(self, number: int, boxes: IntArray) -> None:
+        """Finds anew what groups would be split by."""
+        partition = self.partitions[number]
+        partition.unsplit(boxes)
+        partition.evaluate(boxes)
+        partition.forget_ahead()
+        for box in boxes.tolist():
+            self._wait(number, box)
+
+    def _leave(self, groups: Sequence[IntArray]) -> bool:
+        """Lets the rows that one partition leaves out leave all others, before groups are replaced by their pieces.
+
+        Args:
+            groups: The groups of each partition that are to be split, and are split ahead of it.
+
+        Returns:
+            Whether they may; if not, nothing has changed.
+        """
+        members = self._memberships
+        if members is None:
+            return True
+        pieces = [partition.pieces_of_all(held) for partition, held in zip(self.partitions, groups, strict=True)]
+        for number, made in enumerate(pieces):
+            members.enter(number, made)
+        leaving = members.leaving(pieces)
+        if not len(leaving):
+            return True
+        if not members.leave(leaving, self._cuts.spare):
+            for number, held in enumerate(groups):
+                members.enter(number, held)
+            return False
+        for number, boxes in members.left_by(leaving):
+            partition = self.partitions[number]
+            known = boxes[partition.live.rows[boxes]]
+            self._cuts.count(number, known, -1)
+            partition.take_out(boxes, members.out)
+            self._cuts.count(number, known, 1)
+            self._again(number, known)
+        return True
+
+    def _split(self, own: Waiting) -> JointStep | None:
+        """Splits a box by itself, unless another partition forbids it: then it waits for a split that costs nothing."""
         number, box = own.partition, own.box
         partition = self.partitions[number]
         if not partition.pieces.rows[box]:
             # Twice as many each time: a refinement everywhere would make it useless, and is less and less likely.
             partition.split_ahead(box, self._ahead)
             self._ahead *= 2
-        self._cuts.count(number, [box], -1)
-        made = partition.perform([box])
+        only = np.array([box])
+        if not self._leave([only if place == number else only[:0] for place in range(len(self.partitions))]):
+            partition.frugal.rows[box] = True
+            self._again(number, only)
+            return None
+        self._cuts.count(number, only, -1)
+        made = partition.perform(only)
+        self._spend()
         self._cuts.count(number, made, 1)
-        self._enter(number, made)
+        self._enter(number, made.tolist())
         refined = int(partition.blocks.rows[box, partition.choice.rows[box, 0]])
         weighed = float(partition.gain.rows[box]), partition.bits.rows[box] / self._fine, -own.turn.minus_rank
         return self._step(refined, self.into(number, box), weighed, partition.labels(box))
 
-    def _refine(self, shared: Refined) -> JointStep:
-        """Refines a block in all boxes that hold it."""
+    def _refine(self, shared: Refined) -> JointStep | None:
+        """Refines a block in all boxes that hold it, unless that breaks another partition."""
+        attribute = shared.turn.attribute
+        groups = [partition.holding(attribute, shared.block) for partition in self.partitions]
+        choices = [partition.choice.rows[held] for partition, held in zip(self.partitions, groups, strict=True)]
+        for partition, held in zip(self.partitions, groups, strict=True):
+            if len(held):
+                partition.split_alike(held, attribute, shared.way, shared.cell)
+        if not self._leave(groups):
+            for partition, held, choice in zip(self.partitions, groups, choices, strict=True):
+                partition.choice.rows[held] = choice
+                partition.unsplit(held)
+                partition.forget_ahead()
+            self._cuts.leave_out_nothing(shared.block)
+            return None
         made = []
-        for number, partition in enumerate(self.partitions):
-            self._cuts.count(number, partition.holding(shared.turn.attribute, shared.block), -1)
-            pieces = partition.refine(shared.turn.attribute, shared.block, shared.way, shared.cell)
+        for number, (partition, held) in enumerate(zip(self.partitions, groups, strict=True)):
+            self._cuts.count(number, held, -1)
+            made.append((number, partition.perform(held)))
             partition.forget_ahead()
-            made.append((number, pieces))
-        if self._cuts.spare:
-            self._cuts.spend(self._cuts.spare - (self._spare - int(self.partitions[0].left_out[0])))
+        self._spend()
         into = self._replace(shared, made)
         for number, boxes in made:
             self._cuts.count(number, boxes, 1)
@@ -203,6 +279,13 @@ class JointSearch:
             self._enter(number, boxes.tolist())
         self._ahead = 1
         return self._step(shared.block, into, (shared.gain, shared.bits, -shared.turn.minus_rank), None)
+
+    def _spend(self) -> None:
+        """Takes what was left out from what may be left out."""
+        if self._cuts.spare:
+            members = self._memberships
+            left_out = int(self.partitions[0].left_out[0]) if members is None else members.records
+            self._cuts.spend(self._cuts.spare - (self._spare - left_out))
 
     def _replace(self, shared: Refined, made: Sequence[tuple[int, IntArray]]) -> list[int]:
         """Replaces a block in its cut; returns the blocks that take its place.

@@ -70,12 +70,13 @@ def _roots(entry: Masked, label: str) -> set[str]:
     """The labels that may cover everything. That of a cut through a taxonomy can be any that means nothing else."""
     if isinstance(entry, Suppression):
         return {entry.marker}
-    if entry.local or len(entry.blocks) == 1:
+    if entry.local:
         return {entry.blocks[0].label}
     if isinstance(entry, Discretization):
         return interval_labels(entry.blocks[0].start, entry.blocks[-1].end)
     known = {text for block in entry.blocks for text in (block.label, *block.values)}
-    return {label} - known
+    alone = {block.label for block in entry.blocks if len(entry.blocks) == 1}
+    return ({label} - known) | alone
 
 
 def _finding(problem: str) -> Finding:
