@@ -11,4 +11,5 @@ from unveil.publishers.guards import (
 )
 from unveil.publishers.joint import start_joint
 from unveil.publishers.refinement import describe, publish_refinement, start_search
+from unveil.publishers.safe import planned_thinning, publish_safe
 from unveil.publishers.trials import drawn, trial_release

@@ -7,6 +7,7 @@ gains and splits come from the histograms of single attributes. The counts of th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from itertools import islice
 
@@ -112,13 +113,9 @@ def publish_diffgen(
         progress: Where progress is reported, in public numbers only: the specializations that the spec asks for.
     """
     ledger = Ledger(plan.epsilon)
-    search = _search(table, plan, engine, ledger, source)
-    drawn = Tasks(progress, "drawing specializations", plan.specializations)
-    for _ in islice(search.steps(), plan.specializations):
-        drawn.finish()
+    cuts = private_cuts(table, plan, engine, ledger, source, progress)
     counts = ledger.left if plan.budget == "full" else plan.epsilon / 2
     ledger.charge("counts of all cells", counts)
-    cuts = [_in_order(cut) for cut in search.cuts.values()]
     sizes = [len(cut) for cut in cuts]
     total = cell_total(sizes, len(table.classes))
     threshold = (
@@ -137,7 +134,19 @@ def publish_diffgen(
         cells=total,
         threshold=threshold,
     )
-    return Release(_counted(table, cuts, blocks, classes, noisy), manifest)
+    rows, counts_of = cell_rows(table, cuts, blocks, classes, noisy)
+    return Release(rows.append_column(COUNT, pa.array(counts_of)), manifest)
+
+
+def private_cuts(
+    table: Outline, plan: PrivatePlan, engine: Engine, ledger: Ledger, source: Source, progress: Watcher
+) -> list[list[Block]]:
+    """Lines 1 to 11: the cuts of all attributes, in the order of their values."""
+    search = _search(table, plan, engine, ledger, source)
+    drawn = Tasks(progress, "drawing specializations", plan.specializations)
+    for _ in islice(search.steps(), plan.specializations):
+        drawn.finish()
+    return [_in_order(cut) for cut in search.cuts.values()]
 
 
 def _search(table: Outline, plan: PrivatePlan, engine: Engine, ledger: Ledger, source: Source) -> Search:
@@ -167,8 +176,10 @@ def _in_order(cut: list[Block]) -> list[Block]:
     return sorted(cut, key=lambda block: block.bounds or (block.first, 0))
 
 
-def _counted(table: Outline, cuts: list[list[Block]], blocks: IntArray, classes: IntArray, noisy: IntArray) -> pa.Table:
-    """One row per cell, sorted by its values as the rows of any release are."""
+def cell_rows(
+    table: Outline, cuts: Sequence[Sequence[Block]], blocks: IntArray, classes: IntArray, counts: IntArray
+) -> tuple[pa.Table, IntArray]:
+    """One row per cell, sorted by its values as the rows of any release are, and the count of each."""
     labels = [*(pa.array([block.label for block in cut]) for cut in cuts), table.classes.array]
     names = [*(attribute.name for attribute in table.attributes), table.classes.name]
     codes = [*blocks.T, classes]
@@ -179,4 +190,4 @@ def _counted(table: Outline, cuts: list[list[Block]], blocks: IntArray, classes:
     ranks = [column.rank_of[held] for column, held in zip(columns, codes, strict=True)]
     order = sorted_order(packed_keys(ranks, [len(column.values) for column in columns]))
     rows = {column.name: column.column(rank[order]) for column, rank in zip(columns, ranks, strict=True)}
-    return pa.table({**rows, COUNT: pa.array(noisy[order])})
+    return pa.table(rows), counts[order]

@@ -8,8 +8,9 @@ from unveil.progress import Watcher, unwatched
 from unveil.publishers.additive import publish_additive
 from unveil.publishers.diffgen import publish_diffgen
 from unveil.publishers.refinement import publish_refinement
+from unveil.publishers.safe import publish_safe
 from unveil.release import Release
-from unveil.schema import AdditivePlan, Plan, Spec
+from unveil.schema import AdditivePlan, Plan, SafePlan, Spec
 from unveil.tables import Outline, Table
 from unveil.version import __version__
 
@@ -34,4 +35,6 @@ def drawn(
     """A private release, by the method of the plan."""
     if isinstance(plan, AdditivePlan):
         return publish_additive(table, spec, plan, engine, source, __version__, progress)
+    if isinstance(plan, SafePlan):
+        return publish_safe(table, spec, plan, engine, source, __version__, progress)
     return publish_diffgen(table, spec, plan, engine, source, __version__, progress)

@@ -12,7 +12,7 @@ from unveil.evaluation import InformationLoss
 from unveil.evaluation.protocol import Interval, interval
 from unveil.masking import AsIs, Suppression
 from unveil.publishers import resolved_requirements
-from unveil.release import AdditiveManifest, DiffGenManifest, RefinementManifest, Release
+from unveil.release import AdditiveManifest, RefinementManifest, Release
 from unveil.schema import (
     AdditivePlan,
     Atom,
@@ -254,7 +254,7 @@ def _all_disclosed(release: Release, name: str, entry: Suppression) -> bool:
     manifest = release.manifest
     if isinstance(manifest, AdditiveManifest):
         return len(entry.disclosed) == len(manifest.bins[name])
-    return isinstance(manifest, DiffGenManifest)
+    return not isinstance(manifest, RefinementManifest)
 
 
 def _blocks(name: str, count: int) -> str:

@@ -13,9 +13,7 @@ from statistics import fmean
 from typing import Any
 
 from unveil.reasons.prices import blocks_of
-from unveil.release import AdditiveManifest, DiffGenManifest, RefinementManifest, Release
-
-Private = DiffGenManifest | AdditiveManifest
+from unveil.release import AdditiveManifest, PrivateManifest, RefinementManifest, Release, SafeManifest
 
 PURPOSES = {
     "class totals": "class totals",
@@ -26,6 +24,7 @@ PURPOSES = {
     "specialization ": "choice of specializations",
     "splits after ": "later splits of numbers",
     "counts ": "counts of the cells",
+    "sampling ": "sampling of the rows",
 }
 """How the charges of a ledger begin, and what they are for."""
 
@@ -48,8 +47,8 @@ class Spending:
     """In how many draws each attribute was specialized, or measured, at all."""
     cells: float
     """How many counts there are: one per combination of blocks and class, or per leaf and class."""
-    noise: float
-    """The mean size of the noise on a count."""
+    noise: float | None
+    """The mean size of the noise on a count; None if rows are sampled instead."""
     records: int
     """Of a release at hand the sum of its noisy counts; else the records of the table."""
 
@@ -68,6 +67,8 @@ class Spending:
         told = [self._budget(), self._structure()]
         if self.unrefined:
             told.append(self._left_out(", ".join(self.unrefined)))
+        if self.noise is None:
+            return tuple(told)
         kind = "records" if self.seeded else "noisy records"
         cell, many = ("leaf", "leaf counts") if self.specializations is None else ("cell", "cells")
         told.append(
@@ -118,25 +119,37 @@ def spending_of(releases: Sequence[Release], records: int | None = None) -> Spen
     return Spending(
         draws=len(manifests),
         seeded=records is not None,
-        specializations=first.specializations if isinstance(first, DiffGenManifest) else None,
+        specializations=None if isinstance(first, AdditiveManifest) else first.specializations,
         epsilon=Fraction(str(first.requirements[0]["epsilon"])),
         purposes=_purposes(manifests),
         blocks={name: fmean(len(held[name]) for held in cuts) for name in cuts[0]},
         refined={name: sum(name in held for held in spent_on) for name in cuts[0]},
         cells=fmean(_counts(manifest) for manifest in manifests),
-        noise=fmean(expected_noise(Fraction(manifest.ledger[-1].epsilon)) for manifest in manifests),
-        records=round(releases[0].table[first.weighed_by].to_numpy().sum()) if records is None else records,
+        noise=_noise(manifests),
+        records=_released(releases[0]) if records is None else records,
     )
 
 
-def _spent_on(manifest: Private, cut: dict[str, tuple[str, ...]]) -> set[str]:
+def _released(release: Release) -> int:
+    """How many records a release has, by its noisy counts or its rows."""
+    weight = release.manifest.weighed_by
+    return release.rows.num_rows if weight is None else round(release.table[weight].to_numpy().sum())
+
+
+def _noise(manifests: Sequence[PrivateManifest]) -> float | None:
+    if isinstance(manifests[0], SafeManifest):
+        return None
+    return fmean(expected_noise(Fraction(manifest.ledger[-1].epsilon)) for manifest in manifests)
+
+
+def _spent_on(manifest: PrivateManifest, cut: dict[str, tuple[str, ...]]) -> set[str]:
     """The attributes that a draw was about."""
     if isinstance(manifest, AdditiveManifest):
         return set(manifest.bins)
     return {name for name, blocks in cut.items() if len(blocks) > 1}
 
 
-def _counts(manifest: Private) -> int:
+def _counts(manifest: PrivateManifest) -> int:
     """How many noisy counts the last charge paid for."""
     if isinstance(manifest, AdditiveManifest):
         return len(manifest.leaves) * len(manifest.classes)
@@ -148,7 +161,7 @@ def expected_noise(epsilon: Fraction) -> float:
     return 1 / math.sinh(float(epsilon))
 
 
-def _purposes(manifests: Sequence[Private]) -> dict[str, float]:
+def _purposes(manifests: Sequence[PrivateManifest]) -> dict[str, float]:
     """The share of ε that went to each purpose, on average."""
     shares = dict.fromkeys(PURPOSES.values(), 0.0)
     for manifest in manifests:

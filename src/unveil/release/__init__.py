@@ -8,9 +8,11 @@ from unveil.release.manifest import (
     LeaveOut,
     LedgerEntry,
     Manifest,
+    PrivateManifest,
     RefinementManifest,
     RoundEntry,
     Rows,
+    SafeManifest,
     TreeLeaf,
     TreeTest,
 )

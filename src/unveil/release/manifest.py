@@ -228,7 +228,27 @@ class AdditiveManifest(Claims):
         return WEIGHT
 
 
-Manifest = RefinementManifest | DiffGenManifest | AdditiveManifest
+class SafeManifest(Claims):
+    """A release of true rows. It depends on the data only through the draws that the ledger lists."""
+
+    method: Literal["safe"] = "safe"
+    private: bool
+    """Whether the draws came from the operating system; a seeded release is for tests and experiments."""
+    classes: tuple[str, ...]
+    ledger: tuple[LedgerEntry, ...]
+    specializations: int
+    utility: Literal["max", "infogain"]
+    choice: Literal["exponential", "permute-and-flip"]
+    sampled: str
+    """The probability of each record to be kept, as a fraction."""
+    k: int
+    """Rows that fewer than this share are suppressed."""
+    cells: int
+    """How many different rows the cuts and the class allow."""
+
+
+Manifest = RefinementManifest | DiffGenManifest | AdditiveManifest | SafeManifest
+PrivateManifest = DiffGenManifest | AdditiveManifest | SafeManifest
 
 
 _READER: TypeAdapter[Manifest] = TypeAdapter(Annotated[Manifest, Field(discriminator="method")])

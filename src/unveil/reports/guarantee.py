@@ -13,7 +13,7 @@ from math import ceil, exp, log, sqrt
 from typing import Any
 
 from unveil.errors import named
-from unveil.release import AdditiveManifest, DiffGenManifest
+from unveil.release import AdditiveManifest, DiffGenManifest, PrivateManifest, SafeManifest
 from unveil.reports.figures import number
 from unveil.schema import Promise, Requirement, decimal_text, stated
 
@@ -88,7 +88,7 @@ class Noise:
         return threshold + self.ratio / (1 - self.ratio)
 
 
-def private_facts(manifest: DiffGenManifest | AdditiveManifest) -> dict[str, Any]:
+def private_facts(manifest: PrivateManifest) -> dict[str, Any]:
     """Everything that a page tells about the budget and the noise of a differentially private release."""
     epsilon = Fraction(manifest.requirements[0]["epsilon"])
     charges = {entry.purpose: Fraction(entry.epsilon) for entry in manifest.ledger}
@@ -120,9 +120,19 @@ def private_facts(manifest: DiffGenManifest | AdditiveManifest) -> dict[str, Any
         "hundred": number(10 * noise.deviation),
         "cells": f"{manifest.cells:,}",
         # For weights: how many leaves were counted.
+        # For true rows: how they were sampled and suppressed, and the δ of that.
+        **_thinned(manifest),
         "leaves": len(manifest.leaves) if isinstance(manifest, AdditiveManifest) else None,
         "threshold": threshold,
         # With a threshold: how many empty cells reach it on average, at most, and what each of these shows.
         "spurious": number(min(manifest.cells, MOST) * noise.passing(least)),
         "spurious_count": number(noise.passed(least)),
     }
+
+
+def _thinned(manifest: PrivateManifest) -> dict[str, Any]:
+    """How true rows were drawn; nothing for counts and weights."""
+    if not isinstance(manifest, SafeManifest):
+        return {"sampled": None, "k": None, "delta": None}
+    delta = Fraction(manifest.requirements[0]["delta"])
+    return {"sampled": manifest.sampled, "k": manifest.k, "delta": decimal_text(delta)}

@@ -26,7 +26,12 @@ from unveil.reports.figures import STEP, Figure, Share, about, coarse, detail_ch
 from unveil.reports.guarantee import LIMITS, private_facts, promise
 from unveil.schema import Spec
 
-KINDS = {"refinement": "A masked table", "diffgen": "Noisy counts", "additive": "Weights"}
+KINDS = {
+    "refinement": "A masked table",
+    "diffgen": "Noisy counts",
+    "additive": "Weights",
+    "safe": "A sample of masked rows",
+}
 """What a release of each method is."""
 
 

@@ -25,6 +25,7 @@ from unveil.schema.privacy import (
     AdditivePlan,
     Plan,
     PrivatePlan,
+    SafePlan,
     decimal_text,
     most_specializations,
 )

@@ -16,18 +16,23 @@ from unveil.schema.grid import fraction, grid_of
 from unveil.schema.sections import DifferentialPrivacySection, PublishSection, SpecSections, TableSection
 from unveil.schema.taxonomy import OBSERVED
 
+SPECIALIZATIONS = 10
+"""How many specializations the method `safe` makes unless the owner says otherwise."""
 COUNT = "count"
 """The column of a DiffGen release that holds the noisy counts."""
 WEIGHT = "weight"
 """The column of an additive release that holds the weights."""
 FINEST = 2**50
 """How many steps a bound may be away from zero, so that the values of a grid are distinct floats."""
-LEAST = {"diffgen": 1e-6, "additive": 1e-3}
-"""Below this ε a release is nothing but noise."""
+LEAST = {"diffgen": 1e-6, "additive": 1e-3, "safe": 0.1}
+"""Below this ε a release is nothing but noise, or by `safe` almost empty."""
+LARGEST_DELTA = 1e-3
+"""δ must be far below one over the number of records, of which a release has thousands."""
 KEYS = {
     "refinement": {"search", "recoding", "leave_out", "left_out", "goal", "criterion", "bounds"},
     "diffgen": {"specializations", "utility", "choice", "budget", "threshold"},
     "additive": set[str](),
+    "safe": {"delta", "specializations", "utility", "choice"},
 }
 """The keys of `[publish]` that belong to each method."""
 Utility = Literal["max", "infogain"]
@@ -40,6 +45,10 @@ class Promised:
     """What every method promises that spends a budget."""
 
     epsilon: Fraction
+
+    def describe(self) -> dict[str, str]:
+        """The requirement as a manifest states it."""
+        return {"kind": "differential-privacy", "epsilon": str(self.epsilon)}
 
     def sentence(self, *, weighted: bool) -> str:
         """The guarantee as a reader of the release gets it. In a weighted table, a record is a unit of weight."""
@@ -71,7 +80,42 @@ class AdditivePlan(Promised):
     method: ClassVar[str] = "additive"
 
 
-Plan = PrivatePlan | AdditivePlan
+@dataclass(frozen=True)
+class SafePlan(Promised):
+    """How true rows are released: a cut drawn as DiffGen draws it, then sampling and suppression."""
+
+    delta: Fraction
+    specializations: int = SPECIALIZATIONS
+    utility: Utility = "max"
+    choice: Choice = "permute-and-flip"
+    method: ClassVar[str] = "safe"
+
+    def describe(self) -> dict[str, str]:
+        """The requirement as a manifest states it."""
+        return {**super().describe(), "delta": str(self.delta)}
+
+    @property
+    def cut(self) -> PrivatePlan:
+        """The plan of the search for the cut. DiffGen gives half of its ε to the search, so it is twice a quarter."""
+        return PrivatePlan(self.epsilon / 2, self.specializations, self.utility, self.choice)
+
+    @property
+    def sampling(self) -> Fraction:
+        """What sampling and suppression cost: all but the quarter for the cut."""
+        return self.epsilon * Fraction(3, 4)
+
+    def sentence(self, *, weighted: bool) -> str:
+        """The guarantee as a reader of the release gets it."""
+        unit = "one record (a row of weight n is n records)" if weighted else "one record"
+        epsilon, delta = decimal_text(self.epsilon), decimal_text(self.delta)
+        return (
+            f"This release is (ε, δ)-differentially private with ε = {epsilon} and δ = {delta}: adding or removing "
+            f"{unit} changes the probability of any set of releases by a factor of at most exp({epsilon}), "
+            f"and by {delta} more."
+        )
+
+
+Plan = PrivatePlan | AdditivePlan | SafePlan
 """How a differentially private release is made."""
 
 
@@ -87,7 +131,7 @@ def read_plan(sections: SpecSections, origin: str) -> Plan | None:
     publish = sections.publish
     if publish.method == "refinement":
         if budgets:
-            raise SpecError(f"{origin}: differential-privacy needs [publish] method = 'additive' or 'diffgen'.")
+            raise SpecError(f"{origin}: differential-privacy needs [publish] method = 'additive', 'diffgen' or 'safe'.")
         _check_keys(publish, origin)
         return None
     if len(budgets) != 1 or len(sections.require) != 1:
@@ -103,6 +147,8 @@ def read_plan(sections: SpecSections, origin: str) -> Plan | None:
         raise SpecError(f"{origin}: [[require]] number 1 epsilon is {epsilon:g}, but below {least:g} all is noise.")
     if publish.method == "additive":
         return AdditivePlan(fraction(epsilon))
+    if publish.method == "safe":
+        return _safe_plan(fraction(epsilon), publish, origin)
     if publish.specializations is None:
         raise SpecError(f"{origin}: [publish] lacks the key 'specializations' (how many).")
     if publish.budget == "paper" and publish.choice == "permute-and-flip":
@@ -111,6 +157,19 @@ def read_plan(sections: SpecSections, origin: str) -> Plan | None:
     return PrivatePlan(
         fraction(epsilon), publish.specializations, publish.utility, choice, publish.budget, publish.threshold
     )
+
+
+def _safe_plan(epsilon: Fraction, publish: PublishSection, origin: str) -> SafePlan:
+    """The plan of true rows, with the owner's δ."""
+    if publish.delta is None:
+        raise SpecError(f"{origin}: [publish] lacks the key 'delta' (such as 1e-9).")
+    if not 0 < publish.delta <= LARGEST_DELTA:
+        raise SpecError(
+            f"{origin}: [publish] delta is {publish.delta:g}, but it must be above 0 and at most {LARGEST_DELTA:g}."
+        )
+    steps = SPECIALIZATIONS if publish.specializations is None else publish.specializations
+    choice = publish.choice or "permute-and-flip"
+    return SafePlan(epsilon, fraction(publish.delta), steps, publish.utility, choice)
 
 
 def _check_keys(publish: PublishSection, origin: str) -> None:
@@ -132,7 +191,7 @@ def check_public(
     """Refuses anything that would let the data affect the release except through the private draws."""
     attributes = list(attributes)
     taken, held = (WEIGHT, "weights") if isinstance(plan, AdditivePlan) else (COUNT, "counts")
-    if taken in [*(attribute.name for attribute in attributes), class_]:
+    if not isinstance(plan, SafePlan) and taken in [*(attribute.name for attribute in attributes), class_]:
         raise SpecError(f"{origin}: a column is called {taken!r}, which is what a private release calls its {held}.")
     if not attributes:
         raise SpecError(f"{origin}: no attribute is described except the class, so there is nothing to release.")

@@ -74,7 +74,7 @@ RequireSection = Annotated[Requirement | DifferentialPrivacySection, Field(discr
 class PublishSection(Section):
     """`[publish]`: the method and its options."""
 
-    method: Literal["refinement", "diffgen", "additive"] = "refinement"
+    method: Literal["refinement", "diffgen", "additive", "safe"] = "refinement"
     search: SearchName | None = None
     recoding: Recoding | None = None
     leave_out: str | None = None
@@ -87,6 +87,7 @@ class PublishSection(Section):
     choice: Literal["exponential", "permute-and-flip"] | None = None
     budget: Literal["full", "paper"] = "full"
     threshold: Size | None = None
+    delta: Number | None = None
 
 
 class SpecSections(Section):

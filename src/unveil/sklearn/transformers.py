@@ -22,6 +22,8 @@ from unveil.workflow.publish import publish
 
 K = 10
 EPSILON = 1.0
+DELTA = 1e-9
+"""The δ of `SafeRows` without a spec."""
 SPECIALIZATIONS = 10
 
 
@@ -254,3 +256,40 @@ class Additive(PrivateMasker):
 
     def _tuning(self) -> tuple[Section, Section]:
         return {"epsilon": self.epsilon}, {"method": "additive"} if self.spec is None else {}
+
+
+@dataclass(eq=False, repr=False)
+class SafeRows(PrivateMasker):
+    """Draws a differentially private release of true rows, sampled and k-anonymous, and masks rows by its cut.
+
+    The release is private: `release_`, and `training_data()` to train on. The result of `transform` is not: it has
+    one masked row for each raw row. Nothing is taken from the rows except through the draws, so every domain must be
+    declared.
+
+    Args:
+        delta: The δ of the release; 1e-9 without a spec.
+        specializations: How many specializations are drawn; 10 if not given.
+        utility: `max` or `infogain`.
+        choice: `permute-and-flip` or `exponential`.
+
+    The other arguments are those of `Additive`. Fitted attributes are those of `TopDownRefinement`.
+    """
+
+    _method = "safe"
+
+    _: KW_ONLY
+    delta: float | None = None
+    specializations: int | None = None
+    utility: Literal["max", "infogain"] | None = None
+    choice: Literal["exponential", "permute-and-flip"] | None = None
+
+    def _tuning(self) -> tuple[Section, Section]:
+        publishing: Section = {
+            "delta": self.delta,
+            "specializations": self.specializations,
+            "utility": self.utility,
+            "choice": self.choice,
+        }
+        if self.spec is None:
+            publishing |= {"method": "safe", "delta": DELTA if self.delta is None else self.delta}
+        return {"epsilon": self.epsilon}, publishing

@@ -10,7 +10,7 @@ from fractions import Fraction
 from pydantic import ValidationError
 
 from unveil.errors import listed
-from unveil.schema import Attribute, Node, PrivatePlan, Spec, Taxonomy, interval_label
+from unveil.schema import Attribute, Node, PrivatePlan, SafePlan, Spec, Taxonomy, interval_label
 from unveil.verifier.boxes import read_boxes
 from unveil.verifier.claims import (
     MANIFEST,
@@ -28,7 +28,7 @@ from unveil.verifier.data import Data
 from unveil.verifier.findings import Finding, exact_text, guarantee_findings
 from unveil.verifier.levels import check_levels
 from unveil.verifier.private import least_steps, promised
-from unveil.verifier.private_claims import AdditiveManifest, DiffGenManifest, PrivateManifest
+from unveil.verifier.private_claims import AdditiveManifest, DrawnManifest, PrivateManifest, SafeManifest
 from unveil.verifier.raw import derived_of
 from unveil.verifier.requirements import read_statement
 from unveil.verifier.statements import Stated, Statement
@@ -212,13 +212,13 @@ def check_plan(manifest: PrivateManifest, spec: Spec) -> Iterator[Finding]:
         yield Finding("spec-classes", f"{MANIFEST} has the class labels {labels}, but the spec declares {known}.")
     if isinstance(manifest, AdditiveManifest):
         yield from check_levels(manifest, spec)
-    elif isinstance(manifest, DiffGenManifest) and isinstance(spec.plan, PrivatePlan):
+    elif isinstance(manifest, DrawnManifest) and isinstance(spec.plan, PrivatePlan | SafePlan):
         yield from _structure_findings(manifest, spec.plan)
         yield from _cell_findings(manifest, spec)
         yield from _step_findings(manifest, spec)
 
 
-def _cell_findings(manifest: DiffGenManifest, spec: Spec) -> Iterator[Finding]:
+def _cell_findings(manifest: DrawnManifest, spec: Spec) -> Iterator[Finding]:
     for name, entry in manifest.masking.items():
         attribute = spec.attributes.get(name)
         if attribute is not None and entry.kind == attribute.masking:
@@ -226,15 +226,13 @@ def _cell_findings(manifest: DiffGenManifest, spec: Spec) -> Iterator[Finding]:
                 yield Finding("spec-domain", f"{MANIFEST}: {name!r} {problem}.")
 
 
-def _structure_findings(manifest: DiffGenManifest, plan: PrivatePlan) -> Iterator[Finding]:
-    claims: dict[str, tuple[object, object]] = {
-        "specializations": (manifest.specializations, plan.specializations),
-        "utility": (manifest.utility, plan.utility),
-        "choice": (manifest.choice, plan.choice),
-        "budget": (manifest.budget, plan.budget),
-    }
-    if plan.threshold is not None:  # otherwise it follows from public numbers
-        claims["threshold"] = (manifest.threshold, plan.threshold)
+def _structure_findings(manifest: DrawnManifest, plan: PrivatePlan | SafePlan) -> Iterator[Finding]:
+    keys = ["specializations", "utility", "choice"]
+    if isinstance(plan, PrivatePlan):  # a threshold that the owner does not give follows from public numbers
+        keys += ["budget"] if plan.threshold is None else ["budget", "threshold"]
+    claims = {key: (getattr(manifest, key), getattr(plan, key)) for key in keys}
+    if isinstance(manifest, SafeManifest) and isinstance(plan, SafePlan) and manifest.delta != plan.delta:
+        claims["δ"] = (exact_text(manifest.delta), exact_text(plan.delta))
     for key, (stated, planned) in claims.items():
         if stated != planned:
             yield Finding("spec-plan", f"{MANIFEST} has the {key} {stated!r}, but the spec has {planned!r}.")
@@ -262,7 +260,7 @@ def _on_grid(split: float, attribute: Attribute) -> bool:
     return 0 < place * width < hi - lo and float(lo + place * width) == float(split)
 
 
-def _step_findings(manifest: DiffGenManifest, spec: Spec) -> Iterator[Finding]:
+def _step_findings(manifest: DrawnManifest, spec: Spec) -> Iterator[Finding]:
     """The cuts take as many specializations as the manifest says."""
     steps = 0
     for name, entry in manifest.masking.items():

@@ -23,10 +23,11 @@ from unveil.verifier.data import Data, open_files, read_data
 from unveil.verifier.files import read_manifest
 from unveil.verifier.findings import BrokenClaimError, Finding, Verdict
 from unveil.verifier.measured import MeasuredTest, measurements
-from unveil.verifier.noise import NoiseTest, count_cells
+from unveil.verifier.noise import NoiseTest, count_cells, occupied_cells
 from unveil.verifier.persons import Whose
-from unveil.verifier.private_claims import AdditiveManifest, DiffGenManifest, PrivateManifest
+from unveil.verifier.private_claims import AdditiveManifest, DiffGenManifest, PrivateManifest, SafeManifest
 from unveil.verifier.raw import Raw, read_raw
+from unveil.verifier.safe import SamplingTest
 from unveil.verifier.steering import check_steering
 from unveil.verifier.verification import row_findings
 
@@ -68,14 +69,16 @@ def judge_against_raw(folder: Path, spec: Spec) -> Verdict:
 
 
 def _noise_verdict(
-    findings: list[Finding], manifest: DiffGenManifest | AdditiveManifest, data: Data, spec: Spec
+    findings: list[Finding], manifest: DiffGenManifest | AdditiveManifest | SafeManifest, data: Data, spec: Spec
 ) -> Verdict:
     """Tests the noise, if nothing is wrong with cells and counts: otherwise there is nothing to compare."""
     if findings or any(True for _ in row_findings(manifest, data)):
         return Verdict(findings)
-    test: NoiseTest | MeasuredTest
+    test: NoiseTest | MeasuredTest | SamplingTest
     if isinstance(manifest, DiffGenManifest):
         test = NoiseTest(manifest, count_cells(manifest, data, spec))
+    elif isinstance(manifest, SafeManifest):
+        test = SamplingTest(manifest, data, occupied_cells(manifest, spec))
     elif any(True for _ in check_measured(manifest)):
         return Verdict(findings)
     else:

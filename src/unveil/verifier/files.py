@@ -21,13 +21,14 @@ from unveil.verifier.claims import CSV, MANIFEST, PARQUET, Claims, RefinementMan
 from unveil.verifier.columns import is_text
 from unveil.verifier.data import DataFiles
 from unveil.verifier.findings import BrokenClaimError, Finding, first_difference, first_line, repeated
-from unveil.verifier.private_claims import AdditiveManifest, DiffGenManifest, Manifest
+from unveil.verifier.private_claims import AdditiveManifest, DiffGenManifest, Manifest, SafeManifest
 
 SCHEMA_VERSION = 1
 METHODS: dict[str, type[Manifest]] = {
     "refinement": RefinementManifest,
     "diffgen": DiffGenManifest,
     "additive": AdditiveManifest,
+    "safe": SafeManifest,
 }
 """The claims of each method."""
 SHORT = Repr()

@@ -28,7 +28,7 @@ from unveil.verifier.days import day_number
 from unveil.verifier.findings import Finding, exact_text
 from unveil.verifier.laws import CellLaw, chance_text, chance_to_find, float_rate, noise_finding, tail_findings
 from unveil.verifier.private import label_places
-from unveil.verifier.private_claims import COUNT, DiffGenManifest
+from unveil.verifier.private_claims import COUNT, DiffGenManifest, DrawnManifest
 from unveil.verifier.raw import read_raw
 
 if TYPE_CHECKING:
@@ -64,11 +64,24 @@ def count_cells(manifest: DiffGenManifest, data: Data, spec: Spec) -> CellCounts
 
     A raw row with a value that no block holds is in no cell and is left out.
     """
-    labels = manifest.labels
-    columns = [data.columns[name] for name in labels]
-    codes = [label_places(labels[column.name], column.texts())[column.codes] for column in columns]
-    released = zip(*(code.tolist() for code in codes), strict=True)
     counts = plain(data.columns[COUNT].values)
+    return CellCounts(
+        dict(zip(placed_rows(manifest, data), (counts[code] for code in data.columns[COUNT].codes), strict=True)),
+        occupied_cells(manifest, spec),
+        manifest.cells,
+    )
+
+
+def placed_rows(manifest: DrawnManifest, data: Data) -> Iterator[Cell]:
+    """The cells of the distinct released rows."""
+    columns = [data.columns[name] for name in manifest.labels]
+    codes = [label_places(manifest.labels[column.name], column.texts())[column.codes] for column in columns]
+    return zip(*(code.tolist() for code in codes), strict=True)
+
+
+def occupied_cells(manifest: DrawnManifest, spec: Spec) -> dict[Cell, int]:
+    """The cells that raw records are in, and how many."""
+    labels = manifest.labels
     tally = Tally()
     tally.add([np.zeros(0, dtype=np.int32)] * len(labels), np.zeros(0, dtype=np.int64))
     for raw in read_raw(spec):
@@ -79,12 +92,7 @@ def count_cells(manifest: DiffGenManifest, data: Data, spec: Spec) -> CellCounts
         placed = np.all([row >= 0 for row in rows], axis=0)
         tally.add([row[placed] for row in rows], raw.weights[placed])
     keys, sums = tally.result()
-    occupied = zip(*(key.tolist() for key in keys), strict=True)
-    return CellCounts(
-        dict(zip(released, (counts[code] for code in data.columns[COUNT].codes), strict=True)),
-        dict(zip(occupied, sums.tolist(), strict=True)),
-        manifest.cells,
-    )
+    return dict(zip(zip(*(key.tolist() for key in keys), strict=True), sums.tolist(), strict=True))
 
 
 def raw_places(column: Column, labels: Sequence[str], entry: Masked | None, attribute: Attribute | None) -> Codes:

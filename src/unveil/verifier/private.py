@@ -22,7 +22,7 @@ from unveil.verifier.columns import Codes, Column, Groups, group
 from unveil.verifier.cuts import twice_findings
 from unveil.verifier.data import Data
 from unveil.verifier.findings import Finding, exact_text, guarantee_findings, number_text, repeated
-from unveil.verifier.private_claims import COUNT, Charge, DiffGenManifest, PrivateManifest
+from unveil.verifier.private_claims import COUNT, Charge, DiffGenManifest, DrawnManifest, PrivateManifest, SafeManifest
 
 SEEDED = "None: it was made with a seed, for tests and experiments."
 COUNTS = "counts of all cells"
@@ -36,15 +36,15 @@ def check_promise(manifest: PrivateManifest) -> Iterator[Finding]:
     yield from _class_findings(manifest)
 
 
-def check_specializations(manifest: DiffGenManifest) -> Iterator[Finding]:
-    """The cuts of DiffGen take as many specializations, and make as many cells, as the manifest says."""
+def check_specializations(manifest: DrawnManifest) -> Iterator[Finding]:
+    """The cuts take as many specializations, and make as many cells, as the manifest says."""
     yield from _step_findings(manifest)
     if manifest.cells != (cells := cell_total(manifest)):
         claimed, counted = exact_text(manifest.cells), exact_text(cells)
         yield Finding("cells", f"{MANIFEST} says that cells is {claimed}, but its cuts and classes make {counted}.")
 
 
-def cell_total(manifest: DiffGenManifest) -> int:
+def cell_total(manifest: DrawnManifest) -> int:
     """How many cells there are: one for each block of every attribute, and each class."""
     return prod(len(labels) for labels in manifest.labels.values())
 
@@ -65,9 +65,21 @@ def promised(manifest: PrivateManifest, *, weighted: bool) -> str:
         return SEEDED
     unit = "one record (a row of weight n is n records)" if weighted else "one record"
     epsilon = _decimal(manifest.epsilon)
+    if isinstance(manifest, SafeManifest):
+        return _promised_rows(manifest, epsilon, unit)
     return (
         f"This release is ε-differentially private with ε = {epsilon}: adding or removing {unit} "
         f"changes the probability of any release by a factor of at most exp({epsilon})."
+    )
+
+
+def _promised_rows(manifest: SafeManifest, epsilon: str, unit: str) -> str:
+    delta = _decimal(manifest.delta)
+    return (
+        f"This release is (ε, δ)-differentially private with ε = {epsilon} and δ = {delta}: adding or removing "
+        f"{unit} changes the probability of any set of releases by a factor of at most exp({epsilon}), "
+        f"and by {delta} more. Each row is a record of the table, masked, and was kept with probability "
+        f"{manifest.sampled}; at least {manifest.k} rows agree in all columns."
     )
 
 
@@ -97,7 +109,7 @@ def _class_findings(manifest: PrivateManifest) -> Iterator[Finding]:
         yield Finding("classes", f"{MANIFEST} has {count}, but a class has at least 2.")
 
 
-def _step_findings(manifest: DiffGenManifest) -> Iterator[Finding]:
+def _step_findings(manifest: DrawnManifest) -> Iterator[Finding]:
     """The cuts take as many specializations as there were. For a taxonomy, only the spec shows how many."""
     entries = list(manifest.masking.values())
     least = sum(least_steps(entry) for entry in entries)
@@ -161,12 +173,13 @@ def check_ledger(manifest: DiffGenManifest) -> Iterator[Finding]:
     elif last.composition != "sequential":
         yield broken_ledger(f"the charge for the {COUNTS!r} is {last.composition}, but all records are in them")
     draws = Draws(frozenset(manifest.numbers), manifest.specializations)
-    wrong = list(_order_findings(structure, draws))
-    yield from wrong or _draw_findings(manifest, draws)
+    wrong = list(order_findings(structure, draws))
+    yield from wrong or drawn_findings(manifest, draws)
     yield from _amount_findings(manifest, structure, last)
 
 
-def _order_findings(structure: Sequence[Charge], draws: Draws) -> Iterator[Finding]:
+def order_findings(structure: Sequence[Charge], draws: Draws) -> Iterator[Finding]:
+    """The charges for the cut, in the order of its draws."""
     for number, charge in enumerate(structure, start=1):
         composition = draws.enter(charge.purpose)
         if composition is None:
@@ -176,7 +189,7 @@ def _order_findings(structure: Sequence[Charge], draws: Draws) -> Iterator[Findi
             yield broken_ledger(f"charge {number} for {charge.purpose!r} is {charge.composition}, not {composition}")
 
 
-def _draw_findings(manifest: DiffGenManifest, draws: Draws) -> Iterator[Finding]:
+def drawn_findings(manifest: DrawnManifest, draws: Draws) -> Iterator[Finding]:
     """Every draw that the cuts show is charged."""
     if draws.selected < manifest.specializations:
         yield broken_ledger(f"{draws.selected} specializations are charged, but there were {manifest.specializations}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Annotated, Literal
 
@@ -37,6 +37,12 @@ class DifferentialPrivacy(Part):
     epsilon: Amount
 
 
+class ApproximatePrivacy(DifferentialPrivacy):
+    """What one record may change, up to δ."""
+
+    delta: Amount
+
+
 class Charge(Part):
     """A charge to the privacy budget."""
 
@@ -54,7 +60,7 @@ class PrivateManifest(Claims):
     """What every private release claims. The number of rows or records is private, so no key says it."""
 
     private: bool
-    requirements: list[DifferentialPrivacy] = Field(min_length=1, max_length=1)
+    requirements: Sequence[DifferentialPrivacy] = Field(min_length=1, max_length=1)
     classes: list[Name]
     masking: Mapping[Name, MaskedEntry] = Field(max_length=COLUMNS)
     ledger: list[Charge] = Field(min_length=1)
@@ -74,14 +80,24 @@ class PrivateManifest(Claims):
         return entry.disclosed or [entry.marker] if isinstance(entry, Suppression) else labels(entry)
 
 
-class DiffGenManifest(PrivateManifest):
-    """All claims of a release of noisy counts."""
+class DrawnManifest(PrivateManifest):
+    """What a release claims whose cut was drawn specialization by specialization."""
 
     specializations: NonNegativeInt
     utility: Literal["max", "infogain"]
     choice: Literal["exponential", "permute-and-flip"]
-    budget: Literal["full", "paper"]
     cells: PositiveInt
+
+    @property
+    def numbers(self) -> dict[str, Discretization]:
+        """The attributes that are split at drawn places."""
+        return {name: entry for name, entry in self.masking.items() if isinstance(entry, Discretization)}
+
+
+class DiffGenManifest(DrawnManifest):
+    """All claims of a release of noisy counts."""
+
+    budget: Literal["full", "paper"]
     threshold: Annotated[int, Field(ge=1, le=LARGEST)] | None
 
     @property
@@ -89,10 +105,23 @@ class DiffGenManifest(PrivateManifest):
         """The attributes, the class and the counts."""
         return [*super().columns, (COUNT, "counts")]
 
+
+class SafeManifest(DrawnManifest):
+    """All claims of a release of true rows."""
+
+    requirements: Sequence[ApproximatePrivacy] = Field(min_length=1, max_length=1)
+    sampled: Amount
+    k: Annotated[int, Field(ge=1, le=LARGEST)]
+
     @property
-    def numbers(self) -> dict[str, Discretization]:
-        """The attributes that are split at drawn places."""
-        return {name: entry for name, entry in self.masking.items() if isinstance(entry, Discretization)}
+    def delta(self) -> Fraction:
+        """How much may go beyond the factor."""
+        return Fraction(self.requirements[0].delta)
+
+    @property
+    def share(self) -> Fraction:
+        """The probability of a record to be kept."""
+        return Fraction(self.sampled)
 
 
 class Round(Part):
@@ -164,4 +193,4 @@ class AdditiveManifest(PrivateManifest):
         return [*entry.disclosed, entry.marker] if hidden else entry.disclosed
 
 
-Manifest = RefinementManifest | DiffGenManifest | AdditiveManifest
+Manifest = RefinementManifest | DiffGenManifest | AdditiveManifest | SafeManifest

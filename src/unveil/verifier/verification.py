@@ -28,7 +28,7 @@ from unveil.verifier.files import check_copy, check_files, check_spelling, read_
 from unveil.verifier.findings import BrokenClaimError, Finding, Verdict
 from unveil.verifier.omissions import check_masked_rows, check_omissions, released_labels
 from unveil.verifier.persons import check_persons
-from unveil.verifier.private_claims import AdditiveManifest, DiffGenManifest, Manifest, PrivateManifest
+from unveil.verifier.private_claims import AdditiveManifest, DiffGenManifest, Manifest, PrivateManifest, SafeManifest
 from unveil.verifier.requirements import check_guarantee, check_requirements
 
 MOST = 8
@@ -97,26 +97,30 @@ def row_findings(manifest: Manifest, data: Data) -> Iterator[Finding]:
 # What only private releases need is imported for them alone: a small release is verified as fast as this is loaded.
 
 
-def _private_claim_findings(manifest: AdditiveManifest | DiffGenManifest) -> Iterator[Finding]:
+def _private_claim_findings(manifest: AdditiveManifest | DiffGenManifest | SafeManifest) -> Iterator[Finding]:
     from unveil.verifier.additive import check_measured
     from unveil.verifier.private import check_ledger, check_promise, check_specializations
+    from unveil.verifier.safe import check_thinning
 
     yield from check_promise(manifest)
     if isinstance(manifest, AdditiveManifest):
         yield from check_measured(manifest)
-    else:
-        yield from check_specializations(manifest)
-        yield from check_ledger(manifest)
+        return
+    yield from check_specializations(manifest)
+    yield from check_thinning(manifest) if isinstance(manifest, SafeManifest) else check_ledger(manifest)
 
 
-def _private_row_findings(manifest: AdditiveManifest | DiffGenManifest, data: Data) -> Iterator[Finding]:
+def _private_row_findings(manifest: AdditiveManifest | DiffGenManifest | SafeManifest, data: Data) -> Iterator[Finding]:
     from unveil.verifier.private import check_cells
+    from unveil.verifier.safe import check_shared
     from unveil.verifier.weights import check_weights
 
     yield from check_order(manifest, data)
     yield from check_labels(manifest.labels, data)
     if isinstance(manifest, DiffGenManifest):
         yield from check_cells(manifest, data)
+    elif isinstance(manifest, SafeManifest):
+        yield from check_shared(manifest, data)
     else:
         yield from check_weights(manifest, data)
 
@@ -189,7 +193,8 @@ def _texts(content: object) -> Iterator[str]:
 def reader_notes(manifest: Manifest, data: Data) -> Iterator[str]:
     """What is left to judge of a release whose claims hold."""
     if isinstance(manifest, PrivateManifest):
-        yield "The arithmetic adds up. That noise was added cannot be seen from the release; --raw can test it."
+        drawn = "rows were sampled" if isinstance(manifest, SafeManifest) else "noise was added"
+        yield f"The arithmetic adds up. That {drawn} cannot be seen from the release; --raw can test it."
         if isinstance(manifest, AdditiveManifest):
             yield (
                 "The weights are what the published numbers make them. That steps, cut and tree were computed from "
