@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from unveil import Masking
 from unveil.evaluation.classifiers import accuracy as pruned_accuracy
-from unveil.evaluation.information import Spread, table_distances
+from unveil.evaluation.distances import Spread, table_distances
 
 LEAF = 50
 """The smallest leaf of the decision tree."""
@@ -89,7 +89,7 @@ def distances(raw: pd.DataFrame, released: pd.DataFrame, domains: Domains) -> tu
             covered = domain.covered(label)
             shares[place, covered] = 1 / len(covered)
         spreads.append(Spread(places.astype(np.int64), shares))
-    return table_distances(codes, spreads)
+    return table_distances(codes, spreads).of(range(len(codes)))
 
 
 def _codes(column: pd.Series, values: np.ndarray) -> np.ndarray:

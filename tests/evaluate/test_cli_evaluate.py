@@ -1,6 +1,7 @@
 """`unveil evaluate` and `unveil compare` as an owner uses them."""
 
 import json
+from statistics import fmean
 
 import pytest
 
@@ -18,6 +19,9 @@ def test_evaluate(project: Project, run: Run) -> None:
     assert "0 records alone in their group." in outcome.out
     for words in ("Certainty penalty (NCP): ", "Discernibility (DM): ", "Class mix (CM): ", "lower keeps more"):
         assert words in outcome.out
+    for words in ("balanced accuracy  AUC    log loss", "recall: raw", "one-way  with class  two-way", "mean: raw"):
+        assert words in outcome.out
+    assert "What statistics keep in the release of all records" in outcome.out
     assert "computed from the raw rows; no guarantee covers them" in outcome.out
 
 
@@ -41,6 +45,14 @@ def test_figures_as_json(project: Project, run: Run) -> None:
     assert found["protocol"] == "4-fold cross-validation"
     assert {line["setting"]: line["n"] for line in found["lines"]} == {"raw": 4, "released": 4, "masked": 4}
     assert found["measures"]["loss"]["records"] == 48
+    scores = found["lines"][0]["scores"]
+    assert scores["accuracy"] == pytest.approx(1 - found["lines"][0]["error"])
+    assert {item["label"] for item in scores["classes"]} == {"no", "yes"}
+    kept = found["statistics"]
+    assert set(kept["attributes"]) == {"age", "job", "town"}
+    assert kept["coarseness"] == pytest.approx(fmean(found["measures"]["loss"]["penalties"].values()))
+    assert kept["attributes"]["job"]["number"] is None
+    assert len(kept["attributes"]["age"]["number"]["released_quantiles"]) == len(kept["quantiles"])
 
 
 def test_compare(project: Project, run: Run) -> None:
@@ -48,7 +60,7 @@ def test_compare(project: Project, run: Run) -> None:
     other.write_text(project.spec.read_text().replace("= 3", "= 12"))
     outcome = run("compare", project.spec, other, "--test", 0.4, "--seeds", 1, "--classifier", "bayes")
     assert outcome.code == 0, outcome
-    for words in ("people.toml", "stricter.toml", "k = 3", "k = 12", "40% of the rows held out, once"):
+    for words in ("people.toml", "stricter.toml", "k = 3", "k = 12", "40% of the rows held out, once", "coarseness"):
         assert words in outcome.out
     assert json.loads(run("compare", project.spec, "--seeds", 1, "--json").out)[0]["guarantee"] == {"k": 3}
 

@@ -3,7 +3,6 @@
 from collections import Counter, defaultdict
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,10 @@ from hypothesis import strategies as st
 import unveil
 from unveil.errors import ReleaseError, SpecError, TableError
 from unveil.evaluation.information import (
-    Spread,
     average_class_size,
     discernibility,
     information_loss,
     precision,
-    table_distances,
 )
 from unveil.release import RefinementManifest
 from unveil.schema import Spec, load_spec
@@ -341,49 +338,3 @@ def test_the_rows_of_the_helpers_are_as_told() -> None:
     groups = Counter(row[:3] for row in draft().rows)
     assert groups == {(YOUNG, "University", "M"): 4, (OLD, "9th", "⊥"): 3, (OLD, "University", "M"): 3}
     assert (YOUNG, OLD) == ("[17, 37)", "[37, 91)")
-
-
-BLOCKS = ([{0, 1}, {2}], [{0, 1, 2}], [{0}, {1}, {2, 3}])
-"""Three attributes, and what each of their labels covers."""
-
-
-def counted_cells(columns: list[list[set[int]]], names: tuple[int, ...]) -> dict[tuple[int, ...], Fraction]:
-    """The table of some attributes: every record gives an equal part of itself to each value that it may have."""
-    table: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)
-    for record in zip(*(columns[name] for name in names), strict=True):
-        possible = list(product(*record))
-        for cell in possible:
-            table[cell] += Fraction(1, len(possible) * len(columns[0]))
-    return table
-
-
-def counted_distance(names: tuple[int, ...], raw: list[list[set[int]]], released: list[list[set[int]]]) -> Fraction:
-    before, after = counted_cells(raw, names), counted_cells(released, names)
-    return sum((abs(before[cell] - after[cell]) for cell in {*before, *after}), Fraction(0)) / 2
-
-
-records = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 3)), min_size=1, max_size=12)
-
-
-@given(records, st.integers(0, 11))
-def test_distances_of_tables_are_those_of_record_by_record_counts(held: list[tuple[int, ...]], left: int) -> None:
-    kept = [record for place, record in enumerate(held) if place != left] or held
-    labels = [[next(i for i, block in enumerate(BLOCKS[a]) if record[a] in block) for record in kept] for a in range(3)]
-    shares = [
-        np.array([[(value in block) / len(block) for value in range(max(map(max, blocks)) + 1)] for block in blocks])
-        for blocks in BLOCKS
-    ]
-    found = table_distances(
-        [np.array([record[a] for record in held]) for a in range(3)],
-        [Spread(np.array(labels[a]), shares[a]) for a in range(3)],
-    )
-    raw = [[{record[a]} for record in held] for a in range(3)]
-    released = [[BLOCKS[a][label] for label in labels[a]] for a in range(3)]
-    for distance, tables in zip(found, ([(0,), (1,), (2,)], [(0, 1), (0, 2), (1, 2)]), strict=True):
-        counted = [counted_distance(names, raw, released) for names in tables]
-        assert distance == pytest.approx(float(sum(counted) / 3), abs=1e-12)
-
-
-def test_a_release_of_raw_values_keeps_every_table() -> None:
-    codes = [np.array([0, 1, 1, 2]), np.array([1, 0, 1, 1])]
-    assert table_distances(codes, [Spread(codes[0], np.eye(3)), Spread(codes[1], np.eye(2))]) == (0.0, 0.0)

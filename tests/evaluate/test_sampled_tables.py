@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -84,6 +85,21 @@ def test_a_table_that_is_too_large_to_hold_is_sampled(spec: Path, monkeypatch: p
     compared = unveil.compare([spec, spec], protocol=Holdout(seeds=[0]))
     assert [item.lines for item in compared.evaluations] == [found.lines] * 2
     assert note(compared) == note(found)
+
+
+def test_classifiers_learn_from_part_of_a_long_table(spec: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The release is that of all training rows; only classifiers see fewer, and all of a sample that was asked for."""
+    for name, most in (("LEARNED", 40), ("TESTED", 30)):
+        monkeypatch.setattr(sys.modules["unveil.workflow.evaluate"], name, most)
+    protocol = Holdout(seeds=[0])
+    found, asked = unveil.evaluate(spec, protocol=protocol), unveil.evaluate(spec, protocol=protocol, sample=400)
+    words = "Classifiers learned from 40 records of each training part and were tested on 30 rows"
+    assert any(words in text for text in found.notes)
+    assert not any("Classifiers learned" in text for text in asked.notes)
+    assert found.statistics == asked.statistics
+    shares = [item.share * 30 for item in found.line("raw", "tree").scores.classes]
+    assert shares == pytest.approx([round(share) for share in shares])
+    assert found.line("raw", "tree").error != asked.line("raw", "tree").error
 
 
 def test_a_sample_of_one_row_is_refused(spec: Path) -> None:

@@ -53,6 +53,25 @@ def test_the_owners_page(published: Project, run: Run) -> None:
         assert words in seen.text
 
 
+def test_the_owner_says_how_many_holdouts_and_rows(published: Project, run: Run) -> None:
+    outcome = run("report", published.release, "--owner", published.spec, "--seeds", 2, "--sample", 40)
+    assert outcome.code == 0, outcome
+    seen = read((published.folder / "release-report-private.html").read_text(encoding="utf-8")).text
+    assert "33% of the rows held out, 2 times" in seen
+    assert "a uniform random sample of 40" in seen
+    assert "Rows read 49" in seen
+    for words in ("How far tables of counts are off", "Means and quantiles", "Other scores", "By class"):
+        assert words in seen
+
+
+@pytest.mark.parametrize("words", [("--seeds", 2), ("--sample", 40)])
+def test_a_page_to_hand_out_tries_no_classifiers(words: tuple[object, ...], published: Project, run: Run) -> None:
+    outcome = run("report", published.release, *words)
+    assert outcome.code == 2
+    assert "--seeds and --sample need --owner." in outcome.err
+    assert not (published.folder / "release-report.html").exists()
+
+
 def test_the_raw_table_is_read_and_checked_once(published: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once by the engine; the verifier, which shares no code with it, reads the table by itself."""
     reads, checks = counted(monkeypatch, FileSource, "table"), counted(monkeypatch, Survey, "add")
@@ -65,9 +84,9 @@ def test_the_raw_table_is_read_and_checked_once(published: Project, monkeypatch:
 def test_a_page_says_from_how_many_records_classifiers_learned(
     published: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = "The classifier learned from 5 records of each training part"
+    words = "Classifiers learned from 5 records of each training part"
     assert words not in read(unveil.report(published.release, owner=published.spec)).text
-    monkeypatch.setattr(sys.modules["unveil.workflow.evaluate"], "LEARNED", 20)
+    monkeypatch.setattr(sys.modules["unveil.workflow.evaluate"], "VALUES_FOR_PAGE", 20)
     assert words in read(unveil.report(published.release, owner=published.spec)).text
 
 

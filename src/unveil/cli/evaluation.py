@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from unveil.reasons import Explanation
 
 SEEDS = 5
+KEPT = "What statistics keep"
+ATTRIBUTES = 20
+"""So many attributes are shown, those that lost most."""
 CLASSES = 12
 """So many classes are shown, the largest ones."""
 
@@ -133,12 +137,12 @@ def experiment(
 def show_evaluation(console: Console, evaluation: Evaluation) -> None:
     """The result of `evaluate`."""
     from unveil.evaluation import CLASSIFIERS
-    from unveil.evaluation.evaluation import SETTINGS
+    from unveil.evaluation.evaluation import SCORES, SETTINGS
 
     console.print(f"{evaluation.spec.origin}: errors on test rows, {evaluation.protocol}.")
     for name in evaluation.classifiers:
         errors = _table("learned from", "error", "95% interval", "runs")
-        others = _table("learned from", "balanced accuracy", "AUC", "log loss")
+        others = _table("learned from", *SCORES)
         for line in evaluation.lines:
             if line.classifier == name:
                 errors.add_row(SETTINGS[line.setting], _percent(line.error), line.bounds, str(line.n))
@@ -152,16 +156,15 @@ def show_evaluation(console: Console, evaluation: Evaluation) -> None:
     if evaluation.measures is not None:
         console.print()
         _show_measures(console, evaluation.measures)
+    _show_statistics(console, evaluation)
     _show_notes(console, evaluation.notes)
 
 
 def _show_classes(console: Console, evaluation: Evaluation, classifier: str) -> None:
     """How well each class is found; of many classes the largest."""
     rows = evaluation.classes(classifier)
-    table = _table("class", "share", "recall: raw", "released", "precision: raw", "released")
-    for row in rows[:CLASSES]:
-        table.add_row(*row)
-    console.print(table)
+    heads = ("class", "share", "recall: raw", "released", "precision: raw", "released")
+    _show_rows(console, heads, rows[:CLASSES])
     if len(rows) > CLASSES:
         console.print(f"The {CLASSES} largest of {len(rows):,} classes; --json has all.")
 
@@ -169,19 +172,61 @@ def _show_classes(console: Console, evaluation: Evaluation, classifier: str) -> 
 def show_comparison(console: Console, comparison: Comparison) -> None:
     """The result of `compare`: one row per spec and classifier."""
     from unveil.evaluation import CLASSIFIERS
-    from unveil.evaluation.evaluation import guarantee_text
+    from unveil.evaluation.evaluation import SCORES, guarantee_text
+    from unveil.evaluation.statistics import EXPLAINED, TABLE_COLUMNS
 
-    table = _table("spec", "asks for", "classifier", "raw", "released", "95%", "masked")
+    errors = _table("spec", "asks for", "classifier", "raw", "released", "95%", "masked")
+    others = _table("spec", "classifier", *SCORES, "coarseness")
+    tables = _table("spec", *TABLE_COLUMNS[1:])
     for item in comparison.evaluations:
+        kept = item.statistics.overall
+        tables.add_row(item.spec.origin, *kept)
         for name in item.classifiers:
             raw, released, masked = (item.line(setting, name) for setting in ("raw", "released", "masked"))
-            errors = (_percent(raw.error), _percent(released.error), _reach(released), _percent(masked.error))
-            table.add_row(item.spec.origin, guarantee_text(item.spec), name, *errors)
+            found = (_percent(raw.error), _percent(released.error), _reach(released), _percent(masked.error))
+            errors.add_row(item.spec.origin, guarantee_text(item.spec), name, *found)
+            others.add_row(item.spec.origin, name, *released.other, kept[0])
     console.print(f"Errors on the same test rows, {comparison.evaluations[0].protocol}.")
-    console.print(table)
+    console.print(errors)
     for name in comparison.evaluations[0].classifiers:
         console.print(f"{name}: {CLASSIFIERS[name].label}")
+    for words, table in (("Other scores of what was learned from the releases", others), (KEPT, tables)):
+        console.print()
+        console.print(f"{words}:")
+        console.print(table)
+    console.print(EXPLAINED)
     _show_notes(console, comparison.notes)
+
+
+def _show_statistics(console: Console, evaluation: Evaluation) -> None:
+    """What survives of tables, means and quantiles; of many attributes those that lost most."""
+    from unveil.evaluation.statistics import EXPLAINED, NUMBER_COLUMNS, TABLE_COLUMNS
+
+    kept = evaluation.statistics
+    rows = kept.table_rows()
+    console.print()
+    if evaluation.measures is not None:
+        title = f"{KEPT} in the release of all records"
+    else:
+        title = f"{KEPT}, on average over {count_text(kept.releases, 'release')} of training rows"
+    console.print(title, style="bold")
+    _show_rows(console, TABLE_COLUMNS, [*rows[:-1][:ATTRIBUTES], rows[-1]])
+    if len(rows) - 1 > ATTRIBUTES:
+        console.print(f"The {ATTRIBUTES} worst of {len(rows) - 1:,} attributes; --json has all.")
+    if kept.pairs is not None:
+        console.print(f"Two-way: {kept.pairs} pairs of attributes, drawn at random.")
+    if kept.numbers:
+        console.print()
+        units = {name: attribute.unit for name, attribute in evaluation.spec.attributes.items()}
+        _show_rows(console, NUMBER_COLUMNS, kept.number_rows(units)[:ATTRIBUTES])
+    console.print(EXPLAINED)
+
+
+def _show_rows(console: Console, names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    table = _table(*names)
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
 
 
 def _show_measures(console: Console, measures: Measures) -> None:

@@ -150,17 +150,25 @@ def report(
         Path | None,
         typer.Option("--owner", metavar="SPEC", help="Write the private page, with exact figures, steps and accuracy."),
     ] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="With --owner: how many hold-outs; 5 if omitted.")] = None,
+    sample: Annotated[
+        int | None,
+        typer.Option("--sample", metavar="N", min=2, help="With --owner: try classifiers on N rows drawn at random."),
+    ] = None,
     as_json: Figures = False,
 ) -> None:
     """Write an HTML page about a release: one to share, or a private one with --owner."""
-    from unveil.workflow.report import report_to_file
+    from unveil.workflow.report import HOLDOUTS, report_to_file
 
+    if owner is None and (seeds, sample) != (None, None):
+        raise typer.BadParameter("--seeds and --sample need --owner.")
     target = to or default_target(release, owner)
     if target.suffix not in (".html", ".htm"):
         raise typer.BadParameter(f"{str(target)!r} ends in neither .html nor .htm.", param_hint="--to")
     try:
         with watched() as progress:
-            report_to_file(release, target, owner, progress=progress)
+            holdouts = range(HOLDOUTS if seeds is None else seeds)
+            report_to_file(release, target, owner, seeds=holdouts, sample=sample, progress=progress)
     except UnverifiedError as error:
         if as_json:
             print_json({"report": None, "broken": str(error)})

@@ -19,6 +19,7 @@ from unveil.evaluation.reidentification import (
     whole_row_risk,
 )
 from unveil.evaluation.scores import Scores, mean_scores
+from unveil.evaluation.statistics import TABLE_COLUMNS, Statistics
 from unveil.release import RefinementManifest, Release
 from unveil.schema import Spec, decimal_text
 from unveil.tables import Table
@@ -31,6 +32,8 @@ SETTINGS: dict[Setting, str] = {
     "masked": "everything masked (UE)",
 }
 """What is learned from, in the order of a table, with the papers' names for the errors."""
+SCORES = ("balanced accuracy", "AUC", "log loss")
+"""The scores that are shown next to the error."""
 COMPARED: tuple[Setting, ...] = ("raw", "released", "masked")
 """The settings that a comparison shows."""
 
@@ -87,6 +90,9 @@ class Evaluation:
     lines: tuple[Line, ...]
     measures: Measures | None
     """None for a release of noisy counts, which has no records to lose or to trace."""
+    statistics: Statistics
+    """What survives of tables, means and quantiles: in the release of all rows; of private ones, in those of the
+    training rows."""
     notes: tuple[str, ...]
     """What a reader must know about the figures."""
 
@@ -118,6 +124,7 @@ class Evaluation:
             "protocol": self.protocol,
             "lines": [asdict(line) for line in self.lines],
             "measures": None if self.measures is None else asdict(self.measures),
+            "statistics": self.statistics.to_dict(),
             "notes": list(self.notes),
         }
 
@@ -138,10 +145,11 @@ class Evaluation:
             )
             for line in self.lines
         )
-        heads = ("classifier", "learned from", "error", "95% interval", "balanced accuracy", "AUC", "log loss", "runs")
+        heads = ("classifier", "learned from", "error", "95% interval", *SCORES, "runs")
         return html.page_part(
             html.paragraph(f"{self.spec.origin}: errors on test rows, {self.protocol}"),
             html.table(heads, rows),
+            html.table(TABLE_COLUMNS, self.statistics.table_rows()),
             *(html.paragraph(note, stripe=html.PLAIN) for note in self.notes),
         )
 
@@ -171,13 +179,20 @@ class Comparison:
     def _repr_html_(self) -> str:
         """One row per spec and classifier, for notebooks."""
         rows = (
-            (item.spec.origin, guarantee_text(item.spec), CLASSIFIERS[name].label, *item.errors(name))
+            (
+                item.spec.origin,
+                guarantee_text(item.spec),
+                CLASSIFIERS[name].label,
+                *item.errors(name),
+                *item.line("released", name).other,
+                *item.statistics.overall,
+            )
             for item in self.evaluations
             for name in item.classifiers
         )
         return html.page_part(
             html.paragraph(f"Errors on the same test rows, {self.evaluations[0].protocol}"),
-            html.table(("spec", "asks for", "classifier", *COMPARED), rows),
+            html.table(("spec", "asks for", "classifier", *COMPARED, *SCORES, *TABLE_COLUMNS[1:]), rows),
             *(html.paragraph(note, stripe=html.PLAIN) for note in self.notes),
         )
 

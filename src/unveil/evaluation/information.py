@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from math import fsum
 from typing import NamedTuple
 
 import numpy as np
 
-from unveil.arrays import FloatArray, IntArray
+from unveil.arrays import IntArray
 from unveil.errors import ReleaseError, SpecError
 from unveil.evaluation.reidentification import SIZE, group_sizes, grouped, refinement_manifest, size_counts
-from unveil.masking import REST, AsIs, Discretization, Generalization, Suppression
+from unveil.masking import REST, AsIs, Discretization, Generalization, Suppression, dictionary_of
 from unveil.release import RefinementManifest, Release
 from unveil.schema import Attribute, Spec, Taxonomy
 from unveil.tables import Table
@@ -137,7 +136,7 @@ def certainty_penalty(release: Release, name: str, spec: Spec, table: Table | No
     entry = release.masking[name]
     if isinstance(entry, AsIs):
         return 0.0
-    records = _records(release, name)
+    records = label_records(release, name)
     if isinstance(entry, Generalization):
         costs = block_penalties(entry)
     elif isinstance(entry, Discretization):
@@ -155,7 +154,7 @@ def _hidden(entry: Suppression, domain: int) -> int:
 
 def _set_aside(release: Release, name: str) -> dict[str, float]:
     """What the label of rows that were left out costs, if they are released."""
-    left_out = refinement_manifest(release).leave_out
+    left_out = release.manifest.leave_out if isinstance(release.manifest, RefinementManifest) else None
     return {} if left_out is None or name not in left_out.labels else {left_out.labels[name]: 1.0}
 
 
@@ -182,7 +181,7 @@ def precision(release: Release, name: str, spec: Spec, table: Table | None = Non
         return 1.0 if entry.type == "category" else None
     if isinstance(entry, Discretization):
         return None
-    records = _records(release, name)
+    records = label_records(release, name)
     attribute = _attribute(spec, name)
     if isinstance(entry, Generalization):
         costs = _heights(entry, attribute, spec)
@@ -216,58 +215,6 @@ def classification_metric(release: Release, quasi_identifier: Sequence[str]) -> 
     return float((records - majorities[f"{SIZE}_max"].to_numpy().sum()) / records)
 
 
-@dataclass(frozen=True, eq=False)
-class Spread:
-    """A released attribute as a reader counts it: each label is spread evenly over the values that it covers."""
-
-    labels: IntArray
-    """The label of each record."""
-    shares: FloatArray
-    """What each label gives to each raw value, `[label, value]`; 1 in total."""
-
-
-def table_distances(raw: Sequence[IntArray], released: Sequence[Spread]) -> tuple[float, float]:
-    """How far the one-way and the two-way tables of a release are from those of the raw table.
-
-    The total variation distance, half of Σ |share of the raw records − share of the released ones| over the cells of a
-    table: 0 for the same table, 1 for nothing in common. Averaged over the attributes, and over the pairs of them.
-
-    Args:
-        raw: The raw value of each record, a code per attribute.
-        released: The same attributes as released; the records may be fewer, and in another order.
-    """
-    sizes = [spread.shares.shape[1] for spread in released]
-    one_way = [
-        _distance(_counted(held, size), _counted(spread.labels, len(spread.shares)) @ spread.shares)
-        for held, spread, size in zip(raw, released, sizes, strict=True)
-    ]
-    two_way = [
-        _distance(
-            _counted(raw[first] * sizes[second] + raw[second], sizes[first] * sizes[second]),
-            _spread_pair(released[first], released[second]).ravel(),
-        )
-        for first, second in combinations(range(len(raw)), 2)
-    ]
-    return float(np.mean(one_way)), float(np.mean(two_way)) if two_way else 0.0
-
-
-def _spread_pair(first: Spread, second: Spread) -> FloatArray:
-    """The two-way table of two released attributes, as shares of the records."""
-    rows, columns = len(first.shares), len(second.shares)
-    held = _counted(first.labels * columns + second.labels, rows * columns).reshape(rows, columns)
-    spread: FloatArray = first.shares.T @ held @ second.shares
-    return spread
-
-
-def _counted(codes: IntArray, size: int) -> FloatArray:
-    """The share of the records with each code."""
-    return np.bincount(codes, minlength=size) / len(codes)
-
-
-def _distance(before: FloatArray, after: FloatArray) -> float:
-    return float(np.abs(before - after).sum() / 2)
-
-
 def promised_k(manifest: RefinementManifest, names: Sequence[str]) -> int:
     """The largest k that holds for groups on these attributes because it holds on all of them or more."""
     promises = [item for item in manifest.requirements if "k" in item]
@@ -280,9 +227,11 @@ def _hidden_costs(entry: Suppression, hidden: int, domain: int | None) -> dict[s
     return {**dict.fromkeys(entry.disclosed, 0.0), entry.marker: cost}
 
 
-def _domain(entry: Suppression, records: dict[str, int], attribute: Attribute, spec: Spec, table: Table | None) -> int:
+def _domain(
+    entry: Suppression, records: dict[str, float], attribute: Attribute, spec: Spec, table: Table | None
+) -> int:
     """How many values the attribute may have. Where none is hidden, they are the disclosed ones."""
-    if entry.marker not in records:
+    if not records.get(entry.marker):
         return len(entry.disclosed)
     values = attribute.values or _observed(attribute.name, table)
     if values is None:
@@ -323,15 +272,20 @@ def _misfit(name: str, spec: Spec) -> SpecError:
     return SpecError(f"{spec.origin}: the release masks {name!r} in a way that does not come from this spec.")
 
 
-def _records(release: Release, name: str) -> dict[str, int]:
-    """How many records hold each label."""
-    labels = grouped(release, [name])
-    return dict(zip(labels["0"].to_pylist(), labels[SIZE].to_pylist(), strict=True))
+def label_records(release: Release, name: str) -> dict[str, float]:
+    """How many records hold each label of a masked column; noisy counts and weights are taken as they are."""
+    distinct, counts = release.counted
+    weight = release.manifest.weighed_by
+    records = counts if weight is None else counts * distinct[weight].to_numpy()
+    labels = dictionary_of(distinct[name])
+    sums = np.bincount(labels.indices.to_numpy(), weights=records, minlength=len(labels.dictionary))
+    return {str(label): held for label, held in zip(labels.dictionary.to_pylist(), sums.tolist(), strict=True)}
 
 
-def _mean(records: dict[str, int], costs: dict[str, float], name: str) -> float:
-    """The mean over the records of what their labels cost."""
+def _mean(records: dict[str, float], costs: dict[str, float], name: str) -> float:
+    """The mean over the records of what their labels cost; everything, if noise has left no record."""
     for label in records:
         if label not in costs:
             raise ReleaseError(f"the release holds {label!r} in the column {name!r}, which its masking does not have.")
-    return fsum(count * costs[label] for label, count in records.items()) / sum(records.values())
+    total = sum(records.values())
+    return fsum(count * costs[label] for label, count in records.items()) / total if total else 1.0

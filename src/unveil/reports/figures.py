@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from itertools import count, pairwise
 from typing import NamedTuple
 
-import numpy as np
-
 from unveil.arrays import IntArray
 from unveil.errors import named
 from unveil.evaluation import group_sizes, quasi_identifiers
-from unveil.evaluation.information import block_penalties, promised_k
+from unveil.evaluation.information import block_penalties, label_records, promised_k
 from unveil.evaluation.reidentification import refinement_manifest
-from unveil.masking import AsIs, Discretization, Generalization, Suppression, dictionary_of
+from unveil.masking import AsIs, Discretization, Generalization, Suppression
 from unveil.release import Release
 from unveil.reports.drawings import Bar, Bars
 from unveil.schema import Spec
@@ -73,15 +71,9 @@ Masked = Generalization | Suppression | Discretization
 
 def label_shares(release: Release, name: str) -> dict[str, float]:
     """The share of the records that hold each label of a masked column; noisy counts are taken as they are."""
-    manifest = release.manifest
-    weight = manifest.weighed_by
-    distinct, counts = release.counted
-    labels = dictionary_of(distinct[name])
-    if weight is not None:
-        counts = counts * distinct[weight].to_numpy()
-    sums = np.bincount(labels.indices.to_numpy(), weights=counts, minlength=len(labels.dictionary))
-    total = sums.sum() or 1
-    return {str(label): float(held / total) for label, held in zip(labels.dictionary.to_pylist(), sums, strict=True)}
+    records = label_records(release, name)
+    total = sum(records.values()) or 1
+    return {label: held / total for label, held in records.items()}
 
 
 def possible_values(entry: Generalization | Discretization, step: float | None) -> int | None:

@@ -16,7 +16,8 @@ from unveil.evaluation import (
     group_summaries,
     whole_row_risk,
 )
-from unveil.evaluation.evaluation import COMPARED, SETTINGS, Measures
+from unveil.evaluation.evaluation import COMPARED, SCORES, SETTINGS, Line, Measures
+from unveil.evaluation.statistics import EXPLAINED, NUMBER_COLUMNS, TABLE_COLUMNS, Statistics
 from unveil.masking import Discretization
 from unveil.release import RefinementManifest, Release
 from unveil.reports.attributes import panels, untouched
@@ -49,6 +50,8 @@ class Owner:
     """What classifiers learn from releases made by the same spec."""
     measures: Measures | None
     """What this release costs and risks; None for noisy counts."""
+    statistics: Statistics
+    """What survives of tables, means and quantiles in this release."""
     trace: Sequence[dict[str, Any]] | None
     """The steps that led to the release; None where they are not known."""
     groups: Sequence[GroupRisk] = ()
@@ -59,21 +62,31 @@ class Owner:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """What a classifier keeps, drawn and in a sentence."""
+    """What a classifier keeps: drawn, in a sentence, and in tables of other scores and of the classes."""
 
     chart: Dots
     sentence: str
+    scores: tuple[tuple[str, ...], ...]
+    classes: Sequence[tuple[str, ...]]
 
 
 def accuracies(evaluation: Evaluation) -> list[Accuracy]:
     """The accuracy of each classifier on the release, between what raw rows and fully masked rows give."""
-    return [Accuracy(_chart(evaluation, name), _sentence(evaluation, name)) for name in evaluation.classifiers]
+    return [
+        Accuracy(
+            _chart(evaluation, name),
+            _sentence(evaluation, name),
+            tuple((_setting(line), *line.other) for line in evaluation.lines if line.classifier == name),
+            evaluation.classes(name)[:CLASSES],
+        )
+        for name in evaluation.classifiers
+    ]
 
 
 def _chart(evaluation: Evaluation, classifier: str) -> Dots:
     dots = [
         Dot(
-            label=SETTINGS[line.setting].rpartition(" (")[0],
+            label=_setting(line),
             mark=line.setting,
             value=line.accuracy,
             low=line.accuracy if line.high is None else 1 - min(line.high, 1.0),
@@ -84,6 +97,11 @@ def _chart(evaluation: Evaluation, classifier: str) -> Dots:
         if line.classifier == classifier
     ]
     return Dots.of(f"Accuracy of a {CLASSIFIERS[classifier].label}", dots)
+
+
+def _setting(line: Line) -> str:
+    """What was learned from, without the papers' name for the error."""
+    return SETTINGS[line.setting].rpartition(" (")[0]
 
 
 def _sentence(evaluation: Evaluation, classifier: str) -> str:
@@ -99,6 +117,8 @@ def _points(difference: float) -> str:
 
 
 DATA = "data.parquet"
+CLASSES = 20
+"""So many classes are shown, the largest ones."""
 
 
 def handout_page(release: Release) -> str:
@@ -114,11 +134,23 @@ def owner_page(release: Release, owner: Owner) -> str:
     told = {
         "owner": owner,
         "accuracy": accuracies(owner.evaluation),
+        "score_names": list(SCORES),
+        "kept": _kept(owner),
         "summaries": group_summaries(release),
         "alone": None if whole is None else _share_alone(whole, exact),
         "alarm": whole is not None and whole.uniques > 0,
     }
     return _render({**_facts(release, exact, owner.spec), **told})
+
+
+def _kept(owner: Owner) -> dict[str, Any]:
+    """What survives of statistics, as tables."""
+    units = {name: attribute.unit for name, attribute in owner.spec.attributes.items()}
+    return {
+        "tables": (TABLE_COLUMNS, owner.statistics.table_rows()),
+        "numbers": (NUMBER_COLUMNS, owner.statistics.number_rows(units)),
+        "words": EXPLAINED,
+    }
 
 
 def _facts(release: Release, figure: Figure, spec: Spec | None) -> dict[str, Any]:

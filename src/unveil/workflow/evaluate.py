@@ -15,6 +15,7 @@ from unveil.errors import SpecError, TableError, UnveilError
 from unveil.evaluation.evaluation import Comparison, Evaluation, Tally, measures, reference_columns
 from unveil.evaluation.examples import Examples
 from unveil.evaluation.protocol import Holdout, Protocol, Split
+from unveil.evaluation.statistics import mean_statistics, statistics
 from unveil.progress import Tasks, Watcher, unwatched
 from unveil.publishers import trial_release
 from unveil.release import Release
@@ -30,11 +31,15 @@ DRAWN = (
 )
 TOGETHER = "Training and test rows were masked together, as in the papers: the masking has seen the test rows."
 APART = "A private release is drawn from training rows alone, here too."
-LEARNED = 100_000
-"""How many values (records times columns) a classifier learns from on the owner's page."""
-LEARNED_NOTE = (
-    "The classifier learned from {:,} records of each training part, drawn at random, so that this page takes seconds; "
-    "the command unveil evaluate lets it learn from all."
+LEARNED = 40_000
+"""How many records of each training part classifiers learn from unless a sample is asked for."""
+TESTED = 100_000
+"""And how many rows they are tested on."""
+VALUES_FOR_PAGE = 100_000
+"""How many values (records times columns) they learn from on the owner's page, so that it takes seconds."""
+DRAWN_ROWS = (
+    "Classifiers learned from {:,} records of each training part and were tested on {:,} rows, drawn at random. With "
+    "--sample N, N rows are used, and classifiers learn from or are tested on all of these."
 )
 TRIALS = "learning and testing"
 """What a watcher calls an evaluation."""
@@ -69,7 +74,8 @@ def evaluate(
             rows alone.
         seeds: Seeds of private draws; each split is drawn once per seed.
         sample: Use at most this many rows, drawn at random. Without it, all rows of a table that is held in memory,
-            otherwise a million of them; the notes of the result say so.
+            otherwise a million of them; of those, classifiers learn from 40,000 records and are tested on 100,000 rows
+            of each split. The notes of the result say so.
         progress: Called for every setting that is tried.
     """
     found = compare(
@@ -114,15 +120,15 @@ def compare(
     if table is None:
         _same_source(checked)
     check_trials(classifiers, protocol, seeds)
-    if sample is not None and (not isinstance(sample, int) or sample < 1):
-        raise UnveilError(f"sample is {sample!r}, but it must be a whole number of rows, 1 or more.")
+    check_sample(sample)
     progress("reading the table", 0, None)
     raw, notes = held_rows(checked[0].source if table is None else table, sample, checked[0])
     splits = protocol.splits(raw.frame)
     trials = Tasks(progress, TRIALS, sum(1 + len(splits) * _settings(spec) for spec in checked))
+    learned = LEARNED if sample is None else None
     evaluations = (
         _evaluate(
-            Rows(spec, load_table(spec, raw)), Tally(classifiers), protocol, splits, together, seeds, notes, trials
+            Rows(spec, load_table(spec, raw)), classifiers, learned, protocol, splits, together, seeds, notes, trials
         )
         for spec in checked
     )
@@ -170,9 +176,13 @@ class Rows:
             raise TableError(f"{self.checked.origin}: rows with missing values aside, a part of the split is empty.")
         return Split(train, test)
 
+    def training(self, train: IntArray) -> Table:
+        """Some rows alone, to publish."""
+        return part_of(self.checked, self.spec, train, f"{self.checked.origin} (training rows)")
+
     def releases(self, train: IntArray, split: int, seeds: Sequence[int]) -> Iterator[Release]:
         """The release of training rows; of a private one a draw for every seed, other ones in each split."""
-        part = part_of(self.checked, self.spec, train, f"{self.checked.origin} (training rows)")
+        part = self.training(train)
         if self.spec.plan is None:
             yield trial_release(part, self.spec)
             return
@@ -201,26 +211,30 @@ def check_trials(classifiers: Sequence[str], protocol: Protocol, seeds: Sequence
         raise UnveilError(f"seeds is {seeds!r}, but it must be a list of whole numbers, such as [0, 1, 2].")
 
 
+def check_sample(sample: object) -> None:
+    """Refuses a number of rows that is none."""
+    if sample is not None and (not isinstance(sample, int) or sample < 1):
+        raise UnveilError(f"sample is {sample!r}, but it must be a whole number of rows, 1 or more.")
+
+
 def evaluate_rows(
-    rows: Rows, raw: FrameSource, protocol: Protocol, notes: tuple[str, ...], progress: Watcher
+    rows: Rows, raw: FrameSource, protocol: Protocol, notes: tuple[str, ...], progress: Watcher, *, sampled: bool
 ) -> Evaluation:
     """The evaluation of rows that were read already, with the usual classifier and seed.
 
-    The classifier learns from no more than `LEARNED` values of each training part, so that a wide or long table does
-    not take minutes; the releases are those of whole parts, and all test rows are tested on.
+    Unless the rows are a sample that was asked for, the classifier learns from few values, so that a wide or long table
+    does not take minutes; the releases are those of whole parts.
     """
     splits = protocol.splits(raw.frame)
     trials = Tasks(progress, TRIALS, 1 + len(splits) * _settings(rows.spec))
-    records = LEARNED // len(rows.names)
-    parts = [len(rows.part(split).train) for split in splits]
-    if max(parts) > records:
-        notes = (*notes, LEARNED_NOTE.format(records))
-    return _evaluate(rows, Tally(("tree",), records), protocol, splits, False, (0,), notes, trials)
+    learned = None if sampled else VALUES_FOR_PAGE // max(len(rows.names), 1)
+    return _evaluate(rows, ("tree",), learned, protocol, splits, False, (0,), notes, trials)
 
 
 def _evaluate(
     rows: Rows,
-    tally: Tally,
+    classifiers: Sequence[str],
+    learned: int | None,
     protocol: Protocol,
     splits: Sequence[Split],
     together: bool,
@@ -228,26 +242,45 @@ def _evaluate(
     notes: tuple[str, ...],
     trials: Tasks,
 ) -> Evaluation:
+    """Evaluates a spec. Classifiers learn from `learned` records of each split; from all, if it is not given."""
+    tally = Tally(classifiers, learned)
+    parts = [rows.part(split) for split in splits]
+    if learned is not None:
+        tested = [_drawn(part.test, TESTED) for part in parts]
+        if any(len(part.train) > learned or len(part.test) > TESTED for part in parts):
+            most = max(parts, key=lambda part: len(part.train))
+            notes = (*notes, DRAWN_ROWS.format(min(learned, len(most.train)), min(TESTED, len(most.test))))
+        parts = [Split(part.train, test) for part, test in zip(parts, tested, strict=True)]
     spec = rows.spec
     whole = rows.whole if spec.plan is None else None
+    kept = [] if whole is None else [statistics(whole, spec, rows.checked)]
     trials.finish()
-    for number, split in enumerate(splits):
-        train, test = rows.part(split)
+    for number, (train, test) in enumerate(parts):
         for setting, names in reference_columns(spec, rows.names).items():
             tally.try_all(setting, *(rows.raw.select(names).take(part) for part in (train, test)))
             trials.finish()
         if whole is not None and together:
             tally.try_all("released", rows.masked(whole, train), rows.masked(whole, test))
         else:
-            try_releases(tally, rows, Split(train, test), number, seeds)
+            drawn = try_releases(tally, rows, Split(train, test), number, seeds)
+            if whole is None:
+                kept += [statistics(release, spec, rows.training(train)) for release in drawn]
         trials.finish()
     return Evaluation(
         spec=spec,
         protocol=str(protocol),
         lines=tally.lines(),
         measures=None if whole is None else measures(whole, spec, rows.checked),
+        statistics=mean_statistics(kept),
         notes=(*notes, *_notes(spec, together)),
     )
+
+
+def _drawn(places: IntArray, most: int) -> IntArray:
+    """So many places, drawn at random, if there are more."""
+    if len(places) <= most:
+        return places
+    return np.sort(np.random.default_rng(0).choice(places, most, replace=False))
 
 
 def _settings(spec: Spec) -> int:

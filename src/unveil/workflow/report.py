@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from unveil.errors import ReleaseError, UnverifiedError
 from unveil.evaluation import Holdout
 from unveil.evaluation.evaluation import measures
+from unveil.evaluation.protocol import Protocol
+from unveil.evaluation.statistics import statistics
 from unveil.progress import Watcher, unwatched
 from unveil.reasons.prices import blocks_of
 from unveil.release import Release, check_absent, open_release, write_text
@@ -16,7 +19,7 @@ from unveil.schema import Spec, SpecLike, load_spec
 from unveil.tables import load_table
 from unveil.tables.sources import held_rows
 from unveil.workflow.check import fit_of
-from unveil.workflow.evaluate import Rows, evaluate_rows
+from unveil.workflow.evaluate import Rows, check_sample, check_trials, evaluate_rows
 from unveil.workflow.publish import publish
 from unveil.workflow.verify import release_folder, verify
 
@@ -24,7 +27,13 @@ HOLDOUTS = 5
 
 
 def report(
-    release: str | Path | Release, owner: SpecLike | None = None, *, table: Any = None, progress: Watcher = unwatched
+    release: str | Path | Release,
+    owner: SpecLike | None = None,
+    *,
+    table: Any = None,
+    seeds: Sequence[int] = range(HOLDOUTS),
+    sample: int | None = None,
+    progress: Watcher = unwatched,
 ) -> str:
     """One self-contained HTML page about a release.
 
@@ -36,8 +45,14 @@ def report(
             what classifiers keep. Without it the page is made from the folder alone and is safe to hand out
             with it.
         table: The raw table, where the owner's spec does not name it: a path, or a pandas, polars or pyarrow table.
+        seeds: For the owner's page: the seeds of the hold-outs that say what classifiers keep.
+        sample: For the owner's page: classifiers are tried on so many rows, drawn at random, and learn from all of them
+            that are not held out. Without it, on all rows, and they learn from at most 100,000 values.
         progress: Called as the work is done.
     """
+    protocol = Holdout(1 / 3, seeds)
+    check_trials(("tree",), protocol, seeds)
+    check_sample(sample)
     spec = None if owner is None else load_spec(owner)
     with release_folder(release) as folder:
         if findings := verify(folder, spec, table=table, progress=progress):
@@ -46,23 +61,31 @@ def report(
         if spec is None:
             return handout_page(opened)
         source = spec.source if table is None else table
-        return owner_page(opened, _owner(opened, spec, source, progress))
+        return owner_page(opened, _owner(opened, spec, source, protocol, sample, progress))
 
 
 def report_to_file(
-    release: Path, target: Path, owner: SpecLike | None = None, *, progress: Watcher = unwatched
+    release: Path,
+    target: Path,
+    owner: SpecLike | None = None,
+    *,
+    seeds: Sequence[int] = range(HOLDOUTS),
+    sample: int | None = None,
+    progress: Watcher = unwatched,
 ) -> None:
     """Writes the page, whole or not at all, and never into the release folder."""
     if release.absolute() in target.absolute().parents:
         raise ReleaseError(f"{target}: a report cannot be written into the release {release}: it is not part of it.")
     check_absent(target, "report")
-    write_text(target, report(release, owner, progress=progress), "report")
+    write_text(target, report(release, owner, seeds=seeds, sample=sample, progress=progress), "report")
 
 
-def _owner(release: Release, spec: Spec, source: Any, progress: Watcher) -> Owner:
+def _owner(
+    release: Release, spec: Spec, source: Any, protocol: Protocol, sample: int | None, progress: Watcher
+) -> Owner:
     """The owner's figures. The raw table is read once for all of them, unless it is too large to hold."""
     progress("reading the table", 0, None)
-    raw, notes = held_rows(source, None, spec)
+    raw, notes = held_rows(source, sample, spec)
     rows = Rows(spec, load_table(spec, raw, progress))
     sampled = bool(notes)
     table = load_table(spec, source, progress) if sampled else rows.checked
@@ -73,8 +96,9 @@ def _owner(release: Release, spec: Spec, source: Any, progress: Watcher) -> Owne
         read=table.read,
         dropped=table.dropped,
         records=table.records,
-        evaluation=evaluate_rows(rows, raw, Holdout(1 / 3, range(HOLDOUTS)), notes, progress),
+        evaluation=evaluate_rows(rows, raw, protocol, notes, progress, sampled=sample is not None),
         measures=measures(release, spec, table),
+        statistics=statistics(release, spec, table),
         trace=None if private else _steps(release, publish(source, spec, progress=progress) if sampled else rows.whole),
         groups=() if fit is None else fit.groups,
         inferences=() if fit is None else fit.inferences,
