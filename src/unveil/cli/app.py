@@ -101,7 +101,7 @@ def options(
         console.print(f"unveil {__version__}")
         raise typer.Exit
     if context.obj is ALONE:
-        from unveil.cli.absence import keep_pandas_out
+        from unveil.absence import keep_pandas_out
 
         keep_pandas_out()
 

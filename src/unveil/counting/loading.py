@@ -7,13 +7,15 @@ interpreter idle most of the time, so a thread loads them meanwhile.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cache
 from threading import Thread
 
 import numpy as np
 
+from unveil.absence import absent
 from unveil.counting.distinct import DistinctRows
+from unveil.interruption import is_command
 from unveil.masking import Block, Offer, Refinement
 from unveil.progress import Watcher
 from unveil.schema import Attribute
@@ -37,7 +39,7 @@ def loops_loaded(progress: Watcher) -> Iterator[None]:
 
 def _load() -> None:
     # What is wrong with the loops is reported when they count, in the thread that can report it.
-    with suppress(Exception):
+    with suppress(Exception), absent("scipy") if is_command() else nullcontext():
         run_loops()
 
 
