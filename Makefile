@@ -17,7 +17,8 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(READY)  ## publish the bundled data set and show what came out
 	$(BIN)/unveil demo
 
-test: check java $(PEERS)  ## what continuous integration runs
+test: $(READY)  ## what continuous integration runs
+	$(MAKE) -j 3 check java $(PEERS)
 	$(BIN)/pytest -n 3
 
 java:  ## Spark and Weka run on it; where there is none and it cannot be installed, their tests are skipped

@@ -51,16 +51,17 @@ class Audit:
 def audit(name: str, options: argparse.Namespace, doubt: float) -> Audit:
     """Publishes both tables repeatedly and bounds ε by every statistic."""
     before = perf_counter()
-    numbers = range(-(-options.runs // BATCH))
-    seeds = [None if options.unsafe_seed is None else options.unsafe_seed + number for number in numbers]
-    batches = [(name, options.planted, present, seed) for present in (True, False) for seed in seeds]
+    sizes = [min(BATCH, options.runs - start) for start in range(0, options.runs, BATCH)]
+    seeds = [None if options.unsafe_seed is None else options.unsafe_seed + number for number in range(len(sizes))]
+    parts = list(zip(seeds, sizes, strict=True))
+    batches = [(name, options.planted, present, *part) for present in (True, False) for part in parts]
     if options.workers == 1:
         seen = [_batch(*batch) for batch in batches]
     else:
         with ProcessPoolExecutor(options.workers) as pool:
             seen = list(pool.map(_batch, *zip(*batches, strict=True)))
     halves = (seen[: len(seeds)], seen[len(seeds) :])
-    present, absent = ([one for batch in half for one in batch][: options.runs] for half in halves)
+    present, absent = ([one for batch in half for one in batch] for half in halves)
     epsilon, statistics = float(SCENARIOS[name].plan.epsilon), _kind(name).statistics
     bounds = {
         title: lower_bound([statistic(one) for one in present], [statistic(one) for one in absent], doubt)
@@ -74,7 +75,7 @@ def _kind(name: str) -> type[Neighbours] | type[MeasuredNeighbours]:
     return MeasuredNeighbours if isinstance(SCENARIOS[name].plan, AdditivePlan) else Neighbours
 
 
-def _batch(name: str, planted: bool, present: bool, seed: int | None) -> list[Seen | Evidence]:
+def _batch(name: str, planted: bool, present: bool, seed: int | None, size: int) -> list[Seen | Evidence]:
     """Several releases of one of the tables."""
     plan = SCENARIOS[name].plan
     if planted:
@@ -82,7 +83,7 @@ def _batch(name: str, planted: bool, present: bool, seed: int | None) -> list[Se
     neighbours: Any = _neighbours(name)
     # Two tables with the same seed would be alike in more than they should be.
     source = SystemSource() if seed is None else SeededSource(2 * seed + present)
-    return [neighbours.publish(plan, source, present=present) for _ in range(BATCH)]
+    return [neighbours.publish(plan, source, present=present) for _ in range(size)]
 
 
 @cache

@@ -50,11 +50,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all-examples", action="store_true", help="try all examples of a test, on every engine")
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     # A shell starts its background jobs with interrupts ignored, and the commands under test would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for command in ("SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS"):
         os.environ.setdefault(command, engines.SHORT_LIVED)
+    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
+        engines.compile_loops()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -14,7 +14,7 @@ from unveil.tables import files
 NAMES = ("memory", "stream", "spark", "spark-cluster")
 """`spark` searches in the driver, `spark-cluster` on the cluster."""
 QUICK = ("memory", "stream")
-MOST_EXAMPLES = 100
+MOST_EXAMPLES = 40
 """Hypothesis draws other examples in every run, so a run tries so many at most unless all are asked for."""
 SPARK_EXAMPLES = 2
 """A job on Spark takes about a second, so hypothesis tries fewer examples there unless all are asked for."""
@@ -41,6 +41,20 @@ def without_java() -> str:
     except EngineError as error:
         return str(error)
     return ""
+
+
+def compile_loops() -> None:
+    """Compiles what most tests count with. Otherwise all processes would compile the same loops when they start."""
+    import pyarrow as pa
+
+    import unveil
+
+    rows = pa.table({"age": list(range(40)), "town": ["Cork", "Bergen"] * 20, "ill": ["yes", "no", "no", "yes"] * 10})
+    kinds = {"age": {"kind": "number", "whole": True}, "town": {"kind": "category"}}
+    require = [{"kind": "k-anonymity", "quasi-identifier": ["age", "town"], "k": 3}]
+    spec = {"table": {"class": "ill"}, "attributes": kinds, "require": require}
+    for search in ({"search": "paper"}, {"search": "joint"}, {"search": "joint", "recoding": "local"}):
+        unveil.publish(rows, {**spec, "publish": search})
 
 
 def examples(name: str, usual: int) -> int:
