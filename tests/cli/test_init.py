@@ -16,8 +16,13 @@ from project import Project
 def test_the_draft_fits_its_table_and_can_be_published(project: Project, run: Run) -> None:
     spec = project.folder / "draft.toml"
     assert run("init", project.table, "--to", spec).code == 0
-    assert run("check", spec).code == 0
+    checked = run("check", spec)
+    assert (checked.code, "this spec is a draft" in checked.out) == (0, True)
     release = project.folder / "drafted"
+    refused = run("publish", spec, "--to", release)
+    assert (refused.code, refused.err.count("\n"), release.exists()) == (2, 1, False)
+    assert "draft.toml: draft = true: its guesses" in refused.err
+    project.edit(spec, "draft = true", "")
     assert run("publish", spec, "--to", release).code == 0
     assert unveil.verify(release, spec) == []
 
@@ -76,7 +81,13 @@ def test_the_facts_of_a_guess(project: Project, run: Run) -> None:
     spec = project.folder / "draft.toml"
     facts = json.loads(run("init", project.table, "--to", spec, "--json").out)
     assert (facts["spec"], facts["class"], facts["missing"], facts["rows"]) == (str(spec), "ill", ["?"], 49)
-    assert facts["columns"][0] == {"name": "name", "role": "identifier", "reason": "by its name"}
+    assert facts["columns"][0] == {
+        "name": "name",
+        "role": "identifier",
+        "reason": "by its name",
+        "risk": "",
+        "known": "",
+    }
     assert tomllib.loads(spec.read_text(encoding="utf-8"))["table"]["class"] == "ill"
     assert json.loads(run("init", project.table, "--json").out) == {**facts, "spec": None}
 
@@ -122,7 +133,7 @@ def test_what_dropping_rows_would_cost_is_told(project: Project, run: Run) -> No
     text = run("init", project.table).out
     assert 'missing = { values = ["?", "NA"], rows = "drop" }    # guess: 17 of 49 rows would be dropped, for' in text
     assert "would be dropped, for 'age', 'town'\n" in text
-    assert "[attributes.age]    # guess: 48 different numbers; missing in 1 row\n" in text
+    assert "[attributes.age]    # guess: 48 different numbers; missing in 1 row; " in text
     assert "[attributes.town]    # guess: 2 different values; missing in 17 rows\n" in text
     spec = project.folder / "draft.toml"
     run("init", project.table, "--to", spec)
@@ -142,4 +153,47 @@ def test_whole_numbers_that_may_be_codes_are_told(project: Project, run: Run) ->
 
 def test_a_single_value_is_one_value(project: Project, run: Run) -> None:
     project.table.write_text("unit,ill\n" + "ward,yes\nward,no\n" * 30)
-    assert "[attributes.unit]    # guess: 1 different value\n" in run("init", project.table).out
+    assert (
+        "[attributes.unit]    # guess: 1 different value; constant, so it tells nothing\n"
+        in run("init", project.table).out
+    )
+
+
+HOSPITAL = ["encounter_id,patient_nbr,age,income,wgtp,drug,drug group,version,note,readmitted"] + [
+    f"{900 + row},{row * 7 % 130},{row * 5 % 89},{'N' if row % 40 == 0 else 1000 + row * 37 % 90},{row % 150 + 0.5},"
+    f"{'abcdef'[row % 6]},{'xyz'[row % 6 // 2]},1,{'?' if row % 5 == 0 else 'ok'},{'no' if row % 3 else 'yes'}"
+    for row in range(200)
+]
+
+
+def test_people_weights_marks_and_dependencies_are_found(project: Project, run: Run) -> None:
+    project.table.write_text("\n".join(HOSPITAL) + "\n")
+    spec = project.folder / "draft.toml"
+    told = run("init", project.table, "--to", spec)
+    draft = tomllib.loads(spec.read_text())
+    assert draft["table"]["person"] == "patient_nbr"
+    assert draft["attributes"]["income"] == {"kind": "number", "whole": True}
+    assert "N" in draft["table"]["missing"]["values"]
+    assert draft["attributes"]["wgtp"]["role"] != "attribute"
+    assert draft["require"][0]["quasi-identifier"] == ["age", "income"]
+    for words in (
+        "'patient_nbr' repeats (130 values in 200 rows), so people seem to have several rows; the draft counts persons",
+        "'wgtp' seems to be the weight of a survey",
+        " of 200 rows (20%) lack a value, and the draft drops them",
+        "1 column can be told from another one: 'drug group' by 'drug'.",
+        "The draft releases 'drug', 'drug group', 'version', 'note' as they are",
+    ):
+        assert words in told.out
+    text = spec.read_text()
+    assert "different values; determined by 'drug'\n" in text
+    assert "different numbers; missing in 5 rows; 'N' is taken for missing" in text
+    assert run("check", spec).code == 0
+    assert "repeats" in run("init", project.table).err
+
+
+def test_a_text_that_is_a_value_elsewhere_is_not_missing(project: Project, run: Run) -> None:
+    rows = [f"{'N' if row % 20 == 0 else row},{'NY'[row % 2]},{'ab'[row % 2]}" for row in range(100)]
+    project.table.write_text("\n".join(["amount,agreed,target", *rows]) + "\n")
+    draft = tomllib.loads(run("init", project.table).out)
+    assert draft["attributes"]["agreed"] == {"kind": "category"}
+    assert draft["table"]["missing"]["values"] == [""]

@@ -61,7 +61,7 @@ def test_without_the_guard_these_tests_fail(project: Project) -> None:
     ("moment", "words"),
     [
         ("after unveil.evaluation.risk.group_risk", ("check", "SPEC")),
-        ("before unveil.drafts.specs.guess_table", ("init", "TABLE", "--to", "NEW.toml")),
+        ("before unveil.drafts.guesses.guess_table", ("init", "TABLE", "--to", "NEW.toml")),
         ("after unveil.release.draft._beside", ("init", "TABLE", "--to", "NEW.toml")),
         ("after unveil.verifier.data.read_data", ("verify", "OLD", "--raw", "SPEC")),
         ("before unveil.masking.masking.Masking.labels", ("apply", "OLD", "TABLE", "--to", "NEW.csv")),

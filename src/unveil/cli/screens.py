@@ -268,5 +268,11 @@ def guess_facts(guess: TableGuess, table: str, spec: Path | None) -> dict[str, A
         "rows": guess.rows,
         "class": guess.class_.name,
         "missing": list(guess.marks),
-        "columns": [{"name": item.name, "role": item.role, "reason": item.reason} for item in guess.columns],
+        "columns": [
+            {"name": item.name, "role": item.role, "reason": item.reason, "risk": item.risk, "known": item.known}
+            for item in guess.columns
+        ],
+        "quasi_identifier": [item.name for item in guess.quasi_identifier],
+        "incomplete": guess.incomplete,
+        "warnings": guess.warnings,
     }

@@ -10,7 +10,7 @@ import typer
 from unveil.characters import visible
 from unveil.choices import FileIntervals, Unseen
 from unveil.cli.arguments import Figures, Json, KeepFormulas, ReleaseArgument, SpecArgument
-from unveil.cli.terminal import console, print_json, print_text, watched
+from unveil.cli.terminal import Terminal, console, print_json, print_text, watched
 from unveil.errors import UnverifiedError
 
 
@@ -41,10 +41,10 @@ def init(
         return
     if to is None:
         print_text(text)
-        return
-    console.print(f"A first spec is in {to}. Read it, correct the guesses, then: unveil check {to}")
-    if guess.doubt:
-        console.print(f"But {guess.doubt}.", style="yellow")
+    else:
+        console.print(f"A first spec is in {to}. Read it, correct the guesses, then: unveil check {to}")
+    for warning in guess.warnings:
+        (Terminal(stderr=True) if to is None else console).print(f"- {warning}", style="yellow")
 
 
 def check(spec: SpecArgument, as_json: Json = False) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from unveil.drafts.specs import MARKS
+from unveil.drafts.guesses import MARKS
 from unveil.errors import TableError, did_you_mean
 from unveil.schema import Branch, value_text
 from unveil.tables import raw_column, read_table

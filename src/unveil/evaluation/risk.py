@@ -134,6 +134,8 @@ def _values(table: Table, names: Sequence[str], row: int) -> dict[str, str]:
 
 def table_warnings(spec: Spec, table: Table, as_is: Sequence[str], source: Any = None) -> Iterator[str]:
     """Everything that looks wrong, in sentences; `as_is` are the columns that no requirement protects."""
+    if spec.draft:
+        yield "this spec is a draft: read it, correct its guesses and remove the line draft = true before you publish"
     yield from _several_rows(spec, table, source)
     if spec.table.weight is not None and table.weight is not None:
         yield from _survey_weight(spec.table.weight, table)

@@ -93,6 +93,7 @@ class PublishSection(Section):
 class SpecSections(Section):
     """The whole file."""
 
+    draft: bool = False
     table: TableSection
     attributes: dict[str, AttributeSection] = Field(default_factory=dict)
     require: list[RequireSection] = Field(default_factory=list)

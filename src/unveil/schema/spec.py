@@ -95,6 +95,8 @@ class Spec:
     """Where a split between two values is published: at a round number between them, or at the upper one."""
     plan: Plan | None = None
     """For differential privacy: how the budget is spent. None means refinement."""
+    draft: bool = False
+    """Whether nobody has read it yet: it was drafted from the data, so nothing is published by it."""
     origin: str = "spec"
     folder: Path = field(default_factory=Path)
     is_file: bool = False
@@ -124,7 +126,7 @@ class Spec:
     @property
     def unread(self) -> frozenset[str]:
         """The columns that others are derived from and that have no other use, so that they are not released."""
-        used = {*self.attributes, self.table.class_, self.table.weight}
+        used = {*self.attributes, self.table.class_, self.table.weight, *self.table.person}
         return frozenset(item.from_ for item in self.derived.values()) - used
 
     @property
@@ -269,6 +271,7 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
         criterion=publish.criterion or "score",
         bounds=publish.bounds,
         plan=plan,
+        draft=sections.draft,
         origin=origin,
         folder=folder,
         is_file=parent is not None,

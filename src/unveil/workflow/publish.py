@@ -12,7 +12,7 @@ from unveil.progress import Watcher, phases_only, unwatched
 from unveil.publishers import drawn, publish_refinement
 from unveil.publishers.budget import enter
 from unveil.release import Release
-from unveil.schema import SpecLike, load_spec
+from unveil.schema import Spec, SpecLike, load_spec
 from unveil.version import __version__
 
 
@@ -50,6 +50,7 @@ def publish(
     if steps is not None and (not isinstance(steps, int) or steps < 0):
         raise UnveilError(f"steps is {steps!r}, but it must be a whole number, 0 or more.")
     checked = load_spec(table if spec is None else spec)
+    check_read(checked)
     source = checked.source if spec is None or table is None else table
     told = progress if checked.plan is None else phases_only(progress)
     loaded, counts = open_engine(checked, source, engine, index, spark, told)
@@ -61,3 +62,12 @@ def publish(
         bits = SystemSource() if unsafe_seed is None else SeededSource(unsafe_seed)
         return drawn(loaded, checked, checked.plan, counts, bits, progress)
     return publish_refinement(loaded, checked, counts, __version__, steps, stop, progress)
+
+
+def check_read(spec: Spec) -> None:
+    """Refuses a spec that nobody has read: its guesses are no promises."""
+    if spec.draft:
+        raise SpecError(
+            f"{spec.origin}: draft = true: its guesses were read off the data and are nobody's promise; correct them "
+            "and remove that line."
+        )
