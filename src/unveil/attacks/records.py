@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from unveil.arrays import BoolArray, IntArray, grouped, packed_keys
-from unveil.evaluation.reidentification import refinement_manifest
+from unveil.arrays import BoolArray, IntArray, NumberArray, grouped, packed_keys
 from unveil.masking import AnyMasking, AsIs, Discretization, Generalization, dictionary_of, python_values
 from unveil.release import Release
 from unveil.schema import number_of, value_text
@@ -29,20 +28,21 @@ class Coded(NamedTuple):
 class Fit(NamedTuple):
     """The records that fit what is known of one person."""
 
-    records: int
+    records: float
+    """How many there are."""
     places: IntArray
     """The distinct rows among them."""
 
 
 class Records:
-    """The distinct rows of a release of masked rows, each with its number of records."""
+    """The distinct rows of a release, each with its number of records; noisy counts and weights are taken as given."""
 
     def __init__(self, release: Release) -> None:
         self.release = release
-        manifest = refinement_manifest(release)
+        manifest = release.manifest
         distinct, counts = release.counted
-        weight = manifest.weight
-        self.counts: IntArray = counts if weight is None else counts * distinct[weight].to_numpy()
+        weight = manifest.weighed_by
+        self.counts: NumberArray = counts if weight is None else counts * distinct[weight].to_numpy()
         self.total = int(self.counts.sum())
         self.names = tuple(dict.fromkeys((*release.masking, manifest.class_)))
         """All released columns, the class last."""
@@ -89,13 +89,13 @@ class Records:
             places = order[first[number] : last[number]] if number != NONE else order[:0]
             for name, (value, covered) in covers.items():
                 places = places[covered[value[person]][self.columns[name].codes[places]]]
-            fits.append(Fit(int(self.counts[places].sum()), places))
+            fits.append(Fit(float(self.counts[places].sum()), places))
         return fits
 
     def rows_of(self, people: pa.Table) -> list[tuple[int, ...]]:
         """The whole row of each person in codes, as the release would have it."""
         masked = self.release.masking.rows(people, unseen="suppress")
-        return list(zip(*(self._codes(masked, name).tolist() for name in self.names), strict=True))
+        return list(zip(*(self.codes(masked, name).tolist() for name in self.names), strict=True))
 
     def row(self, place: int) -> tuple[int, ...]:
         """A distinct row in codes."""
@@ -113,7 +113,7 @@ class Records:
         if not names:
             one = np.zeros(people, dtype=np.int64)
             return one, one[:1], np.full(1, len(self.counts)), np.arange(len(self.counts))
-        both = [np.concatenate([self.columns[name].codes, self._codes(masked, name)]) for name in names]
+        both = [np.concatenate([self.columns[name].codes, self.codes(masked, name)]) for name in names]
         unknown = np.any([codes[len(self.counts) :] == NONE for codes in both], axis=0)
         sizes = [len(self.columns[name].values) for name in names]
         order, starts, run = grouped(packed_keys([np.maximum(codes, 0) for codes in both], sizes))
@@ -124,7 +124,7 @@ class Records:
         bounds = np.searchsorted(own[places], np.arange(len(starts) + 1))
         return np.where(unknown, NONE, numbers[len(self.counts) :]), bounds[:-1], bounds[1:], places
 
-    def _codes(self, rows: pa.Table, name: str) -> IntArray:
+    def codes(self, rows: pa.Table, name: str) -> IntArray:
         """The codes of other rows in a column of this release; -1 for a value that it does not have."""
         held, own = coded(rows[name]), self.columns[name]
         code_of = {value: code for code, value in enumerate(own.values)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 import pyarrow as pa
 
 from unveil.arrays import IntArray
@@ -20,12 +21,22 @@ class Truth:
 
     spec: Spec
     table: Table
+    rows: pa.Table
+    """The raw rows of the table: what a release would have of them, class included."""
     places: IntArray
-    """The rows of these people in the table."""
-    people: pa.Table
-    """Their raw values, class included."""
+    """The rows of these people."""
     without: Release | None
     """A release by the same spec of the table without them; None if there is none."""
+
+    @cached_property
+    def people(self) -> pa.Table:
+        """The raw rows of these people."""
+        return self.rows.take(pa.array(self.places))
+
+    @cached_property
+    def others(self) -> IntArray:
+        """The places of everybody else."""
+        return np.setdiff1d(np.arange(self.rows.num_rows), self.places)
 
 
 @dataclass(frozen=True, eq=False)

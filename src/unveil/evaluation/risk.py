@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -208,11 +208,35 @@ def _told(codes: IntArray, hidden: IntArray) -> float | None:
     """For how many rows one column tells another one; None where that is not much, or no more than a guess."""
     if not len(codes):
         return None
-    pairs, counts = np.unique(codes.astype(np.int64) * (int(hidden.max()) + 1) + hidden, return_counts=True)
-    best = np.zeros(int(codes.max()) + 1, dtype=np.int64)
-    np.maximum.at(best, pairs // (int(hidden.max()) + 1), counts)
-    told, guessed = best.sum() / len(codes), np.bincount(hidden).max() / len(hidden)
-    return float(told) if told >= TELLS and 1 - told <= BETTER * (1 - guessed) and guessed < 1 else None
+    told = best_guesses(codes, hidden).rows.sum() / len(codes)
+    guessed = np.bincount(hidden).max() / len(hidden)
+    return float(told) if determines(told, guessed) else None
+
+
+class Guesses(NamedTuple):
+    """For each code of one column the likeliest value of another."""
+
+    value: IntArray
+    """-1 for a code that no row holds."""
+    rows: IntArray
+    """How many rows with the code hold that value."""
+
+
+def best_guesses(codes: IntArray, hidden: IntArray) -> Guesses:
+    """What one column says about another, row by row: the commonest value next to each code."""
+    size = int(hidden.max()) + 1
+    pairs, counts = np.unique(codes.astype(np.int64) * size + hidden, return_counts=True)
+    # The last of the pairs of a code in this order is its commonest; of equals, the lowest value.
+    order = np.lexsort((-(pairs % size), counts, pairs // size))
+    last = order[np.flatnonzero(np.diff(pairs[order] // size, append=-1))]
+    value, rows = np.full(int(codes.max()) + 1, -1, dtype=np.int64), np.zeros(int(codes.max()) + 1, dtype=np.int64)
+    value[pairs[last] // size], rows[pairs[last] // size] = pairs[last] % size, counts[last]
+    return Guesses(value, rows)
+
+
+def determines(told: float, guessed: float) -> bool:
+    """Whether columns that tell a value for a share of the rows determine it, where another guess is right for one."""
+    return bool(told >= TELLS and 1 - told <= BETTER * (1 - guessed) and guessed < 1)
 
 
 def _codes(name: str, table: Table) -> IntArray:

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from unveil.attacks import Exposure, Outcome, Scene, Truth
+from unveil.attacks.determination import determinations
+from unveil.attacks.inference import group_inferences
 from unveil.attacks.linkage import singling_out
+from unveil.attacks.membership import membership
 from unveil.errors import SpecError, UnveilError
 from unveil.progress import Watcher, unwatched
 from unveil.publishers import trial_release
@@ -61,6 +63,10 @@ def attack(
 
 def _outcomes(scene: Scene, population: int | None, progress: Watcher) -> Iterator[Outcome]:
     yield from singling_out(scene, population, progress)
+    progress("inferring values", 0, None)
+    yield from group_inferences(scene)
+    yield from determinations(scene)
+    yield from membership(scene)
 
 
 def _scene(
@@ -106,4 +112,4 @@ def _truth(rows: Rows, people: int) -> tuple[Truth, tuple[str, ...]]:
         without = trial_release(part, rows.spec, seed=1)
     except UnveilError as error:
         lack = (ALIKE.format(str(error).rstrip(".")),)
-    return Truth(rows.spec, rows.checked, places, rows.table.take(pa.array(places)), without), lack
+    return Truth(rows.spec, rows.checked, rows.table, places, without), lack

@@ -1,0 +1,152 @@
+"""What the group of a person says about a value that a stranger does not know: homogeneity, skewness, background.
+
+The stranger knows the columns of a requirement, and looks at the class or at a sensitive attribute of the records that
+fit. The names are those of Machanavajjhala et al. (*ℓ-diversity*, 2007) and Li et al. (*t-closeness*, 2007).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from unveil.arrays import BoolArray, FloatArray, IntArray
+from unveil.attacks.exposure import Outcome
+from unveil.attacks.rates import Rate
+from unveil.attacks.records import Records
+from unveil.attacks.scene import Scene
+from unveil.errors import braced
+from unveil.evaluation.reidentification import quasi_identifiers
+
+SKEWED = 2.0
+"""A group is skewed for people whose value is so many times as likely in it as in the whole release."""
+
+
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """What a stranger believes about a value of some people, from the records that fit them."""
+
+    counts: FloatArray
+    """Per person and value the records that fit."""
+    true: IntArray
+    """The value that each person has; -1 for one that the release does not show."""
+    records: IntArray
+    """How many people each line represents."""
+    overall: FloatArray
+    """The share of each value in the whole release."""
+
+    def rate(self, right: BoolArray) -> Rate:
+        """The people about whom the stranger is right."""
+        return Rate(int(self.records[right].sum()), int(self.records.sum()))
+
+    @property
+    def own(self) -> FloatArray:
+        """The share of each person's value among the records that fit."""
+        held = self.counts[np.arange(len(self.true)), self.true] * (self.true >= 0)
+        return held / np.maximum(self.counts.sum(axis=1), 1)
+
+
+def homogeneous(beliefs: Beliefs) -> BoolArray:
+    """All records that fit have one value, and it is the person's."""
+    return beliefs.own == 1
+
+
+def likeliest(beliefs: Beliefs) -> BoolArray:
+    """The commonest value among the records that fit is the person's."""
+    return (beliefs.counts.argmax(axis=1) == beliefs.true) & (beliefs.counts.max(axis=1) > 0)
+
+
+def skewed(beliefs: Beliefs) -> BoolArray:
+    """The value is much likelier among the records that fit than in the whole release."""
+    return (beliefs.own >= SKEWED * beliefs.overall[beliefs.true]) & (beliefs.true >= 0)
+
+
+def excluded(beliefs: Beliefs) -> BoolArray:
+    """The stranger knows one value that the person does not have, the commonest of them, and one value is left."""
+    lines = np.arange(len(beliefs.true))
+    wrong = beliefs.counts.copy()
+    wrong[lines, beliefs.true] = np.where(beliefs.true >= 0, -1, wrong[lines, beliefs.true])
+    left = beliefs.counts.copy()
+    left[lines, wrong.argmax(axis=1)] = 0
+    return ((left > 0).sum(axis=1) == 1) & (left[lines, beliefs.true] > 0) & (beliefs.true >= 0)
+
+
+GUESS, BACKGROUND = "attribute inference", "background knowledge"
+ATTACKS: dict[str, tuple[Callable[[Beliefs], BoolArray], str]] = {
+    GUESS: (likeliest, "The commonest {secret} among the records that fit {columns} is theirs"),
+    "homogeneity": (homogeneous, "All records that fit {columns} have the same {secret}, and it is theirs"),
+    "skewness": (skewed, "Among the records that fit {columns}, their {secret} is at least twice as likely as overall"),
+    BACKGROUND: (
+        excluded,
+        "Who knows {columns} and one {secret} that they do not have is left with theirs alone",
+    ),
+}
+"""What is tried, when it succeeds, and how a sentence says so."""
+
+
+def group_inferences(scene: Scene) -> Iterator[Outcome]:
+    """Each attack on each secret, by the columns of the requirement that hurts most.
+
+    A private release has no groups of records: its class is guessed from all other columns.
+    """
+    manifest = scene.release.manifest
+    sensitive = [item["sensitive"] for item in manifest.requirements if item.get("sensitive")]
+    channels = quasi_identifiers(scene.release) if scene.has_rows else (tuple(scene.release.masking),)
+    for secret in dict.fromkeys([*sensitive, manifest.class_]):
+        seen = [(names, *_both(scene, names, secret)) for names in channels if secret not in names]
+        for attack in _tried(scene, secret) if seen else ():
+            yield max((_outcome(attack, secret, *found) for found in seen), key=lambda outcome: outcome.risk)
+
+
+def _tried(scene: Scene, secret: str) -> Iterator[str]:
+    """Of two values, who knows one that is wrong needs no release, so background knowledge is tried on more."""
+    for attack in ATTACKS if scene.has_rows else (GUESS,):
+        if attack != BACKGROUND or len(scene.records.columns[secret].values) > 2:
+            yield attack
+
+
+def _outcome(attack: str, secret: str, names: Sequence[str], seen: Beliefs, absent: Beliefs | None) -> Outcome:
+    succeeds, words = ATTACKS[attack]
+    success = seen.rate(succeeds(seen))
+    control = None if absent is None else absent.rate(succeeds(absent))
+    sentence = f"{words.format(columns=braced(names, 8), secret=secret)}: {success.hits:,} of {success.tries:,} people"
+    if control is not None:
+        sentence += f", and {control.hits:,} of them when they were not in the table"
+    return Outcome(attack, f"{sentence}.", success, control, figures={"columns": list(names), "about": secret})
+
+
+def _both(scene: Scene, names: Sequence[str], secret: str) -> tuple[Beliefs, Beliefs | None]:
+    """What is believed of the people from the release, and from the one without them."""
+    if scene.truth is None:
+        return _of_records(scene.records, names, secret), None
+    people, without = scene.truth.people, scene.records_without
+    absent = None if without is None else _of_people(without, people, names, secret)
+    return _of_people(scene.records, people, names, secret), absent
+
+
+def _of_people(records: Records, people: pa.Table, names: Sequence[str], secret: str) -> Beliefs:
+    column = records.columns[secret]
+    counts = [
+        np.bincount(column.codes[fit.places], weights=records.counts[fit.places], minlength=len(column.values))
+        for fit in records.fitting(people, names)
+    ]
+    masked = records.release.masking.rows(people, unseen="suppress")
+    true, each = records.codes(masked, secret), np.ones(len(counts), np.int64)
+    return Beliefs(np.array(counts), true, each, _shares(records, secret))
+
+
+def _of_records(records: Records, names: Sequence[str], secret: str) -> Beliefs:
+    """A reader has nobody in mind: every record is taken for a person."""
+    column, (numbers, groups) = records.columns[secret], records.numbers(names)
+    width = len(column.values)
+    cells = np.bincount(numbers * width + column.codes, weights=records.counts, minlength=groups * width)
+    counts = cells.reshape(groups, width)
+    group, value = np.nonzero(counts)
+    return Beliefs(counts[group], value, counts[group, value].astype(np.int64), _shares(records, secret))
+
+
+def _shares(records: Records, name: str) -> FloatArray:
+    column = records.columns[name]
+    return np.bincount(column.codes, weights=records.counts, minlength=len(column.values)) / records.counts.sum()
