@@ -1,7 +1,6 @@
-"""What is audited: a real table with and without one person, published by DiffGen again and again.
+"""What is audited: samples of a real table with and without one person, and what is looked at in their releases.
 
-The person is the one who stands out most in the sample: the highest capital gain, with the rarer class. Who attacks
-knows all other people, the spec and the release, and wants to know whether that person was in the table.
+The person is the one who stands out most in the sample: the highest capital gain, with the rarer class.
 """
 
 from __future__ import annotations
@@ -18,14 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
 
-from unveil.counting.memory import MemoryEngine
-from unveil.masking import Discretization, Generalization
-from unveil.noise import Source
-from unveil.publishers import publish_diffgen
-from unveil.release import Release
+from unveil.attacks.measured import rounded
+from unveil.attacks.neighbours import Pair
 from unveil.schema import AdditivePlan, PrivatePlan, Spec, load_spec
 from unveil.tables import load_table
-from unveil.version import __version__
 
 DATA = Path(str(files("unveil") / "data"))
 SAMPLE_SEED = 2011
@@ -63,81 +58,28 @@ SCENARIOS = {
 }
 
 
-@dataclass(frozen=True)
-class Seen:
-    """What the attacker makes of one release."""
-
-    surplus: int
-    """The published count of the person's cell, less the other people in it."""
-    structure: tuple[tuple[str, int], ...]
-    """For every attribute that was specialized, into how many blocks."""
-    sides: tuple[tuple[str, int], ...]
-    """For every attribute that was specialized, how many others are on the person's side, in doubling steps."""
+def pair_of(scenario: Scenario) -> Pair:
+    """The sample of a scenario, with and without the person who stands out most."""
+    spec = replace(_spec(scenario.attributes), plan=scenario.plan)
+    sample = _sample(spec, scenario.rows)
+    return Pair(spec, load_table(spec, sample), sample, _most_conspicuous(sample))
 
 
-STATISTICS: dict[str, tuple[Statistic, float]] = {
-    "count of the cell": (lambda seen: _clipped(seen.surplus), 1),
+COUNTED: dict[str, tuple[Statistic, float]] = {
+    "count of the cell": (lambda seen: seen.clipped, 1),
     "what was specialized": (lambda seen: seen.structure, 1),
     "side of the splits": (lambda seen: seen.sides, 1),
-    "all together": (lambda seen: (_clipped(seen.surplus), seen.sides), 1),
+    "all together": (lambda seen: (seen.clipped, seen.sides), 1),
 }
-"""What is looked at, and which share of ε it may cost."""
-
-
-class Pair:
-    """Two tables that differ by one record, ready to be counted."""
-
-    def __init__(self, scenario: Scenario) -> None:
-        self.spec = replace(_spec(scenario.attributes), plan=scenario.plan)
-        sample = _sample(self.spec, scenario.rows)
-        person = _most_conspicuous(sample)
-        self.person = sample.slice(person, 1)
-        self.others = sample.take(pa.array([row for row in range(sample.num_rows) if row != person]))
-        self.tables = {True: load_table(self.spec, sample), False: load_table(self.spec, self.others)}
-        self.engines = {present: MemoryEngine(table) for present, table in self.tables.items()}
-
-
-class Neighbours:
-    """DiffGen on two tables that differ by one record."""
-
-    statistics = STATISTICS
-
-    def __init__(self, scenario: Scenario) -> None:
-        self._pair = Pair(scenario)
-        others, person = self._pair.others, self._pair.person
-        names = [attribute.name for attribute in self._pair.spec.released]
-        self._person = {name: person[name][0].as_py() for name in [*names, CLASS]}
-        self._same_class = np.array(others[CLASS].to_pylist()) == self._person[CLASS]
-        self._others = {name: np.unique(others[name].to_pylist(), return_inverse=True) for name in names}
-
-    def publish(self, plan: PrivatePlan, source: Source, *, present: bool) -> Seen:
-        """Publishes the table with or without the person, and looks at the release."""
-        table, engine = self._pair.tables[present], self._pair.engines[present]
-        return self._seen(publish_diffgen(table, self._pair.spec, plan, engine, source, __version__))
-
-    def _seen(self, release: Release) -> Seen:
-        cell = {CLASS: self._person[CLASS]}
-        among = self._same_class
-        structure, sides = [], []
-        for name, entry in release.masking.columns.items():
-            if not isinstance(entry, Discretization | Generalization) or len(entry.blocks) == 1:
-                continue
-            cell[name] = entry.labels([self._person[name]])[0]
-            values, places = self._others[name]
-            inside = np.array([label == cell[name] for label in entry.labels(values.tolist())])[places]
-            among = among & inside
-            structure.append((name, len(entry.blocks)))
-            sides.append((name, int(inside.sum()).bit_length()))
-        counts = release.table["count"].to_numpy()
-        held = np.ones(len(counts), dtype=np.bool_)
-        for name, label in cell.items():
-            held &= np.array(release.table[name].to_pylist()) == label
-        return Seen(int(counts[held].sum()) - int(among.sum()), tuple(structure), tuple(sides))
-
-
-def _clipped(surplus: int) -> int:
-    """Noise has no memory, so what lies far out says no more than what lies near."""
-    return max(-4, min(5, surplus))
+"""What is looked at in a release by DiffGen, and which share of ε it may cost."""
+MEASURED: dict[str, tuple[Statistic, float]] = {
+    "class totals": (lambda seen: rounded(seen.totals, 0.03), 0.03),
+    "sums of the rounds": (lambda seen: rounded(seen.sums, 0.574), 0.574),
+    "counts of the leaves": (lambda seen: rounded(seen.leaves, 0.15), 0.15),
+    "what was chosen": (lambda seen: seen.chosen, 1),
+    "all together": (lambda seen: (rounded(seen.all), seen.chosen[:1]), 1),
+}
+"""The same in a release by the additive method."""
 
 
 def _spec(attributes: tuple[str, ...] | None) -> Spec:

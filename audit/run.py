@@ -18,18 +18,22 @@ from functools import cache
 from time import perf_counter
 from typing import Any
 
-from bounds import Bound, lower_bound
-from measured import Evidence, MeasuredNeighbours
-from neighbours import SCENARIOS, Neighbours, Seen
+from neighbours import COUNTED, MEASURED, SCENARIOS, Statistic, pair_of
 from rich.console import Console
 from rich.table import Table
 
+from unveil.attacks.epsilon import Bound, lower_bound
+from unveil.attacks.measured import Evidence, MeasuredNeighbours
+from unveil.attacks.neighbours import Neighbours, Seen
 from unveil.noise import SeededSource, SystemSource
+from unveil.publishers.additive import support
 from unveil.schema import AdditivePlan
 
 DOUBT = 0.001
 """The chance that any bound of a run is wrong."""
 BATCH = 250
+POINTS = 500
+"""How many points an additive release has here. They are drawn from noisy numbers, so fewer only save time."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ def audit(name: str, options: argparse.Namespace, doubt: float) -> Audit:
             seen = list(pool.map(_batch, *zip(*batches, strict=True)))
     halves = (seen[: len(seeds)], seen[len(seeds) :])
     present, absent = ([one for batch in half for one in batch] for half in halves)
-    epsilon, statistics = float(SCENARIOS[name].plan.epsilon), _kind(name).statistics
+    epsilon, statistics = float(SCENARIOS[name].plan.epsilon), _statistics(name)
     bounds = {
         title: lower_bound([statistic(one) for one in present], [statistic(one) for one in absent], doubt)
         for title, (statistic, _) in statistics.items()
@@ -71,8 +75,12 @@ def audit(name: str, options: argparse.Namespace, doubt: float) -> Audit:
     return Audit(name, limits, bounds, perf_counter() - before)
 
 
-def _kind(name: str) -> type[Neighbours] | type[MeasuredNeighbours]:
-    return MeasuredNeighbours if isinstance(SCENARIOS[name].plan, AdditivePlan) else Neighbours
+def _is_additive(name: str) -> bool:
+    return isinstance(SCENARIOS[name].plan, AdditivePlan)
+
+
+def _statistics(name: str) -> dict[str, tuple[Statistic, float]]:
+    return MEASURED if _is_additive(name) else COUNTED
 
 
 def _batch(name: str, planted: bool, present: bool, seed: int | None, size: int) -> list[Seen | Evidence]:
@@ -88,7 +96,8 @@ def _batch(name: str, planted: bool, present: bool, seed: int | None, size: int)
 
 @cache
 def _neighbours(name: str) -> Neighbours | MeasuredNeighbours:
-    return _kind(name)(SCENARIOS[name])
+    support.POINTS = POINTS
+    return (MeasuredNeighbours if _is_additive(name) else Neighbours)(pair_of(SCENARIOS[name]))
 
 
 def show(console: Console, audits: list[Audit], planted: bool) -> None:
@@ -114,7 +123,7 @@ def main() -> int:
     names = [options.scenario] if options.scenario else list(SCENARIOS)
     if options.planted:
         names = [name for name in names if SCENARIOS[name].half_shows]
-    doubt = DOUBT / sum(len(_kind(name).statistics) for name in names)
+    doubt = DOUBT / sum(len(_statistics(name)) for name in names)
     audits = [audit(name, options, doubt) for name in names]
     console = Console()
     show(console, audits, options.planted)

@@ -130,3 +130,11 @@ def grouped(keys: Sequence[IntArray]) -> Grouped:
     fresh = np.zeros(len(order), dtype=np.int64)
     fresh[starts[1:]] = 1
     return Grouped(order, starts, np.cumsum(fresh))
+
+
+def group_numbers(columns: Sequence[CodeArray]) -> tuple[IntArray, int]:
+    """For each row the number of its combination of codes, and how many combinations occur."""
+    order, starts, run = grouped(packed_keys(columns, [int(codes.max(initial=0)) + 1 for codes in columns]))
+    numbers: IntArray = np.empty(len(order), dtype=np.int64)
+    numbers[order] = run
+    return numbers, len(starts)

@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 import pyarrow as pa
 
-from unveil.arrays import IntArray, grouped, packed_keys
+from unveil.arrays import IntArray, group_numbers
 from unveil.attacks.exposure import Outcome
 from unveil.attacks.rates import Rate
 from unveil.attacks.records import Coded, coded
@@ -41,10 +41,7 @@ class Guessing:
 
     def rate(self, columns: Sequence[IntArray]) -> Rate:
         """How often the commonest value next to the label and the columns is right."""
-        keys = [self.label, *columns]
-        order, _, run = grouped(packed_keys(keys, [int(key.max()) + 1 for key in keys]))
-        numbers = np.empty(len(order), dtype=np.int64)
-        numbers[order] = run
+        numbers, _ = group_numbers([self.label, *columns])
         learned = best_guesses(numbers[self.learned], self.hidden.codes[self.learned]).value
         of_people = numbers[self.people]
         known = of_people < len(learned)

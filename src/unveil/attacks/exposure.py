@@ -9,7 +9,7 @@ from typing import Any
 from unveil import html
 from unveil.attacks.rates import Rate
 
-ABSENT = "the same people, on a release of the table without them"
+ABSENT = "people who are not in the table"
 """The usual control."""
 
 

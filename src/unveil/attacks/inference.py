@@ -19,6 +19,7 @@ from unveil.attacks.records import Records
 from unveil.attacks.scene import Scene
 from unveil.errors import braced
 from unveil.evaluation.reidentification import quasi_identifiers
+from unveil.release import Release
 
 SKEWED = 2.0
 """A group is skewed for people whose value is so many times as likely in it as in the whole release."""
@@ -45,22 +46,26 @@ class Beliefs:
     def own(self) -> FloatArray:
         """The share of each person's value among the records that fit."""
         held = self.counts[np.arange(len(self.true)), self.true] * (self.true >= 0)
-        return held / np.maximum(self.counts.sum(axis=1), 1)
+        shares: FloatArray = held / np.maximum(self.counts.sum(axis=1), 1)
+        return shares
 
 
 def homogeneous(beliefs: Beliefs) -> BoolArray:
     """All records that fit have one value, and it is the person's."""
-    return beliefs.own == 1
+    right: BoolArray = beliefs.own == 1
+    return right
 
 
 def likeliest(beliefs: Beliefs) -> BoolArray:
     """The commonest value among the records that fit is the person's."""
-    return (beliefs.counts.argmax(axis=1) == beliefs.true) & (beliefs.counts.max(axis=1) > 0)
+    right: BoolArray = (beliefs.counts.argmax(axis=1) == beliefs.true) & (beliefs.counts.max(axis=1) > 0)
+    return right
 
 
 def skewed(beliefs: Beliefs) -> BoolArray:
     """The value is much likelier among the records that fit than in the whole release."""
-    return (beliefs.own >= SKEWED * beliefs.overall[beliefs.true]) & (beliefs.true >= 0)
+    right: BoolArray = (beliefs.own >= SKEWED * beliefs.overall[beliefs.true]) & (beliefs.true >= 0)
+    return right
 
 
 def excluded(beliefs: Beliefs) -> BoolArray:
@@ -70,12 +75,14 @@ def excluded(beliefs: Beliefs) -> BoolArray:
     wrong[lines, beliefs.true] = np.where(beliefs.true >= 0, -1, wrong[lines, beliefs.true])
     left = beliefs.counts.copy()
     left[lines, wrong.argmax(axis=1)] = 0
-    return ((left > 0).sum(axis=1) == 1) & (left[lines, beliefs.true] > 0) & (beliefs.true >= 0)
+    single = (left > 0).sum(axis=1) == 1
+    right: BoolArray = single & (left[lines, beliefs.true] > 0) & (beliefs.true >= 0)
+    return right
 
 
 GUESS, BACKGROUND = "attribute inference", "background knowledge"
 ATTACKS: dict[str, tuple[Callable[[Beliefs], BoolArray], str]] = {
-    GUESS: (likeliest, "The commonest {secret} among the records that fit {columns} is theirs"),
+    GUESS: (likeliest, "The commonest {secret} of what fits {columns} is theirs"),
     "homogeneity": (homogeneous, "All records that fit {columns} have the same {secret}, and it is theirs"),
     "skewness": (skewed, "Among the records that fit {columns}, their {secret} is at least twice as likely as overall"),
     BACKGROUND: (
@@ -91,13 +98,18 @@ def group_inferences(scene: Scene) -> Iterator[Outcome]:
 
     A private release has no groups of records: its class is guessed from all other columns.
     """
-    manifest = scene.release.manifest
-    sensitive = [item["sensitive"] for item in manifest.requirements if item.get("sensitive")]
     channels = quasi_identifiers(scene.release) if scene.has_rows else (tuple(scene.release.masking),)
-    for secret in dict.fromkeys([*sensitive, manifest.class_]):
+    for secret in secrets_of(scene.release):
         seen = [(names, *_both(scene, names, secret)) for names in channels if secret not in names]
         for attack in _tried(scene, secret) if seen else ():
             yield max((_outcome(attack, secret, *found) for found in seen), key=lambda outcome: outcome.risk)
+
+
+def secrets_of(release: Release) -> tuple[str, ...]:
+    """What somebody may want to know of a person: the sensitive attributes and the class."""
+    manifest = release.manifest
+    sensitive = [item["sensitive"] for item in manifest.requirements if item.get("sensitive")]
+    return tuple(dict.fromkeys([*sensitive, manifest.class_]))
 
 
 def _tried(scene: Scene, secret: str) -> Iterator[str]:
@@ -113,20 +125,20 @@ def _outcome(attack: str, secret: str, names: Sequence[str], seen: Beliefs, abse
     control = None if absent is None else absent.rate(succeeds(absent))
     sentence = f"{words.format(columns=braced(names, 8), secret=secret)}: {success.hits:,} of {success.tries:,} people"
     if control is not None:
-        sentence += f", and {control.hits:,} of them when they were not in the table"
+        sentence += f", and {control.hits:,} of {control.tries:,} who are not in the table"
     return Outcome(attack, f"{sentence}.", success, control, figures={"columns": list(names), "about": secret})
 
 
 def _both(scene: Scene, names: Sequence[str], secret: str) -> tuple[Beliefs, Beliefs | None]:
-    """What is believed of the people from the release, and from the one without them."""
+    """What is believed of people in the table, and of people who are not."""
     if scene.truth is None:
         return _of_records(scene.records, names, secret), None
-    people, without = scene.truth.people, scene.records_without
-    absent = None if without is None else _of_people(without, people, names, secret)
-    return _of_people(scene.records, people, names, secret), absent
+    absent = None if scene.control is None else beliefs_about(*scene.control, names, secret)
+    return beliefs_about(scene.records, scene.truth.people, names, secret), absent
 
 
-def _of_people(records: Records, people: pa.Table, names: Sequence[str], secret: str) -> Beliefs:
+def beliefs_about(records: Records, people: pa.Table, names: Sequence[str], secret: str) -> Beliefs:
+    """What a stranger believes about some people who knows these columns of them."""
     column = records.columns[secret]
     counts = [
         np.bincount(column.codes[fit.places], weights=records.counts[fit.places], minlength=len(column.values))
@@ -142,11 +154,13 @@ def _of_records(records: Records, names: Sequence[str], secret: str) -> Beliefs:
     column, (numbers, groups) = records.columns[secret], records.numbers(names)
     width = len(column.values)
     cells = np.bincount(numbers * width + column.codes, weights=records.counts, minlength=groups * width)
-    counts = cells.reshape(groups, width)
+    counts: FloatArray = cells.reshape(groups, width).astype(np.float64)
     group, value = np.nonzero(counts)
     return Beliefs(counts[group], value, counts[group, value].astype(np.int64), _shares(records, secret))
 
 
 def _shares(records: Records, name: str) -> FloatArray:
     column = records.columns[name]
-    return np.bincount(column.codes, weights=records.counts, minlength=len(column.values)) / records.counts.sum()
+    sums = np.bincount(column.codes, weights=records.counts, minlength=len(column.values))
+    shares: FloatArray = sums / records.counts.sum()
+    return shares

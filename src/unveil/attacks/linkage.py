@@ -58,7 +58,7 @@ def _extended(
     """All sets with one column more, those with most records alone first; of equals, those with most groups."""
     tried: dict[tuple[str, ...], tuple[int, int]] = {}
     for chosen in kept:
-        numbers, groups = records.numbers(chosen) if chosen else (records.counts * 0, 1)
+        numbers, groups = records.numbers(chosen)
         for name in names:
             more = tuple(one for one in names if one in chosen or one == name)
             if name not in chosen and more not in tried:
@@ -90,9 +90,9 @@ def _outcome(scene: Scene, columns: Columns, population: int | None) -> Outcome:
     if truth is not None:
         success = _picked(records, truth.people, names, own=True)
         sentence += f" Of {success.tries:,} people in the table, known by these columns, {success.hits:,} were found"
-        if scene.records_without is not None:
-            control = _picked(scene.records_without, truth.people, names, own=False)
-            sentence += f"; when they were not in it, one other record fitted {control.hits:,} of them"
+        if scene.control is not None:
+            control = _picked(*scene.control, names, own=False)
+            sentence += f"; one record fits {control.hits:,} of {control.tries:,} who are not in it"
         sentence += "."
     return Outcome("singling out", sentence, success, control, breach=columns.alone > 0, figures=figures)
 

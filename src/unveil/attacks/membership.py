@@ -19,19 +19,20 @@ from unveil.attacks.scene import Scene
 
 
 def membership(scene: Scene) -> Iterator[Outcome]:
-    """The attack on people who are in the table, and on the same people when they are not."""
-    if scene.truth is None or scene.records_without is None:
+    """The attack on people who are in the table, and on people who are not."""
+    if scene.truth is None or scene.control is None:
         return
-    present = _fitting(scene.records, scene.truth.people)
-    absent = _fitting(scene.records_without, scene.truth.people)
+    present, absent = _fitting(scene.records, scene.truth.people), _fitting(*scene.control)
     half = len(present) // 2
+    if not half:
+        return
     least = _threshold(present[:half], absent[:half])
     success, control = (Rate(int((found[half:] >= least).sum()), len(found) - half) for found in (present, absent))
     what = f"at least {least:,.0f} records fit it" if scene.has_rows else f"its cell weighs at least {least:,.1f}"
     sentence = (
         f"Somebody who has a person's row and says “in the table” where {what} is right about "
         f"{success.hits:,} of {success.tries:,} people who are in it, and wrong about {control.hits:,} of "
-        f"{control.tries:,} when they are not."
+        f"{control.tries:,} who are not."
     )
     yield Outcome("membership", sentence, success, control, figures={"threshold": least})
 

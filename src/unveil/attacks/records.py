@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from unveil.arrays import BoolArray, IntArray, NumberArray, grouped, packed_keys
+from unveil.arrays import BoolArray, IntArray, NumberArray, group_numbers
 from unveil.masking import AnyMasking, AsIs, Discretization, Generalization, dictionary_of, python_values
 from unveil.release import Release
 from unveil.schema import number_of, value_text
@@ -50,11 +50,9 @@ class Records:
 
     def numbers(self, names: Sequence[str]) -> tuple[IntArray, int]:
         """The number of each row's group on these columns, and how many groups there are."""
-        columns = [self.columns[name] for name in names]
-        order, starts, run = grouped(packed_keys([one.codes for one in columns], [len(one.values) for one in columns]))
-        numbers: IntArray = np.empty(len(order), dtype=np.int64)
-        numbers[order] = run
-        return numbers, len(starts)
+        if not names:
+            return np.zeros(len(self.counts), dtype=np.int64), 1
+        return group_numbers([self.columns[name].codes for name in names])
 
     def group_sizes(self, names: Sequence[str]) -> IntArray:
         """The records in each group on these columns."""
@@ -97,6 +95,16 @@ class Records:
         masked = self.release.masking.rows(people, unseen="suppress")
         return list(zip(*(self.codes(masked, name).tolist() for name in self.names), strict=True))
 
+    def represented(self, rows: pa.Table) -> IntArray:
+        """How many of some raw rows each distinct row represents."""
+        masked = self.release.masking.rows(rows, unseen="suppress")
+        group, first, last, order = self._ranges(masked, self.names)
+        sums = np.bincount(group[group != NONE], minlength=len(first))
+        counts: IntArray = np.zeros(len(self.counts), dtype=np.int64)
+        occupied = first < last
+        counts[order[first[occupied]]] = sums[occupied]
+        return counts
+
     def row(self, place: int) -> tuple[int, ...]:
         """A distinct row in codes."""
         return tuple(int(self.columns[name].codes[place]) for name in self.names)
@@ -115,13 +123,10 @@ class Records:
             return one, one[:1], np.full(1, len(self.counts)), np.arange(len(self.counts))
         both = [np.concatenate([self.columns[name].codes, self.codes(masked, name)]) for name in names]
         unknown = np.any([codes[len(self.counts) :] == NONE for codes in both], axis=0)
-        sizes = [len(self.columns[name].values) for name in names]
-        order, starts, run = grouped(packed_keys([np.maximum(codes, 0) for codes in both], sizes))
-        numbers = np.empty(len(order), dtype=np.int64)
-        numbers[order] = run
+        numbers, groups = group_numbers([np.maximum(codes, 0) for codes in both])
         own = numbers[: len(self.counts)]
         places = np.argsort(own, kind="stable")
-        bounds = np.searchsorted(own[places], np.arange(len(starts) + 1))
+        bounds = np.searchsorted(own[places], np.arange(groups + 1))
         return np.where(unknown, NONE, numbers[len(self.counts) :]), bounds[:-1], bounds[1:], places
 
     def codes(self, rows: pa.Table, name: str) -> IntArray:

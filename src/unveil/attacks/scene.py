@@ -17,25 +17,27 @@ from unveil.tables import Table
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """What only the owner has: the raw table, and some people drawn from it at random."""
+    """What only the owner has: the raw table behind a release, people in it, and people who are not."""
 
     spec: Spec
     table: Table
     rows: pa.Table
     """The raw rows of the table: what a release would have of them, class included."""
     places: IntArray
-    """The rows of these people."""
-    without: Release | None
-    """A release by the same spec of the table without them; None if there is none."""
+    """The rows of the people to attack, drawn at random."""
+    absent: pa.Table | None = None
+    """Raw rows of as many people who are not in the table `without`; None if there is no control."""
+    without: Release | None = None
+    """The release that is attacked, or, of one that exists and has everybody, another one by the same spec."""
 
     @cached_property
     def people(self) -> pa.Table:
-        """The raw rows of these people."""
+        """The raw rows of the people to attack."""
         return self.rows.take(pa.array(self.places))
 
     @cached_property
     def others(self) -> IntArray:
-        """The places of everybody else."""
+        """The places of everybody else in the table."""
         return np.setdiff1d(np.arange(self.rows.num_rows), self.places)
 
 
@@ -58,7 +60,9 @@ class Scene:
         return Records(self.release)
 
     @cached_property
-    def records_without(self) -> Records | None:
-        """The rows of the release without the people."""
-        without = None if self.truth is None else self.truth.without
-        return None if without is None else Records(without)
+    def control(self) -> tuple[Records, pa.Table] | None:
+        """The rows of the release that lacks some people, and these people; None if there is no control."""
+        truth = self.truth
+        if truth is None or truth.without is None or truth.absent is None:
+            return None
+        return self.records if truth.without is self.release else Records(truth.without), truth.absent

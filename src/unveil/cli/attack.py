@@ -23,9 +23,15 @@ def attack(
     raw: Annotated[
         Path | None, typer.Option("--raw", metavar="SPEC", help="For a release: judge attacks by this raw table.")
     ] = None,
+    earlier: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="An earlier release of people in common: attack both together.")
+    ] = None,
     people: Annotated[int, typer.Option(min=2, help="How many people to attack, drawn at random.")] = 1000,
     population: Annotated[
         int | None, typer.Option(min=2, metavar="N", help="How many people the table is a sample of.")
+    ] = None,
+    tries: Annotated[
+        int | None, typer.Option(min=2, metavar="N", help="How many releases to make for attacks that need many.")
     ] = None,
     sample: Annotated[
         int | None, typer.Option("--sample", metavar="N", min=2, help="Use N rows drawn at random.")
@@ -36,7 +42,16 @@ def attack(
     from unveil.workflow.attack import attack as run
 
     with watched() as progress:
-        found = run(target, raw, people=people, population=population, sample=sample, progress=progress)
+        found = run(
+            target,
+            raw,
+            earlier=earlier,
+            people=people,
+            population=population,
+            tries=tries,
+            sample=sample,
+            progress=progress,
+        )
     if as_json:
         print_json(found.to_dict())
     else:

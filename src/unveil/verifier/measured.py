@@ -138,6 +138,11 @@ def measurements(manifest: AdditiveManifest, spec: Spec) -> list[Measurement]:
     replay = Replay(manifest, spec)
     for raw in read_raw(spec):
         replay.add(raw)
+    return measured(manifest, replay)
+
+
+def measured(manifest: AdditiveManifest, replay: Replay) -> list[Measurement]:
+    """Everything that was measured, next to the true numbers: class totals, the sums of each round, and leaves."""
     cost = {charge.purpose: charge.amount for charge in manifest.ledger}
     rounds = [
         Measurement(name, cost[name], done.unit, np.stack([done.against, done.within], axis=1), true)

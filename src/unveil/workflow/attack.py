@@ -7,12 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from unveil.attacks import Exposure, Outcome, Scene, Truth
+from unveil.attacks.composition import compositions
 from unveil.attacks.determination import determinations
 from unveil.attacks.inference import group_inferences
 from unveil.attacks.linkage import singling_out
 from unveil.attacks.membership import membership
+from unveil.attacks.minimality import minimality
+from unveil.attacks.privacy_loss import likelihood_ratio, noise_of_release
 from unveil.errors import SpecError, UnveilError
 from unveil.progress import Watcher, unwatched
 from unveil.publishers import trial_release
@@ -24,11 +28,17 @@ from unveil.workflow.evaluate import Rows
 
 OWNERS = "These figures are for the owner: they are computed from the raw rows, and no guarantee covers them."
 READER = "Only what a reader of the release can do was tried. With the raw table there are more attacks, and controls."
-ALIKE = "There is no control: the table without the people attacked has no release ({})."
+ALONE = "There is no control, because the table has no release without some of its people: {}."
+OTHER = "Controls are people who are not in a second release by the same spec, which may differ in more than that."
+HELD_OUT = "The release under attack is made of all rows but {:,} drawn at random: people who are not in the table."
 PEOPLE = 1000
 """So many people are attacked,"""
 SHARE = 5
-"""but at most one in so many of the table, so that the table without them is much the same."""
+"""but at most one in so many of the table, and as many others are its control."""
+DRAWS = 150
+"""So many private releases are drawn of each of two tables."""
+SEARCHES, LEAST, ROWS = 40, 6, 2_000_000
+"""So many searches are made again: at most, at least, and in between as many as have these rows together."""
 SEED = 16
 """Who is attacked depends on this number and the table alone."""
 
@@ -38,8 +48,10 @@ def attack(
     raw: SpecLike | None = None,
     *,
     table: Any = None,
+    earlier: str | Path | Release | None = None,
     people: int = PEOPLE,
     population: int | None = None,
+    tries: int | None = None,
     sample: int | None = None,
     progress: Watcher = unwatched,
 ) -> Exposure:
@@ -49,24 +61,41 @@ def attack(
         target: A spec, which is published in memory and thrown away; or a release, or the folder of one.
         raw: For a release, the owner's spec: attacks are then judged by the raw table, and have a control.
         table: The raw table, where the spec does not name it: a path, or a pandas, polars or pyarrow table.
+        earlier: An earlier release of people in common: what the two give away together.
         people: How many people to attack, drawn at random. A fifth of a small table.
         population: How many people the table is a sample of, for estimates of who is unique among them.
+        tries: How many releases to make for the attacks that need many; without it 150 pairs of private ones, and up to
+            40 by refinement, fewer of a large table.
         sample: Use at most this many rows, drawn at random.
         progress: Called as the work is done.
     """
-    for name, number in (("people", people), ("population", population), ("sample", sample)):
+    for name, number in (("people", people), ("population", population), ("tries", tries), ("sample", sample)):
         if number is not None and (not isinstance(number, int) or number < 2):
             raise UnveilError(f"{name} is {number!r}, but it must be a whole number, 2 or more.")
+    before = open_release(earlier) if isinstance(earlier, str | Path) else earlier
     scene, origin, notes = _scene(target, raw, table, people, sample, progress)
-    return Exposure.of(origin, _outcomes(scene, population, progress), notes)
+    return Exposure.of(origin, _outcomes(scene, before, population, tries, progress), notes)
 
 
-def _outcomes(scene: Scene, population: int | None, progress: Watcher) -> Iterator[Outcome]:
+def _outcomes(
+    scene: Scene, earlier: Release | None, population: int | None, tries: int | None, progress: Watcher
+) -> Iterator[Outcome]:
     yield from singling_out(scene, population, progress)
     progress("inferring values", 0, None)
     yield from group_inferences(scene)
     yield from determinations(scene)
     yield from membership(scene)
+    if earlier is not None:
+        yield from compositions(scene, earlier)
+    yield from noise_of_release(scene)
+    if scene.truth is not None:
+        yield from minimality(scene.truth, scene.release, tries or _searches(scene.truth), progress)
+        yield from likelihood_ratio(scene.truth, tries or DRAWS, progress=progress)
+
+
+def _searches(truth: Truth) -> int:
+    """How many searches an attack makes by default: fewer of a large table."""
+    return min(SEARCHES, max(LEAST, ROWS // len(truth.rows)))
 
 
 def _scene(
@@ -85,9 +114,8 @@ def _scene(
     source, notes = held_rows(spec.source if table is None else table, sample, spec)
     rows = Rows(spec, load_table(spec, source, progress))
     progress("publishing", 0, None)
-    truth, lack = _truth(rows, people)
-    scene = Scene(rows.whole if release is None else release, truth)
-    return scene, origin or spec.origin, (*notes, *lack, OWNERS)
+    scene, more = _with_control(rows, release, people)
+    return scene, origin or spec.origin, (*notes, more, OWNERS)
 
 
 def _given(target: SpecLike | Release) -> tuple[Release | None, str]:
@@ -99,17 +127,23 @@ def _given(target: SpecLike | Release) -> tuple[Release | None, str]:
     return None, ""
 
 
-def _truth(rows: Rows, people: int) -> tuple[Truth, tuple[str, ...]]:
-    """The people to attack and a release without them; why there is none, if there is none."""
+def _with_control(rows: Rows, release: Release | None, people: int) -> tuple[Scene, str]:
+    """The people to attack, and a release that lacks as many others; what to know about it."""
     count = rows.checked.rows
     drawn = np.random.default_rng(SEED).permutation(count)
-    places = np.sort(drawn[: max(1, min(people, count // SHARE))])
-    without: Release | None = None
-    lack: tuple[str, ...] = ()
+    number = max(1, min(people, count // SHARE))
+    absent, places = drawn[:number], drawn[number : 2 * number]
+    kept = np.sort(drawn[number:])
     try:
-        others = np.setdiff1d(np.arange(count), places)
-        part = part_of(rows.checked, rows.spec, others, f"{rows.checked.origin} (without {len(places):,} people)")
-        without = trial_release(part, rows.spec, seed=1)
+        part = part_of(rows.checked, rows.spec, kept, rows.checked.origin)
+        without = trial_release(part, rows.spec)
     except UnveilError as error:
-        lack = (ALIKE.format(str(error).rstrip(".")),)
-    return Truth(rows.spec, rows.checked, rows.table, places, without), lack
+        truth = Truth(rows.spec, rows.checked, rows.table, np.sort(places))
+        return Scene(rows.whole if release is None else release, truth), ALONE.format(str(error).rstrip("."))
+    lacking = rows.table.take(pa.array(absent))
+    if release is not None:
+        truth = Truth(rows.spec, rows.checked, rows.table, np.sort(places), lacking, without)
+        return Scene(release, truth), OTHER
+    behind = rows.table.take(pa.array(kept))
+    truth = Truth(rows.spec, part, behind, np.searchsorted(kept, np.sort(places)), lacking, without)
+    return Scene(without, truth), HELD_OUT.format(number)

@@ -12,10 +12,13 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from scipy import stats
+from unveil.arrays import IntArray
+from unveil.attacks.rates import binomial_bounds
 
 PILOT = 0.2
 """The share of the runs on which events are chosen."""
+LEAST = 50
+"""Fewer noisy numbers than this say nothing."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,32 @@ def _event(often: Sequence[Hashable], seldom: Sequence[Hashable]) -> set[Hashabl
 
 def _log_ratio(p: int, q: int, runs: int, doubt: float) -> float:
     """Ln of the least that p can be over the most that q can be."""
-    least = stats.beta.ppf(doubt / 2, p, runs - p + 1) if p else 0.0
-    most = stats.beta.ppf(1 - doubt / 2, q + 1, runs - q) if q < runs else 1.0
-    return float(math.log(least / most)) if least else -math.inf
+    least, most = binomial_bounds(p, runs, doubt)[0], binomial_bounds(q, runs, doubt)[1]
+    return math.log(least / most) if least else -math.inf
+
+
+def step_of(rate: float) -> int:
+    """The least distance at which noise of a rate is e times as rare."""
+    return math.ceil(1 / rate)
+
+
+def noise_factor(moves: Sequence[tuple[IntArray, float]], doubt: float) -> float | None:
+    """By how much more than it says the noise of one release may cost, at least; None if there is too little of it.
+
+    Noise of rate r is z or more away with a probability that falls by exp(−r) with each z. So of many numbers, those
+    that noise moved by at least 1 are at most exp(r·n) times as many as those that it moved by at least 1 + n. Here n
+    is the least for which r·n is 1 or more. Every number is a person's chance to stand out, and all are tried at once:
+    Steinke et al., *Privacy Auditing with One (1) Training Run*, NeurIPS 2023.
+
+    Args:
+        moves: How far noise moved each number, and its rate, draw by draw.
+        doubt: The chance that the factor is too high.
+    """
+    steps = [step_of(rate) for _, rate in moves]
+    numbers = sum(len(moved) for moved, _ in moves)
+    often = sum(int((moved >= 1).sum()) for moved, _ in moves)
+    seldom = sum(int((moved >= 1 + step).sum()) for (moved, _), step in zip(moves, steps, strict=True))
+    if numbers < LEAST:
+        return None
+    claimed = max(rate * step for (_, rate), step in zip(moves, steps, strict=True))
+    return _log_ratio(often, seldom, numbers, doubt) / claimed

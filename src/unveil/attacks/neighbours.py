@@ -1,0 +1,106 @@
+"""A table with and without one person, published by DiffGen again and again.
+
+Who attacks knows all other people, the spec and the release, and wants to know whether the person was in the table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from unveil.arrays import FloatArray
+from unveil.attacks.records import coded
+from unveil.counting.memory import MemoryEngine
+from unveil.masking import Discretization, Generalization
+from unveil.noise import Source
+from unveil.publishers import publish_diffgen
+from unveil.release import Release
+from unveil.schema import PrivatePlan, Spec
+from unveil.tables import Table, part_of
+from unveil.version import __version__
+
+
+class Pair:
+    """Two tables that differ by one record, ready to be counted."""
+
+    def __init__(self, spec: Spec, table: Table, rows: pa.Table, person: int) -> None:
+        """Takes one row out of a table.
+
+        Args:
+            spec: The spec of a private release.
+            table: The checked table.
+            rows: The same rows, raw.
+            person: The place of the person's row.
+        """
+        others = np.delete(np.arange(rows.num_rows), person)
+        self.spec = spec
+        self.person = rows.slice(person, 1)
+        self.others = rows.take(pa.array(others))
+        self.tables = {True: table, False: part_of(table, spec, others, table.origin)}
+        self.engines = {present: MemoryEngine(held) for present, held in self.tables.items()}
+
+
+def rarity(rows: pa.Table) -> FloatArray:
+    """How much each row stands out: the sum over its columns of how rare its value is, as a logarithm."""
+    total = np.zeros(rows.num_rows)
+    for name in rows.column_names:
+        codes = coded(rows[name]).codes
+        total -= np.log(np.bincount(codes)[codes] / len(codes))
+    return total
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the attacker makes of one release."""
+
+    surplus: int
+    """The published count of the person's cell, less the other people in it."""
+    structure: tuple[tuple[str, int], ...]
+    """For every attribute that was specialized, into how many blocks."""
+    sides: tuple[tuple[str, int], ...]
+    """For every attribute that was specialized, how many others are on the person's side, in doubling steps."""
+
+    @property
+    def clipped(self) -> int:
+        """The surplus. Noise has no memory, so what lies far out says no more than what lies near."""
+        return max(-4, min(5, self.surplus))
+
+
+class Neighbours:
+    """DiffGen on two tables that differ by one record."""
+
+    def __init__(self, pair: Pair) -> None:
+        self._pair = pair
+        others, person, self._class = pair.others, pair.person, pair.spec.table.class_
+        names = [attribute.name for attribute in pair.spec.released]
+        self._person = {name: person[name][0].as_py() for name in [*names, self._class]}
+        self._same_class = np.array(others[self._class].to_pylist()) == self._person[self._class]
+        self._others = {name: coded(others[name]) for name in names}
+
+    def publish(self, plan: PrivatePlan, source: Source, *, present: bool) -> Seen:
+        """Publishes the table with or without the person, and looks at the release."""
+        pair = self._pair
+        return self._seen(
+            publish_diffgen(pair.tables[present], pair.spec, plan, pair.engines[present], source, __version__)
+        )
+
+    def _seen(self, release: Release) -> Seen:
+        cell = {self._class: self._person[self._class]}
+        among = self._same_class
+        structure, sides = [], []
+        for name, entry in release.masking.columns.items():
+            if not isinstance(entry, Discretization | Generalization) or len(entry.blocks) == 1:
+                continue
+            cell[name] = entry.labels([self._person[name]])[0]
+            values, codes = self._others[name]
+            inside = np.array([label == cell[name] for label in entry.labels(values)])[codes]
+            among = among & inside
+            structure.append((name, len(entry.blocks)))
+            sides.append((name, int(inside.sum()).bit_length()))
+        counts = release.table["count"].to_numpy()
+        held = np.ones(len(counts), dtype=np.bool_)
+        for name, label in cell.items():
+            held &= np.array(release.table[name].to_pylist()) == label
+        return Seen(int(counts[held].sum()) - int(among.sum()), tuple(structure), tuple(sides))
