@@ -19,7 +19,7 @@ from unveil.attacks.records import Records
 from unveil.attacks.scene import Scene
 from unveil.errors import braced
 from unveil.evaluation.reidentification import quasi_identifiers
-from unveil.release import Release
+from unveil.release import RefinementManifest, Release
 
 SKEWED = 2.0
 """A group is skewed for people whose value is so many times as likely in it as in the whole release."""
@@ -96,9 +96,10 @@ ATTACKS: dict[str, tuple[Callable[[Beliefs], BoolArray], str]] = {
 def group_inferences(scene: Scene) -> Iterator[Outcome]:
     """Each attack on each secret, by the columns of the requirement that hurts most.
 
-    A private release has no groups of records: its class is guessed from all other columns.
+    No requirement of a private release names columns: its class is guessed from all others.
     """
-    channels = quasi_identifiers(scene.release) if scene.has_rows else (tuple(scene.release.masking),)
+    grouped = isinstance(scene.release.manifest, RefinementManifest)
+    channels = quasi_identifiers(scene.release) if grouped else (tuple(scene.release.masking),)
     for secret in secrets_of(scene.release):
         seen = [(names, *_both(scene, names, secret)) for names in channels if secret not in names]
         for attack in _tried(scene, secret) if seen else ():
@@ -162,5 +163,5 @@ def _of_records(records: Records, names: Sequence[str], secret: str) -> Beliefs:
 def _shares(records: Records, name: str) -> FloatArray:
     column = records.columns[name]
     sums = np.bincount(column.codes, weights=records.counts, minlength=len(column.values))
-    shares: FloatArray = sums / records.counts.sum()
+    shares: FloatArray = sums / max(records.counts.sum(), 1)
     return shares

@@ -73,6 +73,8 @@ def singling_out(scene: Scene, population: int | None = None, progress: Watcher 
         return
     found = worst_columns(scene.records, progress)
     small = [one for one in found if len(one.names) <= FEW]
+    if not small:
+        return
     first = next((one for one in small if one.alone), small[-1])
     for columns in dict.fromkeys([first, small[-1], found[-1]]):
         yield _outcome(scene, columns, population)

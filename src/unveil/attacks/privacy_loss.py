@@ -20,7 +20,7 @@ from unveil.attacks.scene import Scene, Truth
 from unveil.noise import SeededSource, Source
 from unveil.progress import Watcher, unwatched
 from unveil.release import AdditiveManifest, DiffGenManifest, Release
-from unveil.schema import AdditivePlan, Plan, decimal_text
+from unveil.schema import AdditivePlan, Plan, PrivatePlan, decimal_text
 from unveil.tables import part_of
 from unveil.verifier.laws import float_rate
 from unveil.verifier.measured import Replay, measured
@@ -44,7 +44,7 @@ def likelihood_ratio(
         progress: Called for every pair of releases.
     """
     claimed = truth.spec.plan
-    if claimed is None:
+    if not isinstance(claimed, AdditivePlan | PrivatePlan):
         return
     pair = _pair(truth)
     mechanism: Any = (MeasuredNeighbours if isinstance(claimed, AdditivePlan) else Neighbours)(pair)

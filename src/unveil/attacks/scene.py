@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from unveil.arrays import IntArray
 from unveil.attacks.records import Records
-from unveil.release import RefinementManifest, Release
+from unveil.release import RefinementManifest, Release, SafeManifest
 from unveil.schema import Spec
 from unveil.tables import Table
 
@@ -52,7 +52,7 @@ class Scene:
     @property
     def has_rows(self) -> bool:
         """Whether the release has masked rows, and not noisy counts or weights."""
-        return isinstance(self.release.manifest, RefinementManifest)
+        return isinstance(self.release.manifest, RefinementManifest | SafeManifest)
 
     @cached_property
     def records(self) -> Records:
