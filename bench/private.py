@@ -1,10 +1,11 @@
-"""What private releases are worth, next to other private tools in one run: accuracy and AUC of classifiers, and tables.
+"""What private releases are worth, next to other private tools in one run: scores of classifiers, and tables.
 
-    python bench/private.py [--splits 5] [--draws 3] [--epsilons 0.1,0.25,0.5,1,2] [--without aim,mst]
-                            [--spec SPEC] [--write-docs]
+    python bench/private.py [--tables adult,census] [--splits 5] [--draws 3] [--epsilons 0.1,0.25,0.5,1,2]
+                            [--also aim,mst] [--without contingency] [--spec SPEC] [--resume] [--write-docs]
 
-Adult: 2/3 of the records are released, 1/3 are for tests. With `--spec`, the table of a private spec of numbers and of
-categories with taxonomies takes its place. Nothing is asserted. Figures go to `.benchmarks/private.json`.
+Adult: 2/3 of the records are released, 1/3 are for tests. Census-Income, where it is given, has one split of its own
+and fewer ε. With `--spec`, the table of a private spec takes the place of both. Nothing is asserted. Every figure goes
+to `.benchmarks/private.json` as soon as it is measured; with `--resume` those that are there are not measured again.
 """
 
 from __future__ import annotations
@@ -17,108 +18,51 @@ import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import replace
 from fractions import Fraction
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from accuracy_diffgen import Setting, spec
-from blowup import original_records
 from diffgen import PEERS
 from parts import fill
 from places import CACHE, ROOT
 from private_page import private_parts
+from private_tables import TABLES, Public, Split, held, split_of
 from readers import Array, Coded, Readable, Scores, learned, scores, tables_kept
 from rich.console import Console
 
 from peers import python_with
-from unveil import Release, load_spec, publish
-from unveil.masking import Discretization
+from unveil import Release, publish
+from unveil.masking import dictionary_of
 from unveil.noise import Ledger, SeededSource
-from unveil.publishers.additive.bins import number_levels
-from unveil.schema import AdditivePlan, Attribute, PrivatePlan, Spec
+from unveil.schema import AdditivePlan, PrivatePlan
 from unveil.tables import load_table
 
 sys.path.insert(0, str(ROOT))
 from reproduce.contingency import COUNT, contingency_table
 
-SEED = 2011
 H = 10
 """How many specializations DiffGen makes: as many as the bundled spec had for it."""
 DELTA = 1e-9
 DPMM = ("dpmm==0.1.9",)
 FOUND = CACHE / "private.json"
 PAGE = ROOT / "docs" / "additive.md"
+SLOW = ("aim", "mst")
+"""Measured only if asked for: they take minutes for each release."""
+NEEDED = {**dict.fromkeys(SLOW, (DPMM,)), "diffprivlib tree": (PEERS,), "diffprivlib forest": (PEERS,)}
+"""The environments of other tools; they are made before the processes start."""
+CENSUS_EPSILONS = (0.1, 0.25, 1.0)
+TOO_WIDE = {"census": ("contingency", "diffprivlib tree", *SLOW)}
+"""What is not measured on a table: the product of its domains is too large, or Adult says it all."""
 
 Figures = dict[str, Scores]
-Method = Callable[["Split", float, int], Figures]
-
-
-@dataclass(frozen=True, eq=False)
-class Split:
-    """Rows that are released and rows for tests, with their public places."""
-
-    spec: Spec
-    train: pa.Table
-    test: pa.Table
-
-    @property
-    def attributes(self) -> list[Attribute]:
-        return list(self.spec.released)
-
-    @property
-    def class_(self) -> str:
-        return self.spec.table.class_
-
-    def labels(self, table: pa.Table) -> Array:
-        """1 for the second declared class."""
-        assert self.spec.table.class_values is not None
-        return (np.array(table[self.class_].to_pylist()) == self.spec.table.class_values[1]).astype(np.int64)
-
-    def truth(self) -> tuple[list[Array], list[int]]:
-        """The true places of all columns and of the class."""
-        places = [Public(attribute).places(self.train[attribute.name]) for attribute in self.attributes]
-        sizes = [Public(attribute).size for attribute in self.attributes]
-        return [*places, self.labels(self.train)], [*sizes, 2]
-
-
-class Public:
-    """The public places of an attribute: the finest bins of a number, the leaves of a category."""
-
-    def __init__(self, attribute: Attribute) -> None:
-        self.attribute = attribute
-        if attribute.ordered:
-            bins = number_levels(attribute)[-1]
-            self.starts = np.array([bins.grid.value(place) for place in (0, *bins.thresholds)], dtype=np.float64)
-            self.end = float(bins.grid.value(bins.grid.size))
-            self.size = len(self.starts)
-        else:
-            assert attribute.taxonomy is not None
-            self.leaves = list(attribute.taxonomy.leaves)
-            self.size = len(self.leaves)
-
-    def places(self, column: pa.ChunkedArray) -> Array:
-        if self.attribute.ordered:
-            return np.searchsorted(self.starts, column.to_numpy().astype(np.float64), side="right") - 1
-        place_of = {leaf: place for place, leaf in enumerate(self.leaves)}
-        return np.array([place_of[value] for value in column.to_pylist()])
-
-    def spread(self, entry: object) -> Array:
-        """How the blocks of a cut cover the places."""
-        if isinstance(entry, Discretization):
-            ends = np.append(self.starts[1:], self.end)
-            shares = [
-                np.clip(np.minimum(block.hi, ends) - np.maximum(block.lo, self.starts), 0, None)
-                for block in entry.blocks
-            ]
-        else:
-            shares = [np.isin(self.leaves, block.values) for block in entry.blocks]  # type: ignore[attr-defined]
-        found = np.array(shares, dtype=np.float64)
-        return found / found.sum(axis=1, keepdims=True)
+Method = Callable[[Split, float, int], Figures]
+Task = tuple[str, str, float, int, int]
+"""Table, method, ε, split and draw."""
 
 
 def of_release(split: Split, release: Release) -> Readable:
@@ -128,12 +72,14 @@ def of_release(split: Split, release: Release) -> Readable:
     for attribute in split.attributes:
         entry = release.masking.columns[attribute.name]
         code_of = {label: code for code, label in enumerate(entry.shown)}
-        codes, test = (
-            np.array([code_of[label] for label in table[attribute.name].to_pylist()])
-            for table in (release.table, masked)
-        )
+        codes, test = (_codes(table[attribute.name], code_of) for table in (release.table, masked))
         columns.append(Coded(codes, test, Public(attribute).spread(entry), attribute.ordered))
     return Readable(columns, split.labels(release.table), release.table.column(-1).to_numpy().astype(np.float64))
+
+
+def _codes(column: pa.ChunkedArray, code_of: dict[str, int]) -> Array:
+    distinct = dictionary_of(column)
+    return np.array([code_of[label] for label in distinct.dictionary.to_pylist()])[distinct.indices.to_numpy()]
 
 
 def of_places(split: Split, places: list[Array], labels: Array, weights: Array) -> Readable:
@@ -230,59 +176,73 @@ METHODS: dict[str, Method] = {
 }
 
 
-@cache
-def _table(path: str | None) -> tuple[Spec, pa.Table]:
-    if path is None:
-        return load_spec(spec(Setting("full", 1.0, H))), original_records()
-    loaded = load_spec(path)
-    return loaded, pa.parquet.read_table(loaded.table.source)
-
-
-def _measure(path: str | None, method: str, epsilon: float, number: int, draw: int) -> Figures:
+def measure(task: Task) -> Figures:
     """One split into train and test, one release."""
-    loaded, records = _table(path)
-    order = np.random.default_rng((SEED, number)).permutation(records.num_rows)
-    cut = records.num_rows * 2 // 3
-    train, test = (records.take(pa.array(part)) for part in (order[:cut], order[cut:]))
-    return METHODS[method](Split(loaded, train, test), epsilon, 1000 * number + draw)
+    table, method, epsilon, number, draw = task
+    return METHODS[method](split_of(table, number), epsilon, 1000 * number + draw)
 
 
-def tasks(options: argparse.Namespace) -> Iterator[tuple[str | None, str, float, int, int]]:
-    for method in METHODS:
-        if method in options.without.split(","):
-            continue
-        for epsilon in [1.0] if method == "raw" else map(float, options.epsilons.split(",")):
-            for number in range(options.splits):
-                for draw in range(1 if method == "raw" else options.draws):
-                    yield options.spec, method, epsilon, number, draw
+def tasks(options: argparse.Namespace) -> Iterator[Task]:
+    """All that is to be measured, the slowest first so that no process waits for the last of them."""
+    tables = [options.spec] if options.spec else [name for name in options.tables.split(",") if held(name)]
+    also, without = options.also.split(","), options.without.split(",")
+    epsilons = [float(epsilon) for epsilon in options.epsilons.split(",")]
+    for table in sorted(tables, reverse=True):
+        for method in METHODS:
+            if method in (*without, *TOO_WIDE.get(table, ())) or (method in SLOW and method not in also):
+                continue
+            asked = [epsilon for epsilon in epsilons if table != "census" or epsilon in CENSUS_EPSILONS]
+            for epsilon in [1.0] if method == "raw" else asked:
+                for number in range(1 if table == "census" else options.splits):
+                    for draw in range(1 if method == "raw" else options.draws):
+                        yield table, method, epsilon, number, draw
 
 
 def main() -> None:
     options = _options()
     CACHE.mkdir(exist_ok=True)
-    for packages in (PEERS, DPMM):
-        python_with(*packages)
     todo = list(tasks(options))
-    found: dict[str, list[Figures]] = defaultdict(list)
+    for packages in {packages for _, method, *_ in todo for packages in NEEDED.get(method, ())}:
+        python_with(*packages)
+    done = _stored() if options.resume else {}
     with Console().status("releases and readers") as status, ProcessPoolExecutor(options.workers) as pool:
-        for (_, method, epsilon, _, _), figures in zip(todo, pool.map(_measure, *zip(*todo, strict=True)), strict=True):
-            found[f"{method}@{epsilon:g}"].append(figures)
-            status.update(f"{method}, ε = {epsilon:g}")
-            FOUND.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        running = {pool.submit(measure, task): task for task in todo if task not in done}
+        for place, result in enumerate(as_completed(running), start=1):
+            done[running[result]] = result.result()
+            status.update(f"{place} of {len(running)}: {running[result]}")
+            _store(done)
+    found: dict[str, dict[str, list[Figures]]] = defaultdict(lambda: defaultdict(list))
+    for table, method, epsilon, number, draw in todo:
+        found[table][f"{method}@{epsilon:g}"].append(done[table, method, epsilon, number, draw])
     parts = private_parts(found, options.splits, options.draws)
     Console().print("\n\n".join(parts.values()))
     if options.write_docs:
         fill(PAGE, parts)
 
 
+def _stored() -> dict[Task, Figures]:
+    kept = json.loads(FOUND.read_text(encoding="utf-8")) if FOUND.exists() else []
+    return {(table, method, epsilon, number, draw): figures for (table, method, epsilon, number, draw), figures in kept}
+
+
+def _store(done: dict[Task, Figures]) -> None:
+    """Replaces the file at once, so that a run that is interrupted loses nothing."""
+    draft = FOUND.with_suffix(".draft")
+    draft.write_text(json.dumps(list(done.items())) + "\n", encoding="utf-8")
+    draft.replace(FOUND)
+
+
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--splits", type=int, default=5, help="random splits into train and test")
+    parser.add_argument("--tables", default=",".join(TABLES), help="with commas between")
+    parser.add_argument("--splits", type=int, default=5, help="random splits of Adult into train and test")
     parser.add_argument("--draws", type=int, default=3, help="releases of each split")
     parser.add_argument("--epsilons", default="0.1,0.25,0.5,1,2", help="with commas between")
+    parser.add_argument("--also", default="", help="slow methods to measure too, with commas between: aim, mst")
     parser.add_argument("--without", default="", help="methods to leave out, with commas between")
-    parser.add_argument("--spec", help="a private spec whose table takes the place of Adult")
+    parser.add_argument("--spec", help="a private spec whose table takes the place of the others")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes")
+    parser.add_argument("--resume", action="store_true", help="keep what an interrupted run has measured")
     parser.add_argument("--write-docs", action="store_true", help="write the figures into docs/additive.md")
     return parser.parse_args()
 

@@ -18,19 +18,26 @@ TITLES = {
 READERS = {"tree": "tree", "LightGBM": "LightGBM", "naive Bayes": "naive Bayes", "itself": "itself"}
 
 
-def private_parts(found: Found, splits: int, draws: int) -> dict[str, str]:
-    """The parts of the page."""
-    epsilons = sorted({float(key.rpartition("@")[2]) for key in found if not key.startswith("raw@")})
+def private_parts(found: Mapping[str, Found], splits: int, draws: int) -> dict[str, str]:
+    """The parts of the page, by what was found on each table; those of tables that were not measured are left out."""
     releases = f"{draws} {'release' if draws == 1 else 'releases'} of each"
-    measured = {key.rpartition("@")[0] for key in found}
-    absent = ", ".join(title for method, title in TITLES.items() if method not in measured)
-    left_out = f" This run left out: {absent}." if absent else ""
-    return {
-        "runs": f"Mean ± standard deviation of {splits} random splits, {releases}.{left_out}",
-        "accuracy": "\n".join(_learned(found, epsilons, "accuracy")),
-        "auc": "\n".join(_learned(found, epsilons, "auc")),
-        "tables": "\n".join(_tables(found, epsilons)),
-    }
+    parts = {}
+    for table, held in found.items():
+        epsilons = sorted({float(key.rpartition("@")[2]) for key in held if not key.startswith("raw@")})
+        if table == "census":
+            for score in ("balanced", "auc"):
+                parts[f"census_{score}"] = "\n".join(_learned(held, epsilons, score))
+            continue
+        measured = {key.rpartition("@")[0] for key in held}
+        absent = ", ".join(title for method, title in TITLES.items() if method not in measured)
+        left_out = f" This run left out: {absent}." if absent else ""
+        parts |= {
+            "runs": f"Mean ± standard deviation of {splits} random splits, {releases}.{left_out}",
+            "accuracy": "\n".join(_learned(held, epsilons, "accuracy")),
+            "auc": "\n".join(_learned(held, epsilons, "auc")),
+            "tables": "\n".join(_tables(held, epsilons)),
+        }
+    return parts
 
 
 def _learned(found: Found, epsilons: Sequence[float], score: str) -> Iterator[str]:
@@ -58,4 +65,6 @@ def _tables(found: Found, epsilons: Sequence[float]) -> Iterator[str]:
 
 def _cell(runs: Sequence[Mapping[str, Mapping[str, float]]], reader: str, score: str) -> str:
     held = [100 * run[reader][score] for run in runs if reader in run]
-    return f"{mean(held):.1f}±{pstdev(held):.1f}" if held else ""
+    if len(held) < 2:
+        return f"{held[0]:.1f}" if held else ""
+    return f"{mean(held):.1f}±{pstdev(held):.1f}"

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, roc_auc_score
 from sklearn.naive_bayes import CategoricalNB
 from sklearn.tree import DecisionTreeClassifier
+
+from unveil.evaluation.distances import Spread, table_distances
 
 Array = np.ndarray
 Scores = dict[str, float]
@@ -102,22 +103,7 @@ def tables_kept(release: Readable, places: list[Array], sizes: list[int]) -> Sco
         places: For every column, and the class, the true place of each record.
         sizes: How many places each has.
     """
-    eye = np.eye(2)
-    columns = [*((column.codes, column.spread) for column in release.columns), (release.labels, eye)]
-    total = max(float(release.weights.sum()), 1e-9)
-    one = [
-        _distance(np.bincount(codes, release.weights, len(spread)) / total @ spread, np.bincount(true, minlength=size))
-        for (codes, spread), true, size in zip(columns, places, sizes, strict=True)
-    ]
-    two = []
-    for left, right in combinations(range(len(columns)), 2):
-        (a, spread_a), (b, spread_b) = columns[left], columns[right]
-        joint = np.bincount(a * len(spread_b) + b, release.weights, len(spread_a) * len(spread_b)) / total
-        found = spread_a.T @ joint.reshape(len(spread_a), len(spread_b)) @ spread_b
-        true = np.bincount(places[left] * sizes[right] + places[right], minlength=sizes[left] * sizes[right])
-        two.append(_distance(found.ravel(), true))
-    return {"one": float(np.mean(one)), "two": float(np.mean(two))}
-
-
-def _distance(found: Array, true: Array) -> float:
-    return float(0.5 * np.abs(found - true / true.sum()).sum())
+    spreads = [*(Spread(column.codes, column.spread) for column in release.columns), Spread(release.labels, np.eye(2))]
+    assert [spread.shares.shape[1] for spread in spreads] == sizes
+    one, two = table_distances(places, spreads, None, release.weights).of(range(len(sizes)))
+    return {"one": one, "two": two}

@@ -101,8 +101,8 @@ def adult_three(splits: int) -> Sample:
 
 def census(splits: int) -> Sample | None:
     """Census-Income with its own split; nothing where it is not given."""
-    files = [SHARED / "large" / f"census_income_1994_1995_{part}.csv.zst" for part in ("train", "test")]
-    if not all(file.exists() for file in files):
+    files = census_files()
+    if files is None:
         return None
     parts = [_census_rows(file) for file in files]
     rows, train = pa.concat_tables(parts), parts[0].num_rows
@@ -110,6 +110,12 @@ def census(splits: int) -> Sample | None:
     sections["age"] = {"kind": "number", "range": list(CENSUS_AGES), "whole": True}
     split = (np.arange(train), np.arange(train, rows.num_rows))
     return Sample("Census-Income, 8 attributes", rows, [split], CLASS, sections, [tuple(CENSUS)])
+
+
+def census_files() -> list[Path] | None:
+    """Census-Income, to train and to test; nothing where it is not given."""
+    files = [SHARED / "large" / f"census_income_1994_1995_{part}.csv.zst" for part in ("train", "test")]
+    return files if all(file.exists() for file in files) else None
 
 
 SAMPLES: dict[str, Callable[[int], Sample | None]] = {
@@ -148,12 +154,18 @@ def _authors(name: str) -> Taxonomy:
 
 @cache
 def _census_rows(file: Path) -> pa.Table:
-    """The fields that are used, as text without the space before each; the class says on which side of 50,000."""
+    """The fields that are used; the class says on which side of 50,000."""
+    rows = census_text(file)
+    held = {name: rows[str(place)] for name, place in CENSUS.items()}
+    held["age"] = held["age"].cast(pa.int64())
+    return pa.table({**held, CLASS: rows[str(CENSUS_FIELDS - 1)]})
+
+
+def census_text(file: Path) -> pa.Table:
+    """All fields, named by their places, as text without the space before each."""
     names = [str(place) for place in range(CENSUS_FIELDS)]
     options = pa.csv.ReadOptions(column_names=names)
     text = pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()))
     with pa.CompressedInputStream(pa.OSFile(str(file)), "zstd") as stream:
         rows = pa.csv.read_csv(stream, options, convert_options=text)
-    held = {name: pc.utf8_trim_whitespace(rows[str(place)]) for name, place in CENSUS.items()}
-    held["age"] = held["age"].cast(pa.int64())
-    return pa.table({**held, CLASS: pc.utf8_trim_whitespace(rows[names[-1]])})
+    return pa.table({name: pc.utf8_trim_whitespace(rows[name]) for name in names})

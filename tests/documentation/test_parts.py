@@ -40,8 +40,11 @@ def test_every_place_of_the_page_is_written_by_the_benchmark() -> None:
 def test_every_place_of_the_page_about_the_additive_method_is_written_by_the_benchmark() -> None:
     places = [found["name"] for found in PART.finditer((ROOT / "docs" / "additive.md").read_text(encoding="utf-8"))]
     scores = {"accuracy": 0.8, "auc": 0.9, "balanced": 0.7}
-    found = {"raw@1": [{"tree": scores}], "additive@0.5": [{"tree": scores, "tables": {"one": 0.1, "two": 0.2}}]}
-    parts = private_parts(found, 2, 1)
+    found = {"raw@1": [{"tree": scores}], "additive@0.5": [{"tree": scores, "tables": {"one": 0.1, "two": 0.2}}] * 2}
+    parts = private_parts({"adult": found, "census": found}, 2, 1)
     assert places == list(parts)
+    assert set(private_parts({"adult": found}, 2, 1)) < set(parts)
+    assert "| additive | tree | 70.0±0.0 |" in parts["census_balanced"]
     assert "| additive | tree | 80.0±0.0 |" in parts["accuracy"]
     assert "| additive | two columns | 20.0±0.0 |" in parts["tables"]
+    assert "| raw records | tree | 80.0 |" in parts["accuracy"]

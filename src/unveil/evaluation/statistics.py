@@ -255,7 +255,7 @@ def _compared(rows: _Rows, name: str, spec: Spec, table: Table, records: FloatAr
         return _compared_numbers(rows, name, entry, spec, column, held)
     places, labels = rows.labels(name)
     cell_of, size = _common_values(held)
-    covered = _covered(entry, [str(value) for value in column.values])
+    covered = covered_codes(entry, [str(value) for value in column.values])
     everything = np.arange(len(column))
     spread = [np.bincount(cell_of[covered.get(label, everything)], minlength=size) for label in labels]
     counts = np.array(spread).reshape(len(labels), size)
@@ -291,7 +291,7 @@ def _common_values(held: FloatArray) -> tuple[IntArray, int]:
     return cells, MOST_CELLS
 
 
-def _covered(entry: Generalization | Suppression, values: Sequence[str]) -> dict[str, IntArray]:
+def covered_codes(entry: Generalization | Suppression, values: Sequence[str]) -> dict[str, IntArray]:
     """The values, by code, that each label covers: at most, where groups are refined one by one."""
     code_of = {value: code for code, value in enumerate(values)}
     if isinstance(entry, Generalization):
