@@ -16,7 +16,7 @@ from bridge import WEIGHT, records_of, released_records, spec_of, table_of
 from oracles.problem import Problem
 from oracles.strategies import mixed_problems, problems, spread_problems, template_problems
 from oracles.tdr import tdr
-from unveil.counting import memory
+from unveil.counting import index
 from unveil.release import Release
 
 pytestmark = pytest.mark.engines
@@ -75,7 +75,7 @@ def test_numbers_are_kept_apart(problem: Problem) -> None:
 def test_pieces_that_are_counted_only_when_they_are_asked_for(problem: Problem) -> None:
     """As for attributes of many suppressed values, which small tables do not have."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(memory, "MANY", 0)
+        patch.setattr(index, "MANY", 0)
         assert_same(problem, unveil.publish(table_of(problem), spec_of(problem)))
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import unveil
-from unveil.counting import memory
+from unveil.counting import index, memory
 from unveil.counting.holders import Holders
 from unveil.publishers.refinement import describe, start_search
 from unveil.refine.ranking import Ranked, Ranking
@@ -91,7 +91,7 @@ def test_a_table_of_many_values_is_refined_as_if_every_piece_were_counted_at_onc
     made: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     on_demand = traced(made(SMALL))
-    monkeypatch.setattr(memory, "MANY", SMALL)
+    monkeypatch.setattr(index, "MANY", SMALL)
     assert traced(made(SMALL)) == on_demand
 
 

@@ -57,7 +57,7 @@ def publish(folder: Path, search: str, columns: dict[str, list[Any]] | None = No
     return spec, release
 
 
-@pytest.fixture(params=["paper"])
+@pytest.fixture(params=["paper", "joint"])
 def released(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
     return publish(tmp_path, request.param)
 

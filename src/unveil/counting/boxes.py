@@ -10,6 +10,7 @@ import numpy as np
 
 from unveil.arrays import Array, BoolArray, IntArray
 from unveil.counting.engine import Marked
+from unveil.counting.persons import PERSON_COUNTS, count_box_persons, distinct_persons
 from unveil.counting.scans import scan_boxes
 from unveil.counting.splits import drawn_rows, split_boxes
 
@@ -57,7 +58,8 @@ class Scan(NamedTuple):
     gain: IntArray
     bits: IntArray
     pieces: IntArray
-    """One row per piece: its size, then its counts by the values of each sensitive attribute."""
+    """One row per piece: its records, then their counts by the values of each sensitive attribute, then its persons if
+    the table says who they are."""
     purity: IntArray
     """Minus the entropy of the targets in each piece, over its records, in the steps of gains."""
     owner: IntArray
@@ -77,7 +79,14 @@ class BoxRows:
     """Rows that are split again and again."""
 
     def __init__(
-        self, codes: Array, weight: Array, marks: Array, sections: IntArray, targets: int, fine: float
+        self,
+        codes: Array,
+        weight: Array,
+        marks: Array,
+        whose: IntArray,
+        sections: IntArray,
+        targets: int,
+        fine: float,
     ) -> None:
         """Keeps what is given.
 
@@ -86,11 +95,12 @@ class BoxRows:
                 number of the row.
             weight: How many records each row represents.
             marks: One row per record, one column per mark, numbered over all marks.
+            whose: The person of each row and how many it represents, or no columns.
             sections: Where the counts of each mark begin, and where those of the last end; the size comes first.
             targets: How many marks, the first ones, are to be told apart.
             fine: How many small fractions a bit has in gains.
         """
-        self._codes, self._weight, self._marks = codes, weight, marks
+        self._codes, self._weight, self._marks, self._whose = codes, weight, marks, whose
         self._sections, self._targets, self._fine = sections, targets, fine
 
     @classmethod
@@ -120,7 +130,7 @@ class BoxRows:
         codes = _side_by_side(columns, firsts, most, len(rows.weight))
         sections = np.cumsum([1, *rows.widths])
         marks = _side_by_side(rows.marks, sections[:-1].tolist(), int(sections[-1]), len(rows.weight))
-        return cls(codes, rows.weight.copy(), marks, sections, targets, fine)
+        return cls(codes, rows.weight.copy(), marks, rows.whose.copy(), sections, targets, fine)
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -149,6 +159,16 @@ class BoxRows:
         ends = (self._sections[self._targets :] - self._sections[self._targets] + 1).tolist()
         return [slice(*pair) for pair in pairwise(ends)]
 
+    @property
+    def size_section(self) -> slice:
+        """Where a piece has its size: its persons, if the table says who they are, or its records."""
+        private = int(self._sections[-1] - self._sections[self._targets])
+        return slice(1 + private, 2 + private) if self._by_person else slice(0, 1)
+
+    @property
+    def _by_person(self) -> bool:
+        return bool(self._whose.shape[1])
+
     def scan(
         self, boxes: Boxes, active: BoolArray, shapes: Shapes, *, pure_too: bool
     ) -> Iterator[tuple[Scan, IntArray, BoolArray]]:
@@ -171,7 +191,8 @@ class BoxRows:
         sizes, mixed = np.zeros(len(boxes.start), dtype=np.int64), np.zeros(len(boxes.start), dtype=np.bool_)
         candidates = np.empty((room, 7), dtype=np.int64)
         private = int(self._sections[-1] - self._sections[self._targets])
-        pieces = np.empty((3 * room, 1 + private), dtype=np.int64)
+        pieces = np.empty((3 * room, 1 + private + self._by_person), dtype=np.int64)
+        persons = np.zeros((len(found), PERSON_COUNTS), dtype=np.int64)
         purities, owner = np.empty(3 * room, dtype=np.int64), np.empty(3 * room, dtype=np.int64)
         done = 0
         while done < len(boxes.start):
@@ -202,6 +223,10 @@ class BoxRows:
                 purities,
                 owner,
             )
+            if self._by_person:
+                rows = self._codes, self._whose, boxes.start, boxes.stop, boxes.blocks
+                cells_of = shapes.depth, shapes.first, shapes.cell_of
+                count_box_persons(*rows, *cells_of, candidates[:made], persons, pieces[:used])
             box, column, way, since, cell, gain, bits = candidates[:made].T
             counted = pieces[:used], purities[:used], owner[:used]
             found_here = Scan(box, column, way, since, cell, gain, bits, *counted)
@@ -224,35 +249,47 @@ class BoxRows:
         for start, stop in zip(boxes.start.tolist(), boxes.stop.tolist(), strict=True):
             gone = out[self._codes[start:stop, -1]]
             order = start + np.argsort(gone, kind="stable")
-            for held in (self._codes, self._weight, self._marks):
+            for held in (self._codes, self._weight, self._marks, self._whose):
                 held[start:stop] = held[order]
             stops.append(stop - int(np.count_nonzero(gone)))
         return np.array(stops, dtype=np.int64)
 
     def totals(self, boxes: Boxes, out: BoolArray | None = None) -> IntArray:
-        """The records of each box, then their counts by the values of each sensitive attribute.
+        """The records of each box, their counts by the values of each sensitive attribute, and its persons.
 
         Args:
             boxes: The boxes.
             out: The numbers of rows that do not count.
         """
-        rows, box = _rows_of(boxes), np.repeat(np.arange(len(boxes.start)), boxes.stop - boxes.start)
+        return self._counts(boxes, np.arange(len(boxes.start)), len(boxes.start), out)
+
+    def total(self, boxes: Boxes) -> IntArray:
+        """The same for all of these boxes as one group: a person may be in several of them."""
+        counts: IntArray = self._counts(boxes, np.zeros(len(boxes.start), dtype=np.int64), 1)[0]
+        return counts
+
+    def _counts(self, boxes: Boxes, group: IntArray, groups: int, out: BoolArray | None = None) -> IntArray:
+        """The counts of groups of boxes."""
+        rows, box = _rows_of(boxes), np.repeat(group, boxes.stop - boxes.start)
         if out is not None:
             held = ~out[self._codes[rows, -1]]
             rows, box = rows[held], box[held]
         shift = int(self._sections[self._targets]) - 1
-        totals = np.zeros((len(boxes.start), int(self._sections[-1]) - shift), dtype=np.int64)
+        totals = np.zeros((groups, int(self._sections[-1]) - shift), dtype=np.int64)
         np.add.at(totals[:, 0], box, self._weight[rows])
         for mark in range(self._targets, self._marks.shape[1]):
             np.add.at(totals, (box, self._marks[rows, mark].astype(np.int64) - shift), self._weight[rows])
-        return totals
+        if not self._by_person:
+            return totals
+        person, heads = self._whose[rows].T
+        return np.column_stack([totals, distinct_persons(person, heads, box, groups)])
 
     def split(self, boxes: Boxes, choices: Choices, shapes: Shapes) -> Parts:
         """Makes the rows of each piece adjacent; pieces without rows are left out."""
         block = boxes.blocks[np.arange(len(boxes.start)), choices.column]
         chosen = np.stack(choices, axis=1)
         depth, first, cells = shapes.depth[block], shapes.first[block], shapes.cells[block]
-        rows = self._codes, self._weight, self._marks
+        rows = self._codes, self._weight, self._marks, self._whose
         found = split_boxes(*rows, boxes.start, boxes.stop, chosen, depth, shapes.cell_of, first, cells)
         return Parts(*np.ascontiguousarray(found.T))
 
@@ -265,14 +302,22 @@ class BoxRows:
         halvings = np.maximum(np.ceil(np.log2(np.maximum(rows, 1) / most)), 0).astype(np.int64)
         kept, ends = drawn_rows(self._codes, boxes.blocks.shape[1], self._marks, boxes.start, boxes.stop, halvings)
         first = np.concatenate([[0], ends[:-1]])
-        weight = self._weight[kept] << np.repeat(halvings, ends - first)
+        scale = np.repeat(halvings, ends - first)
+        weight, whose = self._weight[kept] << scale, self._whose[kept]
+        whose[:, 1:] <<= scale[:, None]
         length = np.repeat(ends - first, copies)
         stop = np.cumsum(length)
         copies_of = np.repeat(first, copies)
         again = _rows_of(Boxes(copies_of, copies_of + length, boxes.blocks))
         copied = kept[again]
         copy = BoxRows(
-            self._codes[copied], weight[again], self._marks[copied], self._sections, self._targets, self._fine
+            self._codes[copied],
+            weight[again],
+            self._marks[copied],
+            whose[again],
+            self._sections,
+            self._targets,
+            self._fine,
         )
         return copy, Boxes(stop - length, stop, np.repeat(boxes.blocks, copies, axis=0))
 

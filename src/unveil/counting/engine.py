@@ -40,6 +40,9 @@ class Marked(NamedTuple):
     widths: list[int]
     """How many values each mark can have."""
     weight: IntArray
+    whose: IntArray
+    """If the table says whose row each is: the person of each row and the persons that it represents, as in
+    `counting.persons`; otherwise no columns."""
 
 
 class Index(Protocol):

@@ -46,7 +46,7 @@ def _load() -> None:
 @cache
 def run_loops() -> None:
     """Runs each loop on two rows, held in arrays of the types that most tables have."""
-    from unveil.counting.memory import MemoryIndex
+    from unveil.counting.index import MemoryIndex
 
     codes = np.arange(2)
     distinct = DistinctRows([2])

@@ -1,8 +1,9 @@
-"""Rows by person, and the compiled loop that counts the persons of pieces.
+"""Rows by person, and the compiled loops that count the persons of pieces.
 
-A person whose rows are all alike in a projection is always in one group. Such persons are merged: a row says how many
-of them it represents. Only persons with rows that differ are numbered, and the rows of each are adjacent in every
-group, because splitting a group keeps the order of its rows. So one pass over a group counts persons::
+A person whose rows are all alike in the attributes of a projection is always in one group. Such persons are merged: a
+row says how many of them it represents; if the rows of a person differ in class or marks, the first does. Only persons
+with rows that differ in the attributes are numbered, and the rows of each are adjacent in every group, because
+splitting a group keeps the order of its rows. So one pass over a group counts persons::
 
     person   [ 0 0 0 | 1 1 | 2 2 2 ]        0: persons whose rows are all alike
     heads    [ 3 1 7 | 1 1 | 1 1 1 ]        11 persons in three rows, and two more
@@ -16,8 +17,12 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from unveil.arrays import Array, IntArray, grouped, packed_keys, run_starts
+from unveil.arrays import Array, BoolArray, IntArray, grouped, packed_keys
 from unveil.counting.distinct import SortedRows
+from unveil.counting.scans import ALL, SPLIT
+
+PERSON_COUNTS = 6
+"""How many numbers `count_box_persons` keeps for each cell."""
 
 
 class PersonRows(NamedTuple):
@@ -37,30 +42,47 @@ class PersonRows(NamedTuple):
         return int(self.heads[self.person == 0].sum()) + int(self.person.max(initial=0))
 
 
-def by_person(rows: SortedRows, words: int) -> PersonRows:
-    """Merges persons whose rows are all alike, and numbers the others.
+def by_person(rows: SortedRows, words: int, attributes: int) -> PersonRows:
+    """Merges persons whose rows are all alike in the attributes, and numbers the others.
 
     Args:
-        rows: Distinct rows, the numbers of the person first and then the codes.
+        rows: Distinct rows: the numbers of the person, the codes of the attributes, and other codes.
         words: How many numbers a person has.
+        attributes: How many attributes there are.
     """
     columns = rows.columns()
-    codes, sizes = columns[words:], rows.sizes[words:]
-    starts = run_starts([word.astype(np.int64) for word in columns[:words]])
+    first = _changes(columns[:words], len(rows))
+    moved = first | _changes(columns[words : words + attributes], len(rows))
+    starts = np.flatnonzero(first)
     lengths = np.diff(starts, append=len(rows))
-    alone = np.repeat(lengths == 1, lengths)
-    single = [column[alone] for column in codes]
-    order, first, _ = grouped(packed_keys(single, sizes))
-    heads = np.diff(first, append=len(order))
-    weight = np.add.reduceat(rows.weight[alone][order], first) if len(first) else np.zeros(0, dtype=np.int64)
-    several = np.flatnonzero(~alone)
-    person = np.repeat(np.arange(1, int((lengths > 1).sum()) + 1), lengths[lengths > 1])
+    parts = np.add.reduceat(moved.astype(np.int64), starts) if len(starts) else lengths
+    together = np.repeat(parts == 1, lengths)
+    codes = columns[words:]
+    order, begins, _ = grouped(packed_keys([column[together] for column in codes], rows.sizes[words:]))
+    several = np.flatnonzero(~together)
+    person = np.repeat(np.arange(1, int((parts > 1).sum()) + 1), lengths[parts > 1])
+    merged = np.flatnonzero(together)[order]
     return PersonRows(
-        [np.concatenate([mine[order[first]], column[several]]) for mine, column in zip(single, codes, strict=True)],
-        np.concatenate([weight, rows.weight[several]]),
-        np.concatenate([np.zeros(len(first), dtype=np.int64), person]),
-        np.concatenate([heads, np.ones(len(several), dtype=np.int64)]),
+        [np.concatenate([column[merged[begins]], column[several]]) for column in codes],
+        np.concatenate([_added(rows.weight[merged], begins), rows.weight[several]]),
+        np.concatenate([np.zeros(len(begins), dtype=np.int64), person]),
+        np.concatenate([_added(first[merged].astype(np.int64), begins), np.ones(len(several), dtype=np.int64)]),
     )
+
+
+def _changes(columns: Sequence[Array], rows: int) -> BoolArray:
+    """Where a row differs from the one before; the first does."""
+    fresh = np.zeros(rows, dtype=np.bool_)
+    fresh[:1] = True
+    for column in columns:
+        fresh[1:] |= column[1:] != column[:-1]
+    return fresh
+
+
+def _added(numbers: IntArray, begins: IntArray) -> IntArray:
+    """The sums of adjacent numbers."""
+    sums: IntArray = np.add.reduceat(numbers, begins) if len(begins) else numbers
+    return sums
 
 
 @njit(cache=True, nogil=True)
@@ -160,6 +182,92 @@ def count_person_pieces(
                 tally[cell, 0] = only[cell] = seen[cell] = 0
         at += 1
     return used, at
+
+
+@njit(cache=True, nogil=True)
+def count_box_persons(
+    codes: Array,
+    whose: Array,
+    start: Array,
+    stop: Array,
+    blocks: Array,
+    block_depth: Array,
+    block_first: Array,
+    cell_of: Array,
+    candidates: Array,
+    room: Array,
+    pieces: Array,
+) -> None:
+    """Counts the distinct persons of pieces of boxes, for candidates and pieces that `scans.scan_boxes` found.
+
+    Left of a cut are the persons whose lowest cell is left of it, and right of it those whose highest cell is not.
+    What peeling a cell leaves has all persons but those with no other cell.
+
+    Args:
+        codes: One row per record, one column per attribute.
+        whose: The person of each row, and how many persons it represents.
+        start: Where each box starts.
+        stop: Where each box ends.
+        blocks: The blocks of each box, one column per attribute.
+        block_depth: The depth of the cells of each block.
+        block_first: The first of its cells, among those of its depth.
+        cell_of: The cell of each code, by depth.
+        candidates: One row per candidate: box, attribute, way, a cell that is not used here, and cell.
+        room: Room for the numbers of each cell, all zero before and after.
+        pieces: One row per piece; the last number becomes its persons.
+    """
+    held, only, lowest, highest, seen, touched = 0, 1, 2, 3, 4, 5
+    last = pieces.shape[1] - 1
+    person = whose[:, 0]
+    found = np.empty(len(room), np.int64)
+    at = piece = 0
+    while at < len(candidates):
+        box, j = candidates[at, 0], candidates[at, 1]
+        lookup, shift = cell_of[block_depth[blocks[box, j]]], block_first[blocks[box, j]]
+        cells = total = 0
+        row = start[box]
+        while row < stop[box]:
+            end = person_end(person, row, stop[box])
+            who, count = whose[row, 0], whose[row, 1]
+            total += count
+            low = high = lookup[codes[row, j]] - shift
+            for i in range(row, end):
+                cell = lookup[codes[i, j]] - shift
+                low, high = min(low, cell), max(high, cell)
+                if room[cell, touched] == 0:
+                    room[cell, touched] = 1
+                    found[cells] = cell
+                    cells += 1
+                if who == 0 or room[cell, seen] != who:
+                    room[cell, held] += count
+                    room[cell, seen] = who
+            room[low, lowest] += count
+            room[high, highest] += count
+            if low == high:
+                room[low, only] += count
+            row = end
+        found[:cells].sort()
+        left, right, place = 0, total, 0
+        while at < len(candidates) and candidates[at, 0] == box and candidates[at, 1] == j:
+            way, cut = candidates[at, 2], candidates[at, 4]
+            if way == ALL:
+                for part in range(cells if cells > 1 else 0):
+                    pieces[piece, last] = room[found[part], held]
+                    piece += 1
+            elif way == SPLIT:
+                while found[place] < cut:
+                    left += room[found[place], lowest]
+                    right -= room[found[place], highest]
+                    place += 1
+                pieces[piece, last], pieces[piece + 1, last] = left, right
+                piece += 2
+            else:
+                pieces[piece, last], pieces[piece + 1, last] = room[cut, held], total - room[cut, only]
+                piece += 2
+            at += 1
+        for part in range(cells):
+            for number in range(room.shape[1]):
+                room[found[part], number] = 0
 
 
 def distinct_persons(person: IntArray, heads: IntArray, group: IntArray, groups: int) -> IntArray:

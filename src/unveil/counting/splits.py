@@ -17,6 +17,7 @@ def split_boxes(
     codes: Array,
     weight: Array,
     marks: Array,
+    whose: Array,
     start: Array,
     stop: Array,
     chosen: Array,
@@ -28,9 +29,10 @@ def split_boxes(
     """Moves the rows of each box so that those of one piece are adjacent, in the order that they have.
 
     Args:
-        codes: One row per record, one column per attribute; changed in place, as are the next two.
+        codes: One row per record, one column per attribute; changed in place, as are the next three.
         weight: How many records each row represents.
         marks: One row per record, one column per mark.
+        whose: The person of each row and how many persons it represents, or no columns.
         start: Where each box starts.
         stop: Where each box ends.
         chosen: What each box is split by: attribute, way and cell.
@@ -51,6 +53,7 @@ def split_boxes(
     code_room = np.empty((longest, codes.shape[1]), codes.dtype)
     weight_room = np.empty(longest, weight.dtype)
     mark_room = np.empty((longest, marks.shape[1]), marks.dtype)
+    whose_room = np.empty((longest, whose.shape[1]), whose.dtype)
     part_of = np.empty(longest, np.int64)
     ends = np.zeros(widest + 1, np.int64)
     found = np.empty((room, 4), np.int64)
@@ -88,12 +91,16 @@ def split_boxes(
                 code_room[at, j] = codes[i, j]
             for j in range(marks.shape[1]):
                 mark_room[at, j] = marks[i, j]
+            for j in range(whose.shape[1]):
+                whose_room[at, j] = whose[i, j]
         for i in range(first, last):
             weight[i] = weight_room[i - first]
             for j in range(codes.shape[1]):
                 codes[i, j] = code_room[i - first, j]
             for j in range(marks.shape[1]):
                 marks[i, j] = mark_room[i - first, j]
+            for j in range(whose.shape[1]):
+                whose[i, j] = whose_room[i - first, j]
     return found[:made]
 
 

@@ -87,6 +87,7 @@ def _shared_rows(
             [rows.marks[mark] for mark in marks],
             [rows.widths[mark] for mark in marks],
             rows.weight,
+            rows.whose,
         )
 
 
@@ -116,7 +117,7 @@ def _counts(rows: Marked, place: int, size: int, targets: int) -> IntArray:
 def _sections(rows: BoxRows, needed: dict[int | None, list[Level]]) -> list[tuple[Level, slice]]:
     """The levels of a partition with the counts of a piece that each needs."""
     sensitive = [column for column in needed if column is not None]
-    section: dict[int | None, slice] = {None: slice(0, 1)}
+    section: dict[int | None, slice] = {None: rows.size_section}
     section |= zip(sensitive, rows.sections, strict=True)
     return [(level, section[column]) for column, levels in needed.items() for level in levels]
 

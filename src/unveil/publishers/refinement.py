@@ -108,13 +108,21 @@ def publish_refinement(
             left_out=0 if aside is None else engine.rows_left_out(masking, aside),
         ),
         records=table.records - gone,
-        persons=None if table.persons is None else table.persons.count,
+        persons=_persons(table, search, gone),
         leave_out=left,
         search=spec.search,
         recoding="local" if boxes else "global",
         boxes=boxes,
     )
     return Release(rows, manifest, trace, redundant_atoms(requirements))
+
+
+def _persons(table: Outline, search: Search | JointSearch, gone: int) -> int | None:
+    """How many persons are in the release, if the table says whose row each is."""
+    if table.persons is None or not (gone and isinstance(search, JointSearch)):
+        return None if table.persons is None else table.persons.count
+    partition = search.partitions[0]
+    return int(partition.rows.total(partition.groups)[-1])
 
 
 def _left(aside: LeftOut | None, spec: Spec) -> LeaveOut | None:

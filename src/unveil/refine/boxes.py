@@ -191,6 +191,17 @@ class Partition:
         """One box with all rows."""
         return Boxes(np.array([0]), np.array([len(self.rows)]), self.blocks.rows[:1])
 
+    @property
+    def omitted(self) -> Boxes:
+        """The boxes that are left out."""
+        made = self.pieces_of_all(np.flatnonzero(self.done.rows))
+        return self.boxes(made[self.aside.rows[made]])
+
+    @property
+    def groups(self) -> Boxes:
+        """The groups of the table as it is now."""
+        return self.boxes(np.flatnonzero(self.live.rows))
+
     def holds(self, boxes: IntArray, out: BoolArray) -> bool:
         """Whether boxes keep records without some rows, and these satisfy every requirement."""
         counts = self.rows.totals(self.boxes(boxes), out)

@@ -121,10 +121,12 @@ class JointSearch:
                 yield step
 
     def left_out(self, partition: int) -> IntArray:
-        """How many records are left out, then their counts by the sensitive values of a partition."""
+        """How many records are left out, their counts by the sensitive values of a partition, and their persons."""
         held = self.partitions[partition]
         return (
-            held.left_out if self._memberships is None else held.rows.totals(held.everything, ~self._memberships.out)[0]
+            held.rows.total(held.omitted)
+            if self._memberships is None
+            else held.rows.totals(held.everything, ~self._memberships.out)[0]
         )
 
     def labels(self, partition: int, box: int) -> dict[str, str]:

@@ -15,10 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from unveil.arrays import Array, IntArray
-from unveil.counting.distinct import DistinctRows, unpacked
+from unveil.counting.distinct import DistinctRows, SortedRows, unpacked
 from unveil.counting.engine import Cells, Index, Marked
-from unveil.counting.memory import MemoryIndex, PersonIndex, block_numbers, cells_of, check_persons, marked_rows
-from unveil.counting.persons import by_person
+from unveil.counting.index import MemoryIndex
+from unveil.counting.memory import block_numbers, cells_of, marked_rows, person_index
 from unveil.counting.placement import Aside
 from unveil.counting.spark.index import SparkIndex
 from unveil.counting.spark.released import SparkReleasedRows
@@ -105,16 +105,19 @@ class SparkEngine:
         """The index that counts persons, in the driver."""
         sizes = [len(self.outline.columns[place]) for place in columns]
         lookups = [np.arange(size, dtype=np.int32) for size in sizes]
-        codes, weight = self._held(self._distinct(columns, lookups, sizes, persons=True), columns, [*WORDS, *sizes])
-        self._check_marginals(columns, codes[len(WORDS) :], weight)
-        distinct = DistinctRows([*WORDS, *sizes])
-        distinct.add(codes, weight)
-        rows = by_person(distinct.sorted(), len(WORDS))
-        check_persons(rows.persons, self.outline)
-        return PersonIndex(columns, rows.codes, sizes, rows.heads, rows.person, 1)
+        found = self._distinct(columns, lookups, sizes, persons=True)
+        return person_index(self._held(found, columns, columns, [*WORDS, *sizes]), columns, self.outline)
 
-    def _held(self, found: DataFrame, columns: Sequence[int], sizes: Sequence[int]) -> tuple[list[Array], IntArray]:
-        """The distinct rows of a projection, collected in the driver.
+    def _held(
+        self, found: DataFrame, columns: Sequence[int], places: Sequence[int], sizes: Sequence[int]
+    ) -> SortedRows:
+        """The distinct rows of a projection on some columns, collected in the driver.
+
+        Args:
+            found: The rows: the numbers of the person, if any, the codes of the places, and perhaps the class.
+            columns: The attributes that are searched.
+            places: The attributes that the rows have codes of.
+            sizes: How many values each column has.
 
         Raises:
             EngineError: They are too many for the driver.
@@ -131,7 +134,11 @@ class SparkEngine:
                 )
             codes, weight = _collected(frame, sizes)
             frame.unpersist()
-        return codes, weight
+        words = 0 if self.outline.persons is None else len(WORDS)
+        self._check_marginals(places, codes[words : words + len(places)], weight)
+        distinct = DistinctRows(sizes)
+        distinct.add(codes, weight)
+        return distinct.sorted()
 
     def marked(self, columns: Sequence[int], marks: Sequence[int]) -> Marked:
         """The distinct rows of a projection, collected in the driver.
@@ -142,12 +149,10 @@ class SparkEngine:
         places = [*columns, *marks]
         sizes = [*(len(self.outline.columns[place]) for place in places), len(self.outline.classes)]
         lookups = [np.arange(size, dtype=np.int32) for size in sizes[:-1]]
-        codes, weight = self._held(self._distinct(places, lookups, sizes, with_class=True), columns, sizes)
-        self._check_marginals(places, codes[:-1], weight)
-        distinct = DistinctRows(sizes)
-        distinct.add(codes, weight)
-        rows = distinct.sorted()
-        return marked_rows(rows.columns(), rows.weight, len(columns), sizes)
+        persons = self.outline.persons is not None
+        found = self._distinct(places, lookups, sizes, with_class=True, persons=persons)
+        rows = self._held(found, columns, places, [*(WORDS if persons else ()), *sizes])
+        return marked_rows(rows, len(columns), self.outline)
 
     def cells(self, cuts: Sequence[Sequence[Block]]) -> Cells:
         """The occupied cells of the product of the cuts."""

@@ -1,0 +1,281 @@
+"""The partition index in this process: the groups of one requirement, and the pieces that refinements would make."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from unveil.arrays import Array, BoolArray, Growing, IntArray
+from unveil.counting.engine import Pieces
+from unveil.counting.holders import Holders
+from unveil.counting.kernels import count_pieces, link_children, link_new, linked_groups, split_groups
+from unveil.counting.persons import count_person_pieces, distinct_persons
+from unveil.masking import Block, Offer, Refinement
+
+ROOM = 1 << 19
+"""How many pieces are counted before they are returned."""
+MANY = 256
+
+
+def _narrow(values: Array, narrow: type, wide: type) -> Array:
+    """The numbers in the narrow type if they fit: every pass reads them, so they should be small.
+
+    Each array has one of two types only, because the loops are compiled for each combination.
+    """
+    return values.astype(narrow if int(values.max()) <= np.iinfo(narrow).max else wide)
+
+
+class MemoryIndex:
+    """TIPS for one requirement: the rows of a group are adjacent, and tables say which block masks a code."""
+
+    count: ClassVar[Callable[..., tuple[int, int]]] = staticmethod(count_pieces)
+
+    def __init__(
+        self,
+        columns: Sequence[int],
+        codes: Sequence[Array],
+        sizes: Sequence[int],
+        weight: IntArray,
+        sensitive: Array,
+        width: int,
+    ) -> None:
+        values = sum(sizes)
+        first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        self._column = {column: place for place, column in enumerate(columns)}
+        self._first_code = dict(zip(columns, first.tolist(), strict=True))
+        # Row-major, so that reading a record takes one cache line, not one per attribute.
+        self._codes = np.empty((len(weight), len(codes)), dtype=np.uint16 if values < 2**16 else np.uint32)
+        for place, column in enumerate(codes):
+            np.add(column, first[place], out=self._codes[:, place], casting="unsafe")
+        self._weight = _narrow(weight, np.int32, np.int64)
+        self._sensitive = _narrow(sensitive, np.uint16, np.uint32)
+        self._width = width
+        self._holders: Holders | None = None
+        self._start, self._stop = Growing(np.int64), Growing(np.int64)
+        self._start.add(1)
+        self._stop.add(1, len(weight))
+        self._following = Growing(np.int64, len(codes))
+        self._following.add(1, -1)
+        self._block_of = np.zeros(values, dtype=np.int32)
+        self._cell_of = np.zeros(values, dtype=np.int32)
+        self._child_of = np.zeros(values, dtype=np.int32)
+        self._blocks = _Blocks(width, self.many)
+
+    @property
+    def many(self) -> float:
+        """For an offer of more values than this, pieces are counted on demand."""
+        return MANY
+
+    def totals(self) -> IntArray:
+        """The counts of the group that holds every record."""
+        counts = np.bincount(self._sensitive, weights=self._weight, minlength=self._width)
+        return counts.astype(np.int64)[None, :]
+
+    def watch(self, offers: Sequence[Offer], alive: BoolArray) -> Iterator[Pieces]:
+        """Starts to count the pieces of the first offers."""
+        many = {
+            self._column[offer.column]: self._first_code[offer.column] for offer in offers if self._on_demand(offer)
+        }
+        if many:
+            numbers = np.arange(len(self._codes), dtype=np.uint32)
+            self._codes = np.column_stack([self._codes, numbers])
+            self._holders = Holders(self._codes, self._weight, self._sensitive, self._width, many)
+        for offer in offers:
+            self._enter(offer.column, offer.block, offer)
+            self._blocks.head.rows[-1] = 0
+        yield from self._pieces(np.zeros(1, dtype=np.int64), alive)
+
+    def refine(
+        self, refinement: Refinement, column: int, offers: Sequence[Offer], alive: BoolArray
+    ) -> Iterator[Pieces]:
+        """Splits the groups that hold the refined block and counts the pieces of the results."""
+        place = self._column[column]
+        code = self._first_code[column] + int(refinement.children[0].codes[0])
+        block = int(self._block_of[code])
+        holders = self._holders if self._blocks.on_demand(block) else None
+        if holders is not None:
+            chosen, made = self._take_out(holders, place, code)
+        else:
+            chosen, made = self._split(column, refinement.children, block)
+        offer_of = {offer.block: offer for offer in offers}
+        for child in refinement.children:
+            # What stays suppressed keeps its number and its candidates; every other child is a new block.
+            if child.label != refinement.block.label:
+                self._enter(column, child, offer_of.get(child))
+        groups = np.concatenate([chosen, made])
+        if holders is None:
+            self._blocks.head.rows[block] = -1
+            link_children(
+                self._following.rows,
+                self._blocks.head.rows,
+                groups,
+                self._codes,
+                self._start.rows,
+                self._block_of,
+                place,
+            )
+        yield from self._pieces(groups, alive)
+
+    def recount(self, offer: Offer, candidates: IntArray) -> Iterator[Pieces]:
+        """Counts the pieces of candidates of an offer of many values; those of others are always counted."""
+        if self._holders is None or not self._on_demand(offer):
+            return
+        codes = self._first_code[offer.column] + offer.codes[candidates - offer.first]
+        owner, counts = self._holders.pieces(self._weight, self._sensitive, self._column[offer.column], codes)
+        yield Pieces(candidates[owner], counts)
+
+    def _on_demand(self, offer: Offer) -> bool:
+        """Whether the pieces of an offer are counted on demand."""
+        return offer.discloses and len(offer.parts) > self.many
+
+    def _enter(self, column: int, block: Block, offer: Offer | None) -> None:
+        base = self._first_code[column]
+        self._block_of[base + block.codes] = len(self._blocks)
+        cells = self._blocks.enter(offer)
+        for cell, part in enumerate(offer.parts if offer else (), start=cells):
+            self._cell_of[base + part.codes] = cell
+
+    def _take_out(self, holders: Holders, place: int, code: int) -> tuple[IntArray, IntArray]:
+        """Splits off the rows of a disclosed value; returns the groups that held it and the numbers of the new ones."""
+        rows = self._codes, self._weight, self._sensitive
+        chosen, start, stop, origin = holders.take_out(*rows, self._start.rows, self._stop.rows, place, code)
+        made = self._add_groups(start, stop, origin)
+        holders.moved(*rows, self._start.rows, self._stop.rows, made)
+        holders.taken_out(made, origin)
+        return chosen, made
+
+    def _split(self, column: int, children: Sequence[Block], block: int) -> tuple[IntArray, IntArray]:
+        """Splits the groups of a block among its children; returns these groups and the numbers of the new ones."""
+        place = self._column[column]
+        chosen = linked_groups(self._blocks.head.rows[block], self._following.rows, place)
+        for number, child in enumerate(children):
+            self._child_of[self._first_code[column] + child.codes] = number
+        rows = self._codes, self._weight, self._sensitive
+        start, stop, origin = split_groups(
+            *rows, self._start.rows, self._stop.rows, chosen, place, self._child_of, len(children)
+        )
+        made = self._add_groups(start, stop, origin)
+        if self._holders is not None:
+            self._holders.moved(*rows, self._start.rows, self._stop.rows, np.concatenate([chosen, made]))
+        return chosen, made
+
+    def _add_groups(self, start: IntArray, stop: IntArray, origin: IntArray) -> IntArray:
+        known = len(self._start)
+        self._start.add(len(start), start)
+        self._stop.add(len(stop), stop)
+        self._following.add(len(origin))
+        link_new(self._following.rows, origin, known)
+        return np.arange(known, known + len(start))
+
+    def _pieces(self, chosen: IntArray, alive: BoolArray) -> Iterator[Pieces]:
+        blocks = self._blocks
+        if not blocks.watch(alive):
+            return
+        columns = len(self._column)
+        counts, owner = blocks.room(columns)
+        done = 0
+        while done < len(chosen):
+            used, done = self.count(
+                self._codes,
+                self._weight,
+                self._sensitive,
+                self._start.rows,
+                self._stop.rows,
+                chosen,
+                done,
+                self._block_of,
+                self._cell_of,
+                blocks.first_cell.rows,
+                blocks.cells.rows,
+                blocks.watched.rows,
+                blocks.discloses.rows,
+                blocks.first_candidate.rows,
+                alive,
+                columns,
+                blocks.tally.rows,
+                counts,
+                owner,
+            )
+            yield Pieces(owner[:used], counts[:used])
+
+
+class PersonIndex(MemoryIndex):
+    """The same, where the size of a group is the number of its persons: these are in the place of a sensitive value.
+
+    All pieces are counted with every step, since rows that are taken out of a group one by one lose their order.
+    """
+
+    count: ClassVar[Callable[..., tuple[int, int]]] = staticmethod(count_person_pieces)
+
+    @property
+    def many(self) -> float:
+        """No offer is so large."""
+        return math.inf
+
+    def totals(self) -> IntArray:
+        """All persons."""
+        everyone = np.zeros(len(self._weight), dtype=np.int64)
+        return distinct_persons(self._sensitive.astype(np.int64), self._weight.astype(np.int64), everyone, 1)[None, :]
+
+
+class _Blocks:
+    """What the loops need to know about each block, and their buffers. Kept from step to step."""
+
+    def __init__(self, width: int, many: float) -> None:
+        self._many = many
+        self.head = Growing(np.int64)
+        """The first group of each block."""
+        self.first_cell = Growing(np.int64)
+        self.cells = Growing(np.int64)
+        self.watched = Growing(np.bool_)
+        self.discloses = Growing(np.bool_)
+        self.first_candidate = Growing(np.int64)
+        self.tally = Growing(np.int64, width)
+        self._width = width
+        self._counted: dict[int, Offer] = {}
+        """The blocks that disclose values one at a time, and whose pieces are counted with every step."""
+        self._most = 0
+        self._room = np.empty((0, width), dtype=np.int64), np.empty(0, dtype=np.int64)
+        self._any = False
+        # Block 0 is for attributes that cannot be refined at all.
+        self.enter(None)
+
+    def __len__(self) -> int:
+        return len(self.head)
+
+    def enter(self, offer: Offer | None) -> int:
+        """Adds a block; returns its first cell."""
+        parts, first = len(offer.parts) if offer else 0, len(self.tally)
+        counted = offer is not None and not (offer.discloses and parts > self._many)
+        if offer is not None and offer.discloses and counted:
+            self._counted[len(self)] = offer
+        self.head.add(1, -1)
+        self.first_cell.add(1, first)
+        self.cells.add(1, parts)
+        self.watched.add(1, counted)
+        self.discloses.add(1, offer is not None and offer.discloses)
+        self.first_candidate.add(1, offer.first if offer else 0)
+        self.tally.add(parts)
+        self._most = max(self._most, parts if counted else 0)
+        self._any |= counted
+        return first
+
+    def on_demand(self, block: int) -> bool:
+        """Whether the pieces of a block are counted on demand."""
+        return bool(self.discloses.rows[block] and self.cells.rows[block] > self._many)
+
+    def watch(self, alive: BoolArray) -> bool:
+        """Finds which blocks still have values to disclose; says whether there may be anything to count."""
+        for block, offer in self._counted.items():
+            self.watched.rows[block] = offer.alive(alive)
+        return self._any
+
+    def room(self, columns: int) -> tuple[IntArray, IntArray]:
+        """A buffer for pieces, large enough for at least one group."""
+        room = max(ROOM // self._width, 2 * self._most * columns)
+        if room > len(self._room[1]):
+            self._room = np.empty((room, self._width), dtype=np.int64), np.empty(room, dtype=np.int64)
+        return self._room
