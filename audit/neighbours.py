@@ -1,6 +1,6 @@
 """What is audited: samples of a real table with and without one person, and what is looked at in their releases.
 
-The person is the one who stands out most in the sample: the highest capital gain, with the rarer class.
+The person is the one who differs most in the sample: the highest capital gain, with the rarer class.
 """
 
 from __future__ import annotations

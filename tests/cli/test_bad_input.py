@@ -88,7 +88,7 @@ CASES: dict[str, tuple[Spoil, list[str]]] = {
     "a number outside its range": (row("x,100,baker,Cork,1,no"), ["'age'", "100", "range [0, 100)", "1 row"]),
     "a number below its range": (row("x,-1,baker,Cork,1,no"), ["'age'", "-1", "range [0, 100)"]),
     "a number that is not whole": (row("x,30.5,baker,Cork,1,no"), ["'age'", "30.5", "not whole"]),
-    "a number that is no number": (row("x,old,baker,Cork,1,no"), ["'age'", "'old'", "not a number"]),
+    "a number that is not a number": (row("x,old,baker,Cork,1,no"), ["'age'", "'old'", "not a number"]),
     "an infinite number": (row("x,30,baker,Cork,inf,no"), ["'income'", "'inf'", "finite"]),
     "digits in groups": (row("x,3_0,baker,Cork,1,no"), ["'age'", "'3_0'", "not a number"]),
     "missing values when the policy is refuse": (

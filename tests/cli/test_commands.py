@@ -22,7 +22,7 @@ def test_publish_verify_apply(project: Project, run: Run) -> None:
     assert published.code == 0, published
     assert "48 records" in published.out
     assert "1 row with missing values left out" in published.out
-    assert "'income'" in published.out  # in no requirement: the owner is told that it goes out as it is
+    assert "'income'" in published.out  # in no requirement: the output says that it goes out as it is
     assert {path.name for path in project.release.iterdir()} == {"data.parquet", "manifest.json"}
 
     assert run("verify", project.release).code == 0

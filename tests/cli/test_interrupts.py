@@ -107,7 +107,7 @@ def test_a_trace_does_not_outlive_its_release(moment: str, project: Project) -> 
     assert all(name in found.err for name in left)
 
 
-def test_a_private_release_is_named_beside_its_ledger(project: Project) -> None:
+def test_a_private_release_is_named_next_to_its_ledger(project: Project) -> None:
     private = PrivateProject(project)
     words = ("publish", private.spec, "--to", private.release)
     for moment in ("after unveil.interruption.settle 2", "before unveil.cli.screens.show_release"):

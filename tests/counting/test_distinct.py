@@ -1,4 +1,4 @@
-"""Distinct rows beside a plain count: whatever the chunks, the weights and the number of words of a key."""
+"""Distinct rows next to a plain count: whatever the chunks, the weights and the number of words of a key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What makes the documentation lies beside the library, at the top of the checkout, and is not installed."""
+"""What makes the documentation is next to the library, at the top of the checkout, and is not installed."""
 
 import sys
 from pathlib import Path

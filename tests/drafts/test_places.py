@@ -31,7 +31,7 @@ def test_every_country_of_iso_3166_has_one_place() -> None:
     text = (DATA / "places.toml").read_text(encoding="utf-8")
     world = text.partition("[united-states")[0]
     codes = [word for word in world.replace('"', " ").split() if len(word) == 2 and word.isupper() and word != "US"]
-    # TW and US also stand in the comments.
+    # TW and US are also in the comments.
     assert sorted(set(codes) | {"US"}) == sorted(country.alpha_2 for country in pycountry.countries)
     assert set(regions()) == {country.alpha_2 for country in pycountry.countries}
     assert [code for code in codes if codes.count(code) > 1] in ([], ["TW", "TW"])

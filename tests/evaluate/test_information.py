@@ -74,7 +74,7 @@ def test_worked_by_hand(owner: tuple[Spec, Table]) -> None:
     assert found.penalties == {
         # 17 to 36 is 19 wide, 37 to 90 is 53, the range from 17 to 90 is 73.
         "age": pytest.approx((4 * 19 + 6 * 53) / (10 * 73)),
-        # University stands for 2 of 4 leaves, 9th for itself.
+        # University represents 2 of 4 leaves, 9th itself.
         "education": pytest.approx((7 * 2 / 4 + 3 * 0) / 10),
         # F and X hide behind ⊥: 2 of 3 values.
         "sex": pytest.approx(3 * (2 / 3) / 10),
@@ -333,7 +333,7 @@ def test_refining_only_ever_loses_less(spec: Spec, rows: list[Row]) -> None:
 
 
 def test_the_rows_of_the_helpers_are_as_told() -> None:
-    """The arithmetic above stands on these."""
+    """The arithmetic above relies on these."""
     assert RAW_HEADER[1:4] == ("age", "education", "sex")
     groups = Counter(row[:3] for row in draft().rows)
     assert groups == {(YOUNG, "University", "M"): 4, (OLD, "9th", "⊥"): 3, (OLD, "University", "M"): 3}

@@ -1,4 +1,4 @@
-"""Pruning a tree that was grown once, beside scikit-learn's trees, each grown and pruned for one cost."""
+"""Pruning a tree that was grown once, next to scikit-learn's trees, each grown and pruned for one cost."""
 
 from __future__ import annotations
 

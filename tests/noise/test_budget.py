@@ -1,4 +1,4 @@
-"""The owner's ledger: what all private releases of a table have cost, in a file beside the spec."""
+"""The owner's ledger: what all private releases of a table have cost, in a file next to the spec."""
 
 import json
 import multiprocessing
@@ -161,7 +161,7 @@ DAMAGED = {
     "null": "null",
     "no entries": '["people.csv"]',
     "no epsilon": '[{"source": "people.csv"}]',
-    "a source that is no text": '[{"source": 3, "epsilon": "1/2"}]',
+    "a source that is not text": '[{"source": 3, "epsilon": "1/2"}]',
     "a negative epsilon": '[{"source": "people.csv", "epsilon": "-1/2"}]',
     "no number": '[{"source": "people.csv", "epsilon": "half"}]',
     "a division by zero": '[{"source": "people.csv", "epsilon": "1/0"}]',
@@ -171,7 +171,7 @@ DAMAGED = {
     "an endless number": '[{"source": "people.csv", "epsilon": "1e4000000"}]',
     "an endless fraction": '[{"source": "people.csv", "epsilon": "1e-9999999"}]',
     "a number that is too long": f'[{{"source": "people.csv", "epsilon": "{"9" * 5000}"}}]',
-    "a table that is no text": '[{"source": "people.csv", "table": 3, "epsilon": "1/2"}]',
+    "a table that is not text": '[{"source": "people.csv", "table": 3, "epsilon": "1/2"}]',
     "nested too deep": "[" * 100_000,
     "a text": '""',
 }

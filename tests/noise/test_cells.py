@@ -157,8 +157,8 @@ def fits_cells(drawn: Counts, threshold: int, epsilon: float) -> float:
 def same_cells(one: Counts, other: Counts, threshold: int) -> float:
     """Two samples, with nothing but each other to compare to."""
     chi_square = freedom = 0.0
-    for (_, found), (_, beside) in zip(by_count(one, threshold), by_count(other, threshold), strict=True):
-        result = stats.chi2_contingency(np.stack([found, beside]), correction=False)
+    for (_, found), (_, expected) in zip(by_count(one, threshold), by_count(other, threshold), strict=True):
+        result = stats.chi2_contingency(np.stack([found, expected]), correction=False)
         chi_square += result.statistic
         freedom += result.dof
     return float(stats.chi2.sf(chi_square, freedom))

@@ -66,7 +66,7 @@ CASES: dict[str, tuple[Spoil, list[str]]] = {
     "an epsilon of 0": (spec(("epsilon = 0.5", "epsilon = 0")), ["people.toml", "epsilon is 0", "above 0"]),
     "a negative epsilon": (spec(("epsilon = 0.5", "epsilon = -1.5")), ["people.toml", "epsilon is -1.5", "above 0"]),
     "an infinite epsilon": (spec(("epsilon = 0.5", "epsilon = inf")), ["people.toml", "epsilon is inf", "finite"]),
-    "an epsilon that is no number": (spec(("epsilon = 0.5", "epsilon = nan")), ["people.toml", "nan", "finite"]),
+    "an epsilon that is not a number": (spec(("epsilon = 0.5", "epsilon = nan")), ["people.toml", "nan", "finite"]),
     "an epsilon in quotes": (spec(("epsilon = 0.5", 'epsilon = "1"')), ["people.toml", "epsilon", "'1'"]),
     "no epsilon": (spec(("epsilon = 0.5\n", "")), ["people.toml", "lacks the key 'epsilon'"]),
     "a negative h": (
@@ -100,7 +100,7 @@ CASES: dict[str, tuple[Spoil, list[str]]] = {
         spec(('class   = "ill"', 'class = "ill"\nothers = "release"')),
         ["people.toml", "others = 'release'", "raw values"],
     ),
-    "another kind of requirement beside it": (
+    "another kind of requirement next to it": (
         spec(("[[require]]", K_ANONYMITY)),
         ["people.toml", "one requirement", "'differential-privacy'", "no other"],
     ),
@@ -179,7 +179,7 @@ def test_numbers_outside_their_range_are_clamped_where_the_spec_says_so(private:
     assert outcome.code == 0, outcome
     released = pa.parquet.read_table(private.release / "data.parquet")
     assert set(released["age"].to_pylist()) == {"[0, 100)"}
-    assert sum(released["count"].to_pylist()) == 51  # so much ε is no noise at all
+    assert sum(released["count"].to_pylist()) == 51  # so much ε gives no noise at all
 
 
 def test_a_clamped_number_counts_as_the_end_of_its_range() -> None:

@@ -105,7 +105,7 @@ def test_a_word_that_equals_an_entry_goes_on_with_more_bits(epsilon: Fraction, t
     for number, value in ((bits - 1, k), (bits + 1, k - 1)):
         parts = chunk(number, 8 * (1 + chunks))
         answers = [word(int.from_bytes(parts[:8], "big")), *(parts[8 * i : 8 * i + 8] for i in range(1, chunks + 1))]
-        # What is just beside the tail in its last bits may need a chunk more to be told from it.
+        # What is just outside the tail in its last bits may need a chunk more to be told from it.
         source = Scripted([*answers, chunk(0 if value == k else 2**64 - 1)])
         if epsilon == 50:
             source.left.append(word(2**64 - 1))

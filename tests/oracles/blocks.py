@@ -10,7 +10,7 @@ from .problem import Attribute, Discretized, Generalized, Problem, Raw, Record, 
 
 @dataclass(frozen=True)
 class Node:
-    """A value of a taxonomy tree, which stands for the leaves below it."""
+    """A value of a taxonomy tree, which represents the leaves below it."""
 
     tree: Tree
 
@@ -49,7 +49,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Bottom:
-    """⊥, which stands for the suppressed values, Sup."""
+    """⊥, which represents the suppressed values, Sup."""
 
     sup: tuple[str, ...]
     label: str = "⊥"

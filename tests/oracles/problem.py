@@ -303,8 +303,8 @@ class Problem:
 
     What may be inferred is limited one sensitive value at a time: a set of values is one template
     for each, (α, k)-anonymity is a QID and templates with its attributes as the channel. Sensitive
-    attributes (name → domain in order) are never masked and stand apart from `attributes`; their
-    values stand with the others in the records.
+    attributes (name → domain in order) are never masked and are not in `attributes`; their
+    values are with the others in the records.
     """
 
     attributes: Sequence[Attribute]

@@ -23,7 +23,7 @@ class Published:
     Attributes:
         manifest: What the release claims, as JSON has it.
         rows: Its distinct rows.
-        counts: How many rows each of them stands for.
+        counts: How many rows each of them represents.
         raw: For every described column its raw values, and how many records hold each.
         persons: The raw rows and whose each is, if that is known.
     """
@@ -44,7 +44,7 @@ def broken(published: Published) -> list[str]:
 
 
 def broken_labels(published: Published) -> Iterator[str]:
-    """In every masked column, each label stands for as many records as hold the raw values of its block."""
+    """In every masked column, each label represents as many records as hold the raw values of its block."""
     for name, entry in published.manifest["masking"].items():
         if entry["kind"] == "released":
             continue
@@ -81,7 +81,7 @@ def unaccounted(left_out: Mapping[str, Any] | None, name: str, expected: Counter
 def broken_vocabulary(
     name: str, entry: Mapping[str, Any], released: Mapping[Any, int], raw: Mapping[Any, int]
 ) -> Iterator[str]:
-    """Labels that overlap between groups: each stands for at most the records that hold a raw value it covers."""
+    """Labels that overlap between groups: each represents at most the records that hold a raw value it covers."""
     for label, records in released.items():
         held = sum(count for value, count in raw.items() if label in vocabulary_over(entry, value))
         if records > held:
@@ -89,12 +89,12 @@ def broken_vocabulary(
 
 
 def vocabulary_over(entry: Mapping[str, Any], value: Any) -> list[str]:
-    """The labels of a vocabulary that may stand for a raw value."""
+    """The labels of a vocabulary that may represent a raw value."""
     return [*labels_over(entry, value), *([entry["marker"]] if entry["kind"] == "suppression" else [])]
 
 
 def labels_over(entry: Mapping[str, Any], value: Any) -> list[str]:
-    """The labels of a cut that stand for a raw value."""
+    """The labels of a cut that represent a raw value."""
     if entry["kind"] == "generalization":
         return [block["label"] for block in entry["blocks"] if str(value) in block["values"]]
     if entry["kind"] == "suppression":
@@ -180,7 +180,7 @@ def groups(published: Published, requirement: Requirement, entry: Mapping[str, A
 
 
 def weighted(published: Published) -> Iterator[tuple[Row, int]]:
-    """The distinct rows, and how many records each stands for."""
+    """The distinct rows, and how many records each represents."""
     weight = published.manifest["weight"]
     for row, count in zip(published.rows, published.counts, strict=True):
         yield row, count * (row[weight] if weight else 1)

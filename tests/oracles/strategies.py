@@ -160,7 +160,7 @@ def qids(table: Problem, highest: int) -> SearchStrategy[QID]:
 
 
 def one_of_these(ways: Sequence[T], lenient: bool) -> SearchStrategy[T]:
-    """The most lenient stands first."""
+    """The most lenient comes first."""
     return st.sampled_from(ways[: (len(ways) + 1) // 2] if lenient else ways)
 
 
@@ -258,7 +258,7 @@ def template_problems(draw: DrawFn) -> Problem:
 
 @st.composite
 def spread_problems(draw: DrawFn) -> Problem:
-    """Groups whose sensitive numbers must be apart, and k-anonymity beside."""
+    """Groups whose sensitive numbers must be apart, and k-anonymity as well."""
     table = draw(tables(sensitive=st.just({"amount": NUMBERS})))
     some = [spread for drawn in draw(st.lists(spreads(table), min_size=1, max_size=3)) for spread in drawn]
     return replace(table, qids=[draw(qids(table, draw(HIGHEST)))], inferences=some, criterion=draw(CRITERIA))

@@ -1,10 +1,10 @@
 """Top-Down Refinement by brute force, straight from Sections II to IV of the paper (TKDE 2007).
 
 With templates it is the Progressive Disclosure Algorithm (ICDM 2005): AnonyLoss and PrivLoss are
-both the mean drop of a level, so requirements of any kind may stand side by side.
+both the mean drop of a level, so requirements of any kind may be combined.
 
 Nothing is kept between steps but the cuts: every candidate masks the whole table anew and
-counts it. Shares no code with the package. The papers' symbols stand in the docstrings.
+counts it. Shares no code with the package. The papers' symbols are in the docstrings.
 """
 
 from collections import Counter

@@ -152,7 +152,7 @@ def test_a_set_of_values_is_one_template_per_value(table_1: pa.Table) -> None:
 def crx() -> pd.DataFrame:
     path = SHARED / "uci" / "crx.data"
     if not path.exists():
-        pytest.skip(f"the CRX data is not beside the checkout ({path.name})")
+        pytest.skip(f"the CRX data is not next to the checkout ({path.name})")
     names = [*(f"A{number}" for number in range(1, 16)), "class"]
     rows = pd.read_csv(path, header=None, names=names, dtype=str)
     return rows[~(rows == "?").any(axis=1)]

@@ -1,4 +1,4 @@
-"""Information loss and re-identification risk beside those of a tool that is not ours: pycanon."""
+"""Information loss and re-identification risk next to those of a tool that is not ours: pycanon."""
 
 import json
 import os

@@ -80,7 +80,7 @@ class NoCharge(diffgen.PrivateStructure):
 
 
 class OnlyBeneficial(MaxUtility):
-    """A block of one class is no candidate, as in TDR."""
+    """A block of one class is not a candidate, as in TDR."""
 
     def beneficial(self, records: IntArray) -> bool:
         return int(np.count_nonzero(records)) > 1

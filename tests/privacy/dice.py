@@ -1,6 +1,6 @@
 """Every outcome of a randomized run, each with its exact probability.
 
-`Dice` stands in for the draws of the publisher. It plays a run again and again until every way the draws can turn out
+`Dice` replaces the draws of the publisher. It plays a run again and again until every way the draws can turn out
 has been seen, and knows at each draw how likely each outcome is, to 60 digits. The ledger is watched on the way: each
 draw belongs to the charge that was entered last, and a draw before any charge is an error.
 """
@@ -33,7 +33,7 @@ class NoSource:
     private = True
 
     def bytes(self, count: int) -> bytes:
-        raise AssertionError("a draw that the dice do not stand in for")
+        raise AssertionError("a draw that the dice do not replace")
 
 
 class Dice:
@@ -80,19 +80,19 @@ class Dice:
         return turn
 
     def exponential_choice(self, scores: IntArray, rate: Fraction, sizes: IntArray, source: Source) -> int:
-        """Stands in for the function of the kernel."""
+        """Replaces the function of the kernel."""
         return self.roll(exponential_chances(tuple(scores.tolist()), rate, tuple(sizes.tolist())))
 
     def permute_and_flip(self, scores: IntArray, rate: Fraction, source: Source) -> int:
-        """Stands in for the function of the kernel."""
+        """Replaces the function of the kernel."""
         return self.roll(permute_and_flip_chances(tuple(scores.tolist()), rate))
 
     def below(self, source: Source, bound: int) -> int:
-        """Stands in for the function of the kernel."""
+        """Replaces the function of the kernel."""
         return self.roll(equal_chances(bound))
 
     def noise(self, far: int, chances_of: Callable[[Fraction, int], Chances]) -> Callable[..., IntArray]:
-        """Stands in for `TwoSidedGeometric.draw`; noise beyond `far` counts as `far`, on both sides."""
+        """Replaces `TwoSidedGeometric.draw`; noise beyond `far` counts as `far`, on both sides."""
 
         def draw(noise: TwoSidedGeometric, count: int) -> IntArray:
             chances = chances_of(noise.epsilon, far)
@@ -101,12 +101,12 @@ class Dice:
         return draw
 
     def gap(self, happens: Decimal, most: int) -> Callable[[Bounds, Source, int], int]:
-        """Stands in for `cells.gap` where the event has this chance; a gap beyond `most` counts as `most`."""
+        """Replaces `cells.gap` where the event has this chance; a gap beyond `most` counts as `most`."""
         chances = gap_chances(happens, most)
         return lambda chance, source, limit: self.roll(chances)
 
     def excess(self, most: int) -> Callable[[TwoSidedGeometric, int, int], IntArray]:
-        """Stands in for `TwoSidedGeometric.at_least`; what exceeds the threshold by more than `most` counts as that."""
+        """Replaces `TwoSidedGeometric.at_least`; what exceeds the threshold by more than `most` counts as that."""
 
         def draw(noise: TwoSidedGeometric, threshold: int, count: int) -> IntArray:
             chances = excess_chances(noise.epsilon, most)
@@ -153,9 +153,9 @@ def exponential_chances(scores: tuple[int, ...], rate: Fraction, sizes: tuple[in
 
 @cache
 def permute_and_flip_chances(scores: tuple[int, ...], rate: Fraction) -> Chances:
-    """McKenna and Sheldon: an option is taken if it accepts and all that stand before it in the random order refuse.
+    """McKenna and Sheldon: an option is taken if it accepts and all that come before it in the random order refuse.
 
-    Every set of k others stands before it with probability 1 / (m · C(m − 1, k)), m being the number of options.
+    Every set of k others comes before it with probability 1 / (m · C(m − 1, k)), m being the number of options.
     """
     accepts = [exp(rate * (score - max(scores))) for score in scores]
     chances = []
@@ -193,13 +193,13 @@ def geometric_chances(epsilon: Fraction, far: int) -> Chances:
 
 @cache
 def excess_chances(epsilon: Fraction, most: int) -> Chances:
-    """P(G = g) of one-sided geometric noise; `most` stands for all from there on."""
+    """P(G = g) of one-sided geometric noise; `most` represents all from there on."""
     tails = [exp(-epsilon * place) for place in range(most + 1)]
     return (*(EXACT.subtract(tail, after) for tail, after in pairwise(tails)), tails[-1])
 
 
 def gap_chances(happens: Decimal, most: int) -> Chances:
-    """How many events of a chance fail before one happens; `most` stands for all from there on."""
+    """How many events of a chance fail before one happens; `most` represents all from there on."""
     fails = [EXACT.power(EXACT.subtract(1, happens), place) for place in range(most + 1)]
     return (*(EXACT.multiply(power, happens) for power in fails[:-1]), fails[-1])
 

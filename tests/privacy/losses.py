@@ -1,4 +1,4 @@
-"""The privacy loss of the publisher, exactly: the largest log-ratio between neighbours, beside what was charged."""
+"""The privacy loss of the publisher, exactly: the largest log-ratio between neighbours, next to what was charged."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Structure:
 
 
 @dataclass
-class _Finished(Exception):  # noqa: N818 - it ends a run, it is no error
+class _Finished(Exception):  # noqa: N818 - it ends a run, not an error
     """The structure is found, and the counts would come next."""
 
     cuts: Sequence[Sequence[Block]]
@@ -183,7 +183,7 @@ def _path(dice: Dice, watch: Watch, cuts: Sequence[Sequence[Block]]) -> Path:
 def loss_between(
     one: Mapping[Hashable, Decimal], other: Mapping[Hashable, Decimal], shares: Mapping[Hashable, Fraction]
 ) -> Verdict:
-    """The loss of outcomes whose chances are known, each beside its share."""
+    """The loss of outcomes whose chances are known, each next to its share."""
     zero = Decimal(0)
     return worst(
         Verdict(_log_ratio(one.get(outcome, zero), other.get(outcome, zero)), real(share), str(outcome))
@@ -192,12 +192,12 @@ def loss_between(
 
 
 def loss_shown(one: Structure, other: Structure) -> Verdict:
-    """The loss of what the release shows of the structure, beside all charges but that for the counts."""
+    """The loss of what the release shows of the structure, next to all charges but that for the counts."""
     return loss_between(one.shown, other.shown, one.shares | other.shares)
 
 
 def loss_charged(one: Structure, other: Structure) -> Verdict:
-    """The loss of the draws that one charge covers, given all draws before them, beside that charge."""
+    """The loss of the draws that one charge covers, given all draws before them, next to that charge."""
     before, after = one.by_transcript(), other.by_transcript()
     if different := before.keys() ^ after.keys():
         return Verdict(INFINITE, Decimal(0), str(different.pop()))
@@ -272,7 +272,7 @@ def whole_releases(
 def worst_release(
     world: World, pairs: Iterable[tuple[Records, Records]], plan: PrivatePlan, most: int, *planted: Any
 ) -> Verdict:
-    """The largest loss of whole releases over pairs of neighbours, beside ε."""
+    """The largest loss of whole releases over pairs of neighbours, next to ε."""
     known: dict[Records, dict[Hashable, Decimal]] = {}
     verdicts = []
     for pair in pairs:

@@ -41,7 +41,7 @@ CASES = [
 
 
 class Script:
-    """Gives the bits it is told to, and zeros after them."""
+    """Gives the bits it was given, and zeros after them."""
 
     private = False
 
@@ -72,7 +72,7 @@ def steps(chances: tuple[Decimal, ...]) -> list[int]:
 
 @pytest.mark.parametrize(("scores", "sizes", "rate"), CASES)
 def test_permute_and_flip_is_enumerated_by_its_formula(scores: list[int], sizes: list[int], rate: Fraction) -> None:
-    """The kernel's own loop, with every permutation and every flip, beside the closed form."""
+    """The kernel's own loop, with every permutation and every flip, next to the closed form."""
     dice = Dice()
     found = dict.fromkeys(range(len(scores)), Decimal(0))
 

@@ -97,7 +97,7 @@ def test_a_charge_is_used_up_by_permute_and_flip() -> None:
     assert charged.share - charged.loss < TOLERANCE
 
 
-def test_nor_where_a_value_lies_beside_its_grid_by_rounding() -> None:
+def test_nor_where_a_value_is_off_its_grid_by_rounding() -> None:
     """0.7 − 0.4 is 0.29999999999999993, a hair less than the split 0.3 that it must lie to the right of."""
     world = World((Attribute("share", kind="number", range=(0, 0.5), step=0.1),))
     structures = Structures(world, PrivatePlan(Fraction(1), 2))
@@ -222,7 +222,7 @@ def test_an_empty_cell_passes_with_the_chance_that_its_noise_has(threshold: int)
 
 
 def test_neighbours_are_all_tables_that_differ_by_a_record() -> None:
-    """The enumeration itself: 6 · 2 records, so 1 + 12 + 78 tables, each beside 12 others."""
+    """The enumeration itself: 6 · 2 records, so 1 + 12 + 78 tables, each next to 12 others."""
     pairs = list(SMALL.neighbours(2))
     assert len({records for pair in pairs for records in pair}) == 1 + 12 + 78
     assert len(set(pairs)) == (1 + 12) * 12

@@ -18,7 +18,7 @@ from unveil.noise import Geometric, Source, geometric, uniform
 from unveil.schema import Attribute, PrivatePlan, load_spec
 
 
-class _TooDeep(Exception):  # noqa: N818 - it ends a run, it is no error
+class _TooDeep(Exception):  # noqa: N818 - it ends a run, not an error
     """More words were drawn than are followed here."""
 
 

@@ -36,7 +36,7 @@ from unveil.schema import AdditivePlan
 LEVEL = 0
 """The seed of transcripts in which the model never learns anything."""
 POINTS = 64
-"""So few points stand for these tiny tables."""
+"""So few points represent these tiny tables."""
 Plant = Callable[[], AbstractContextManager[object]]
 
 
@@ -139,7 +139,7 @@ def played(
 
 
 def verdicts(one: Transcript, other: Transcript) -> list[Verdict]:
-    """Every charge beside what the draws since the charge before it lose; then all together beside ε."""
+    """Every charge next to what the draws since the charge before it lose; then all together next to ε."""
     assert one.ledger is not None
     assert other.ledger is not None
     assert one.ledger.entries == other.ledger.entries

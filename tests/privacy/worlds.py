@@ -51,7 +51,7 @@ class World:
         return list(product(*(_values(attribute) for attribute in self.attributes), self.labels))
 
     def neighbours(self, most: int) -> Iterator[tuple[Records, Records]]:
-        """Every table of fewer records than `most`, each beside every table with one record more."""
+        """Every table of fewer records than `most`, each next to every table with one record more."""
         domain = self.records()
         for size in range(most):
             for held in combinations_with_replacement(range(len(domain)), size):

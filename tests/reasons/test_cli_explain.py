@@ -84,7 +84,7 @@ def test_a_private_release(project: Project, run: Run) -> None:
 
 
 def test_a_private_release_has_as_many_blocks_as_its_rows_show(project: Project) -> None:
-    """Where all values are disclosed at once, `⊥` hides none and is no block."""
+    """Where all values are disclosed at once, `⊥` hides none and is not a block."""
     private = PrivateProject(project)
     for seed in range(6):
         release = unveil.publish(private.spec, unsafe_seed=seed)

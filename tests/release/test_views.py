@@ -1,4 +1,4 @@
-"""Views of a release: real intervals, bounds, midpoints or text, and what stands for suppressed values."""
+"""Views of a release: real intervals, bounds, midpoints or text, and what replaces suppressed values."""
 
 import datetime
 from collections import Counter
@@ -142,7 +142,7 @@ def test_a_view_that_there_is_not(release: unveil.Release, intervals: Any) -> No
 
 
 def holds(released: dict[str, Any], raw: dict[str, Any], disclosed: set[str]) -> bool:
-    """Whether a released row may stand for a raw one. It reads bounds as they are and no label."""
+    """Whether a released row may represent a raw one. It reads bounds as they are and no label."""
     intervals = (released["age"], released["height"], released["born"])
     values = (raw["age"], raw["height"], raw["born"])
     inside = all(bounds["from"] <= value < bounds["to"] for bounds, value in zip(intervals, values, strict=True))

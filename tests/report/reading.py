@@ -96,7 +96,7 @@ def _known(manifest: dict[str, Any]) -> set[str]:
 
 
 def _values(entry: dict[str, Any]) -> list[int]:
-    """How many values the blocks of a column stand for, by its manifest alone."""
+    """How many values the blocks of a column represent, by its manifest alone."""
     blocks = entry.get("blocks", [])
     if entry["kind"] == "generalization":
         return [sum(len(block["values"]) for block in blocks)]

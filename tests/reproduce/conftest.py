@@ -1,4 +1,4 @@
-"""The experiments lie beside the library, at the top of the checkout, and are not installed."""
+"""The experiments are next to the library, at the top of the checkout, and are not installed."""
 
 import sys
 from pathlib import Path

@@ -1,6 +1,6 @@
 """The papers' data sets under the papers' requirements: Adult, CRX and German, Top5, Top7 and Top9 at several k.
 
-The data lies beside the repository, in `../shared/data`, and is not ours to copy: without it these tests are skipped.
+The data is next to the repository, in `../shared/data`, and is not ours to copy: without it these tests are skipped.
 """
 
 import re
@@ -86,7 +86,7 @@ class DataSet:
 
 
 def read_raw(file: Path, names: Sequence[str]) -> pd.DataFrame:
-    """A raw file without a header, every value as the text that stands there."""
+    """A raw file without a header, every value as the text in the file."""
     frame = pd.read_csv(
         file, header=None, names=list(names), skipinitialspace=True, keep_default_na=False, dtype=str, comment="|"
     )

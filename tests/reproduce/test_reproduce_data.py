@@ -34,7 +34,7 @@ def test_sizes_and_attributes(
     assert set(ranked) <= set(data.attributes)
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the raw files are not beside the checkout")
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the raw files are not next to the checkout")
 def test_crx_is_ucis_value_by_value() -> None:
     table = pq.read_table(BUNDLED / "crx.parquet")
     lines = (SHARED / "uci" / "crx.data").read_text().splitlines()
@@ -46,7 +46,7 @@ def test_crx_is_ucis_value_by_value() -> None:
         assert table[name].to_pylist() == raw
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the raw files are not beside the checkout")
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the raw files are not next to the checkout")
 def test_german_is_ucis_value_by_value() -> None:
     table = pq.read_table(BUNDLED / "german.parquet")
     rows = [line.split() for line in (SHARED / "uci" / "german.data").read_text().splitlines() if line]

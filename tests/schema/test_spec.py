@@ -41,7 +41,7 @@ Load = Callable[[str | bytes], Spec]
 
 @pytest.fixture
 def load(tmp_path: Path) -> Load:
-    """Writes the text to ward.toml, beside the taxonomies it names, and reads it."""
+    """Writes the text to ward.toml, next to the taxonomies it names, and reads it."""
     (tmp_path / "job.tree").write_text("Any\n  Office\n    Clerk\n    Manager\n  Farmer\n")
     (tmp_path / "twice.tree").write_text("Any\n  Clerk\n  Clerk\n")
 

@@ -248,7 +248,7 @@ CASES: dict[str, tuple[Spoil, list[str]]] = {
         lambda project: project.edit(project.spec, f"query = '''{QUERY}'''", ""),
         ["people.toml", "people.duckdb", "a query must select"],
     ),
-    "a query that is no text": (
+    "a query that is not text": (
         lambda project: project.edit(project.spec, f"query = '''{QUERY}'''", "query = 1"),
         ["people.toml", "query is 1", "must be text"],
     ),

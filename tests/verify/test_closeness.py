@@ -72,7 +72,7 @@ def test_the_salaries_of_the_paper(
 
 
 def test_an_order_counts(tmp_path: Path) -> None:
-    """What is near depends on the order: 0 and 1 beside each other, or at both ends."""
+    """What is near depends on the order: 0 and 1 next to each other, or at both ends."""
     rows = [*people(YOUNG, "flu", "gout"), *people(OLD, "cold", "gout")]
     for name, order, holds in [("near", ["flu", "cold", "gout"], True), ("far", ["flu", "gout", "cold"], False)]:
         (tmp_path / name).mkdir()
@@ -116,7 +116,7 @@ def test_weights_are_counted_and_not_rows(tmp_path: Path, distance: str) -> None
 
 
 def test_prefix_sums_that_are_too_large_for_64_bits(tmp_path: Path) -> None:
-    """Rows that stand for more than 2 to the 60 records, with 160 pays."""
+    """Rows that represent more than 2 to the 60 records, with 160 pays."""
     rows = [*paid(YOUNG, *range(80, 160)), *paid(OLD, *range(160))]
     weights = [*[2**53] * 80, *[2**53, 2**52] * 80]
     exact = largest_distance(groups_of(rows, weights, ["age"], "pay"), [float(pay) for pay in range(160)])

@@ -1,4 +1,4 @@
-"""Releases whose rows stand in parts, and rows that fall into batches: what holds across the borders."""
+"""Releases whose rows are in parts, and rows that fall into batches: what holds across the borders."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def write_people(folder: Path, counts: list[int]) -> None:
 
 
 def judged(folder: Path, counts: list[int], threshold: int | None = None, raw: list[int] = TRUE) -> Verdict:
-    """Plants counts in a release that says that they are private, and puts it beside the raw table."""
+    """Plants counts in a release that says that they are private, and puts it next to the raw table."""
     planted: PrivateDraft = private_draft()
     planted.rows = [
         (*row[:-1], count)

@@ -62,7 +62,7 @@ def verified(rows: list[Row], weights: Sequence[int] | None, stated: Stated) -> 
 
 
 def near(data: st.DataObject, exact: float, low: float, high: float, others: st.SearchStrategy[float]) -> float:
-    """A bound anywhere, or just beside what the release comes to."""
+    """A bound anywhere, or just next to what the release comes to."""
     if data.draw(st.booleans()):
         return data.draw(others)
     return min(max(exact + data.draw(NUDGES), low), high)

@@ -170,7 +170,7 @@ def test_a_requirement_of_the_wrong_shape_is_found(tmp_path: Path, kind: str, pl
     stated = MALFORMED[kind][place](HOLDING[kind])
     findings = verify_release(_written(tmp_path, release_of(ROWS, stated)))
     assert findings
-    told = [finding for finding in findings if finding.claim != "form"]  # 1e999 is no spelling of a number
+    told = [finding for finding in findings if finding.claim != "form"]  # 1e999 does not spell a number
     assert {finding.claim for finding in told} == {"requirement"}
     assert all(f"requirement 1 ({stated['kind']})" in finding.message for finding in told)
 

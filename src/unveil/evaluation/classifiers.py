@@ -219,7 +219,7 @@ def _chosen_bits(rows: Any, classes: IntArray, weight: FloatArray) -> float:
 
 
 def _units(weight: FloatArray) -> IntArray:
-    """The records that a row stands for where all weights are whole, else the row itself."""
+    """The records that a row represents where all weights are whole, else the row itself."""
     whole = bool((weight == np.floor(weight)).all())
     return weight.astype(np.int64) if whole else np.ones(len(weight), dtype=np.int64)
 

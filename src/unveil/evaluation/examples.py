@@ -35,7 +35,7 @@ class Examples:
     columns: dict[str, Values]
     labels: Labels
     weights: FloatArray | None = None
-    """How many records each row stands for; one each if it is not given."""
+    """How many records each row represents; one each if it is not given."""
     bounds: Mapping[str, Bounds] = field(default_factory=dict)
     """For columns of intervals that overlap, where the interval of each label begins and ends."""
     covered: Mapping[str, Mapping[str, frozenset[str]]] = field(default_factory=dict)

@@ -83,7 +83,7 @@ def reidentification_risk(
         population: The raw rows of everybody whom the attacker may think of, as a pandas, polars or pyarrow table with
             the columns of the quasi-identifier; for a release they are masked like it. Without, the population is the
             table itself. The people of the table are among it, so a group has at least its own size there.
-        population_weight: The column that says how many people a row of the population stands for.
+        population_weight: The column that says how many people a row of the population represents.
         threshold: The risk to count records above.
         smallest: How many of the smallest sizes to list.
     """

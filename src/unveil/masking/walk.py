@@ -50,7 +50,7 @@ class Walk:
             columns: How each attribute is masked.
 
         Raises:
-            ReleaseError: The tree does not fit the columns, or is no tree of boxes.
+            ReleaseError: The tree does not fit the columns, or is not a tree of boxes.
         """
         self.tree = tree
         self.attributes = tree.attributes

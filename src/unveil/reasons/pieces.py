@@ -106,7 +106,7 @@ class Groups:
 
 
 class _Cells:
-    """What tells the pieces of a group apart: the parts of all ways, by the codes they stand for."""
+    """What tells the pieces of a group apart: the parts of all ways, by the codes they represent."""
 
     def __init__(self, ways: Sequence[Way], size: int) -> None:
         self._discloses = any(way.rest for way in ways)

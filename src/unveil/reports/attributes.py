@@ -1,6 +1,6 @@
 """One panel per attribute: how it is masked, drawn.
 
-A tree has its cut drawn through it: released labels left of the line, the values they stand for right of it.
+A tree has its cut drawn through it: released labels left of the line, the values they represent right of it.
 """
 
 from __future__ import annotations
@@ -215,7 +215,7 @@ def _elbow(rows: list[Row], number: int, step: float) -> str:
 
 
 def _cut(rows: list[Row], step: float) -> str:
-    """Down the right side, and around what a released label stands for."""
+    """Down the right side, and around what a released label represents."""
     path, last = "", None
     top = 0
     for number, row in enumerate(rows):

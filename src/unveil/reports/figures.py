@@ -77,7 +77,7 @@ def label_shares(release: Release, name: str) -> dict[str, float]:
 
 
 def possible_values(entry: Generalization | Discretization, step: float | None) -> int | None:
-    """How many values the labels of a column stand for together; None for numbers without a known step."""
+    """How many values the labels of a column represent together; None for numbers without a known step."""
     if isinstance(entry, Generalization):
         return sum(len(block.values) for block in entry.blocks)
     step = 1.0 if entry.whole else step

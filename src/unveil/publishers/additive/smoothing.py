@@ -7,7 +7,7 @@ import numpy as np
 from unveil.arrays import FloatArray
 
 SCALES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
-"""How far steps may lie from zero on average, squared: the candidates, beside no step at all."""
+"""How far steps may lie from zero on average, squared: the candidates, besides no step at all."""
 STEEPEST = 0.98
 """No step claims that a side has more than 99% of the weight."""
 

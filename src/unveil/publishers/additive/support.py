@@ -1,4 +1,4 @@
-"""Cells that stand for the table: drawn from the measured class-conditional shapes, weighed by the model.
+"""Cells that represent the table: drawn from the measured class-conditional shapes, weighed by the model.
 
 The product of the cuts has too many cells to list, and most are empty. A fixed number of points is drawn: for each
 class as many as its share, every attribute on its own from the shape that was measured for the class, in even strata.
