@@ -12,6 +12,7 @@ from oracles.problem import (
     Discretized,
     Diversity,
     Generalized,
+    Gone,
     Headcount,
     Likeness,
     Problem,
@@ -31,6 +32,7 @@ from unveil.schema import (
     KAnonymity,
     KEAnonymity,
     LDiversity,
+    Missing,
     Recoding,
     Requirement,
     Spec,
@@ -114,23 +116,49 @@ def sensitive_value(name: str, value: object, problem: Problem) -> object:
 
 
 def attribute_of(attribute: OracleAttribute, problem: Problem) -> Attribute:
+    missing = missing_of(attribute)
     if isinstance(attribute, Generalized):
-        return Attribute(attribute.name, taxonomy=Taxonomy(attribute.tree))
+        return Attribute(attribute.name, taxonomy=Taxonomy(attribute.tree), missing=missing)
     if isinstance(attribute, Suppressed):
-        return Attribute(attribute.name, values=tuple(attribute.values))
-    whole = all(isinstance(record.values[attribute.name], int) for record in problem.records)
-    return Attribute(attribute.name, kind="number", range=(attribute.lo, attribute.hi), whole=whole)
+        return Attribute(attribute.name, values=tuple(attribute.values), missing=missing)
+    whole = all(isinstance(record.values[attribute.name], int | Gone) for record in problem.records)
+    bounds = (attribute.lo, attribute.hi)
+    return Attribute(attribute.name, kind="number", range=bounds, whole=whole, missing=missing)
+
+
+MARKS = ("N/A", "")
+"""The texts of missing values of the first and the second kind, which is that of nulls."""
+
+
+def missing_of(attribute: OracleAttribute) -> Missing:
+    """The policy for missing values of an attribute: they are kept if it has any."""
+    labels = [known(raw) for raw in attribute.missing]
+    if not labels:
+        return Missing()
+    marks = MARKS[-len(labels) :]
+    return Missing(marks, "keep", tuple((str(label), (mark,)) for label, mark in zip(labels, marks, strict=True)))
+
+
+def known(raw: object) -> object:
+    """A value as a masking knows it: the label of a missing number."""
+    return raw.label if isinstance(raw, Gone) else raw
+
+
+def cells_of(attribute: OracleAttribute, problem: Problem) -> pa.Array:
+    """A column of the raw table: the last kind of missing values is null, the first a text."""
+    labels = [known(raw) for raw in attribute.missing]
+    mark_of = {label: mark or None for label, mark in zip(labels, MARKS[-len(labels) :], strict=bool(labels))}
+    values = [
+        mark_of.get(known(record.values[attribute.name]), record.values[attribute.name]) for record in problem.records
+    ]
+    if not isinstance(attribute, Discretized) or len(labels) > 1:
+        return pa.array([None if value is None else str(value) for value in values], pa.string())
+    return pa.array(values, pa.float64() if labels else None)
 
 
 def table_of(problem: Problem) -> pa.Table:
     """The compressed table: one row per record of the problem, with its weight."""
-    columns = {
-        attribute.name: pa.array(
-            [record.values[attribute.name] for record in problem.records],
-            pa.string() if not isinstance(attribute, Discretized) else None,
-        )
-        for attribute in problem.attributes
-    }
+    columns = {attribute.name: cells_of(attribute, problem) for attribute in problem.attributes}
     for name in problem.sensitive:
         values = [sensitive_value(name, record.values[name], problem) for record in problem.records]
         columns[name] = pa.array(values, None if problem.sensitive[name] == NUMBERS else pa.string())
@@ -151,11 +179,16 @@ def released_records(release: Release) -> Counter:
     return counts
 
 
+def released_as(value: object) -> object:
+    """A value that is not masked: a missing number is null."""
+    return None if isinstance(value, Gone) else value
+
+
 def records_of(problem: Problem, records: Iterable[Record]) -> Counter:
     """Masked records as a multiset, with the values that a released table has."""
     counts: Counter = Counter()
     for record in records:
-        attributes = [(attribute.name, record.values[attribute.name]) for attribute in problem.attributes]
+        attributes = [(attribute.name, released_as(record.values[attribute.name])) for attribute in problem.attributes]
         as_is = [(name, sensitive_value(name, record.values[name], problem)) for name in problem.sensitive]
         counts[(*attributes, *as_is, (CLASS, record.cls))] += record.weight
     return counts

@@ -26,7 +26,7 @@ def seen(release: Release, table: Outline) -> Published:
     """A release as the oracle sees it."""
     rows, counts = release.rows.counted()
     raw = {
-        column.name: dict(zip(column.array.to_pylist(), histogram.sum(axis=1).tolist(), strict=True))
+        column.name: dict(zip(column.plain(), histogram.sum(axis=1).tolist(), strict=True))
         for column, histogram in zip(table.columns, table.histograms, strict=True)
     }
     manifest = release.manifest.model_dump(mode="json", by_alias=True)

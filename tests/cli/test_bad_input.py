@@ -95,6 +95,44 @@ CASES: dict[str, tuple[Spoil, list[str]]] = {
         spec('rows = "drop"', 'rows = "refuse"'),
         ["'age'", "1 row", "refuse"],
     ),
+    "a label of missing values that is a value": (
+        spec("range = [0, 100]", 'range = [0, 100]\nmissing = { keep = { "[0, 9)" = ["?"] } }'),
+        ["people.toml", "[attributes.age]", "'[0, 9)'", "mistaken"],
+    ),
+    "a label of missing values that is in the taxonomy": (
+        spec('taxonomy = "job.tree"', 'taxonomy = "job.tree"\nmissing = { keep = { Craft = ["?"] } }'),
+        ["people.toml", "[attributes.job]", "'Craft'", "one of its values"],
+    ),
+    "a mark that is a declared value": (
+        spec('values = ["Aarhus",', 'missing = { values = ["Cork"], rows = "keep" }\nvalues = ["Aarhus",'),
+        ["people.toml", "[attributes.town]", "'Cork'", "means a missing value"],
+    ),
+    "two marks that collide": (
+        spec("range = [0, 100]", 'range = [0, 100]\nmissing = { keep = { a = ["?"], b = ["", "?"] } }'),
+        ["people.toml", "[attributes.age] missing keep", "'?' twice", "'a' and 'b'"],
+    ),
+    "kinds of missing values, none of them for nulls": (
+        spec("range = [0, 100]", 'range = [0, 100]\nmissing = { keep = { a = ["?"], b = ["x"] } }'),
+        ["people.toml", "[attributes.age] missing keep", "nulls"],
+    ),
+    "a raw value that is called like a missing one": (
+        lambda project: (
+            spec("range = [0, 100]", 'range = [0, 100]\nmissing = "keep"')(project),
+            row("x,missing,baker,Cork,1,no")(project),
+        ),
+        ["people.csv", "'age'", "'missing' (1 row)", "another label"],
+    ),
+    "an unknown policy": (
+        spec("range = [0, 100]", 'range = [0, 100]\nmissing = "kep"'),
+        ["people.toml", "[attributes.age] missing", "'kep'", "'keep'"],
+    ),
+    "kinds of missing values of a number that is released as it is": (
+        spec(
+            '[attributes.income]\nkind = "number"',
+            '[attributes.income]\nkind = "number"\nmissing = { keep = { a = [""], b = ["x"] } }',
+        ),
+        ["people.toml", "[attributes.income]", "'a', 'b'", "null"],
+    ),
     "a column the table does not have": (spec("[attributes.income]", "[attributes.incom]"), ["'incom'", "'income'"]),
     "a column the spec does not describe": (
         spec('[attributes.income]\nkind = "number"\n', ""),

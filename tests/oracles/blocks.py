@@ -1,11 +1,12 @@
 """What a raw value may be masked to (Section II of the paper, masking operations)."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import inf
 from typing import TypeAlias
 
-from .problem import Attribute, Discretized, Generalized, Problem, Raw, Record, Suppressed, Tree
+from .problem import Attribute, Discretized, Generalized, Gone, Problem, Raw, Record, Suppressed, Tree
 
 
 @dataclass(frozen=True)
@@ -33,15 +34,18 @@ class Node:
 
 @dataclass(frozen=True)
 class Interval:
-    """[lo, hi)."""
+    """[lo, hi). Missing numbers come after the last one, `top`."""
 
     lo: float
     hi: float
+    top: float = field(default=inf, compare=False)
+    missing: tuple[Gone, ...] = field(default=(), compare=False)
 
     @property
     def label(self) -> str:
-        lo, hi = (str(int(x)) if x == int(x) else repr(x) for x in (self.lo, self.hi))
-        return f"[{lo}, {hi})"
+        lo, hi = (str(int(x)) if x == int(x) else repr(float(x)) for x in (self.lo, min(self.hi, self.top)))
+        numbers = [f"[{lo}, {hi})"] if self.lo < self.top else []
+        return " or ".join([*numbers, *(gone.label for gone in self.missing if self.holds(gone))])
 
     def holds(self, raw: Raw) -> bool:
         return self.lo <= float(raw) < self.hi
@@ -79,7 +83,7 @@ def top(attribute: Attribute) -> Block:
         case Suppressed():
             return Bottom(tuple(attribute.values))
         case Discretized():
-            return Interval(attribute.lo, attribute.hi)
+            return Interval(attribute.lo, inf if attribute.missing else attribute.hi, attribute.hi, attribute.missing)
 
 
 def masked(raw: Raw, cut: tuple[Block, ...]) -> str:

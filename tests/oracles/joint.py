@@ -12,7 +12,7 @@ from math import floor, inf, log2, sqrt
 from typing import Literal, NamedTuple, TypeAlias
 
 from .blocks import Bottom, Disclosed, Interval, Node, top
-from .problem import Attribute, Generalized, Problem, Raw, Record, Requirement, Suppressed, tally
+from .problem import Attribute, Discretized, Generalized, Problem, Raw, Record, Requirement, Suppressed, tally
 from .tdr import without_redundant
 
 POINTS = 12
@@ -164,7 +164,10 @@ def entropy(name: str, records: Sequence[Record]) -> float:
 
 
 def grid(attribute: Attribute, records: Sequence[Record], by_box: bool, steering: Steering) -> list[float]:
-    """Where a number may be cut: at any of its values, or at the points of a greedy discretization."""
+    """Where a number may be cut: at any of its values, or at the points of a greedy discretization.
+
+    What is missing may always be told apart.
+    """
     values = sorted({float(record.values[attribute.name]) for record in records})
     if not by_box:
         return [right for left, right in pairwise(values) if steering.allows(attribute.name, left, right)]
@@ -181,7 +184,8 @@ def grid(attribute: Attribute, records: Sequence[Record], by_box: bool, steering
         at = -minus_at
         parts[-minus_number:-minus_number] = [[v for v in part if v < at], [v for v in part if v >= at]]
         cuts.append(at)
-    return sorted(cuts)
+    gone = {value for value in values[1:] if isinstance(attribute, Discretized) and value in attribute.missing}
+    return sorted({*cuts, *gone})
 
 
 def best_cut(name: str, values: Sequence[float], records: Sequence[Record], steering: Steering) -> tuple[int, float]:
@@ -211,7 +215,7 @@ def refinements(
     name = attribute.name
     if isinstance(block, Interval):
         yield from (
-            Candidate(at, (Interval(block.lo, at), Interval(at, block.hi))) for at in cuts if block.lo < at < block.hi
+            Candidate(at, (replace(block, hi=at), replace(block, lo=at))) for at in cuts if block.lo < at < block.hi
         )
     elif isinstance(block, Bottom):
         raws = {record.values[name] for record in records}

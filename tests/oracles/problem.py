@@ -13,29 +13,43 @@ Raw: TypeAlias = str | int | float
 Tree: TypeAlias = tuple[str, "Sequence[Tree]"]  # (label, [children...]); a leaf: (label, [])
 
 
+class Gone(float):
+    """A missing number: a place after all numbers, with a label."""
+
+    label: str
+
+    def __new__(cls, kind: int, label: str) -> "Gone":
+        gone = super().__new__(cls, 1e305 * 2**kind)
+        gone.label = label
+        return gone
+
+
 @dataclass(frozen=True)
 class Generalized:
-    """A category with a taxonomy tree; the leaves are its domain."""
+    """A category with a taxonomy tree; the leaves are its domain. Missing values are leaves below the root."""
 
     name: str
     tree: Tree
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Suppressed:
-    """A category without a taxonomy tree; its values in domain order."""
+    """A category without a taxonomy tree; its values in domain order, missing ones last."""
 
     name: str
     values: Sequence[str]
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Discretized:
-    """A number in [lo, hi)."""
+    """A number in [lo, hi), or missing."""
 
     name: str
     lo: float
     hi: float
+    missing: tuple[Gone, ...] = ()
 
 
 Attribute: TypeAlias = Generalized | Suppressed | Discretized

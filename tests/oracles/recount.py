@@ -103,8 +103,11 @@ def labels_over(entry: Mapping[str, Any], value: Any) -> list[str]:
 
 
 def within(label: str, value: Any) -> bool:
-    """Whether `[lo, hi)` holds a number or a date, as it is read."""
-    lo, hi = label.removeprefix("[").removesuffix(")").split(", ")
+    """Whether `[lo, hi)` holds a number or a date, as it is read, or names a missing one."""
+    numbers, *_ = held = label.split(" or ")
+    if isinstance(value, str) or not numbers.startswith("["):
+        return value in held
+    lo, hi = numbers.removeprefix("[").removesuffix(")").split(", ")
     if isinstance(value, date):
         return lo <= value.isoformat() < hi
     return Decimal(lo) <= Decimal(str(value)) < Decimal(hi)

@@ -16,6 +16,7 @@ from .problem import (
     Discretized,
     Diversity,
     Generalized,
+    Gone,
     Headcount,
     Inference,
     Likeness,
@@ -100,6 +101,21 @@ def fractions(draw: DrawFn, name: str) -> Drawn:
     lo, hi = draw(st.sampled_from(RANGES))
     inside = tuple(lo + (hi - lo) * i / 7 for i in range(1, 7))
     return Discretized(name, lo, hi), draw(held((lo, *inside, nextafter(hi, -inf))))
+
+
+@st.composite
+def gapped(draw: DrawFn, name: str) -> Drawn:
+    """An attribute with kinds of missing values that are kept, and values with some of them."""
+    attribute, raws = draw(attributes(name))
+    kinds = draw(st.sampled_from(((), ("unknown",), ("not asked", "unknown"))))
+    if isinstance(attribute, Discretized):
+        gone = tuple(Gone(place, label) for place, label in enumerate(kinds))
+        return replace(attribute, missing=gone), (*raws, *gone)
+    if isinstance(attribute, Suppressed):
+        values = (*attribute.values, *kinds)
+        return replace(attribute, values=values, missing=kinds), (*raws, *kinds)
+    label, below = attribute.tree
+    return replace(attribute, tree=(label, [*below, *((leaf, []) for leaf in kinds)]), missing=kinds), (*raws, *kinds)
 
 
 def attributes(name: str) -> SearchStrategy[Drawn]:
@@ -229,6 +245,14 @@ def problems(draw: DrawFn) -> Problem:
     table = draw(tables())
     some = draw(st.lists(qids(table, draw(HIGHEST)), min_size=1, max_size=3))
     return replace(table, qids=some, criterion=draw(CRITERIA))
+
+
+@st.composite
+def gapped_problems(draw: DrawFn) -> Problem:
+    """Tables with missing values that are kept."""
+    table = draw(tables(gapped))
+    some = draw(st.lists(qids(table, draw(HIGHEST)), min_size=1, max_size=3))
+    return replace(table, qids=some)
 
 
 @st.composite

@@ -9,6 +9,7 @@ counts it. Shares no code with the package. The papers' symbols are in the docst
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from math import fsum, log2
 from typing import NamedTuple, TypeVar
 
@@ -115,7 +116,7 @@ def refinements(records: Sequence[Record], name: str, v: Block) -> list[tuple[Bl
         return [(Disclosed(x), Bottom(tuple(y for y in v.sup if y != x))) for x in shown]
     if isinstance(v, Interval):
         points = sorted({float(record.values[name]) for record in held(records, name, v)})
-        splits = [(Interval(v.lo, at), Interval(at, v.hi)) for at in points[1:]]
+        splits = [(replace(v, hi=at), replace(v, lo=at)) for at in points[1:]]
         return [first_best(splits, lambda s: info_gain(records, name, v, s))] if splits else []
     return []
 

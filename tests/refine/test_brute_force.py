@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import unveil
-from bridge import WEIGHT, records_of, released_records, spec_of, table_of
+from bridge import WEIGHT, known, records_of, released_records, spec_of, table_of
 from oracles.problem import Problem
-from oracles.strategies import mixed_problems, problems, spread_problems, template_problems
+from oracles.strategies import gapped_problems, mixed_problems, problems, spread_problems, template_problems
 from oracles.tdr import tdr
 from unveil.counting import index
 from unveil.release import Release
@@ -34,7 +34,7 @@ def assert_same(problem: Problem, release: Release) -> None:
         assert step["score"] == pytest.approx(score, abs=1e-12)
     for name, labels in result.masking.items():
         values = list(labels)
-        assert release.masking[name].labels(values) == [labels[value] for value in values]
+        assert release.masking[name].labels(list(map(known, values))) == [labels[value] for value in values]
     assert released_records(release) == records_of(problem, result.records)
 
 
@@ -42,6 +42,16 @@ def assert_same(problem: Problem, release: Release) -> None:
 @given(problems())
 def test_same_steps_scores_and_masking(problem: Problem) -> None:
     assert_same(problem, unveil.publish(table_of(problem), spec_of(problem)))
+
+
+@settings(deadline=None, max_examples=80)
+@given(gapped_problems())
+def test_missing_values_are_values(problem: Problem) -> None:
+    release = unveil.publish(table_of(problem), spec_of(problem))
+    assert_same(problem, release)
+    with TemporaryDirectory() as folder:
+        release.write(Path(folder) / "release")
+        assert unveil.verify(Path(folder) / "release") == []
 
 
 @settings(deadline=None, max_examples=200)

@@ -13,7 +13,7 @@ import unveil
 from bridge import joint_spec, records_of, released_records, table_of
 from oracles.joint import joint, masked
 from oracles.problem import Problem
-from oracles.strategies import mixed_problems, problems, spread_problems, template_problems
+from oracles.strategies import gapped_problems, mixed_problems, problems, spread_problems, template_problems
 from unveil.schema import Recoding
 
 pytestmark = pytest.mark.engines
@@ -36,6 +36,12 @@ def assert_same(problem: Problem, recoding: Recoding) -> None:
 @settings(deadline=None, max_examples=300)
 @given(ANY, RECODINGS)
 def test_same_steps_groups_and_table(problem: Problem, recoding: Recoding) -> None:
+    assert_same(problem, recoding)
+
+
+@settings(deadline=None, max_examples=80)
+@given(gapped_problems(), RECODINGS)
+def test_missing_values_are_values(problem: Problem, recoding: Recoding) -> None:
     assert_same(problem, recoding)
 
 

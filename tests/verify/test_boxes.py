@@ -241,7 +241,7 @@ SHARED_FAULTS: dict[str, tuple[Callable[[Draft], None], str]] = {
     ),
     "a label that is not its interval": (
         lambda release: [tree["splits"][0].update(block="[0, 91)") for tree in release.manifest["boxes"]],
-        "the label '[0, 91)' is split into parts from 17 to 91",
+        "the label '[0, 91)' is split into parts of '[17, 91)'",
     ),
     "a cut with a block that no tree has": (
         lambda release: release.manifest["masking"]["age"]["blocks"].append(

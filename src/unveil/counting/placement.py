@@ -50,7 +50,7 @@ class Placement:
 
 def _cells(outline: Outline, walk: Walk, name: str, place: int) -> IntArray:
     """The cell of each code of an attribute."""
-    cells = walk.cells[name].of(outline.columns[place].array.to_pylist())
+    cells = walk.cells[name].of(outline.columns[place].plain())
     if (cells[outline.histograms[place].sum(axis=1) > 0] < 0).any():
         raise BrokenPromiseError(f"{name!r} has a value without a block in its boxes; nothing was released.")
     return cells

@@ -325,7 +325,7 @@ def _released_column(domain: Domain, masking: Masking, held: BoolArray, aside: s
     entry = masking[domain.name]
     if isinstance(entry, AsIs):
         return ranked(domain.name, domain.array, held)
-    labels = entry.labels(domain.array.to_pylist())
+    labels = entry.labels(domain.plain())
     if aside is not None:
         labels, held = [*labels, aside], np.append(held, True)
     column = ranked(domain.name, pa.array(labels, pa.string()), held)

@@ -11,7 +11,7 @@ import numpy as np
 
 from unveil.drafts.guesses import MARKS
 from unveil.errors import TableError, did_you_mean
-from unveil.schema import Branch, value_text
+from unveil.schema import Branch, Missing, value_text
 from unveil.tables import raw_column, read_table
 
 Paths = dict[str, tuple[str, ...]]
@@ -53,7 +53,7 @@ def column_values(table: Any, attribute: str, missing: Sequence[str] | None = No
     if attribute not in rows.column_names:
         hint = did_you_mean(attribute, rows.column_names)
         raise TableError(f"{origin}: there is no column {attribute!r}{hint or '.'}")
-    raw = raw_column(attribute, rows[attribute], (), origin)
+    raw = raw_column(attribute, rows[attribute], Missing(()), origin)
     held = np.bincount(raw.places[~raw.missing], minlength=len(raw.distinct)).tolist()
     counts: Counter[str] = Counter()
     for value, count in zip(raw.distinct, held, strict=True):

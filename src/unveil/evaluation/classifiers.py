@@ -186,7 +186,9 @@ def _sparse_one_hot(columns: Sequence[Coded | Numbers], part: Literal["train", "
     for column in columns:
         values = getattr(column, part)[rows]
         if isinstance(column, Numbers):
-            blocks.append(sparse.csc_array(values[:, None], dtype=np.float32))
+            # The tree takes no gaps in a sparse array: what is missing lies below all numbers.
+            below = np.nanmin(column.train, initial=0) - 1
+            blocks.append(sparse.csc_array(np.nan_to_num(values, nan=below)[:, None], dtype=np.float32))
             continue
         seen = np.flatnonzero(values != UNSEEN)
         ones = np.ones(len(seen), dtype=np.float32)
@@ -225,18 +227,20 @@ def _units(weight: FloatArray) -> IntArray:
 
 
 def _binned(column: Numbers, weight: FloatArray) -> Coded:
-    """Bins of about equal weight in the training part; the outer ones are open."""
+    """Bins of about equal weight in the training part, and one for missing values; the outer ones are open."""
     known = np.flatnonzero(~np.isnan(column.train))
     order = known[np.argsort(column.train[known], kind="stable")]
     below = np.cumsum(weight[order])
     shares = np.arange(1, BINS) / BINS
     edges = np.unique(column.train[order][np.searchsorted(below, shares * below[-1])]) if len(order) else np.zeros(0)
-    return Coded(_bins(edges, column.train), _bins(edges, column.test), len(edges) + 1)
+    gaps = len(known) < len(column.train)
+    missing = len(edges) + 1 if gaps else UNSEEN
+    return Coded(_bins(edges, column.train, missing), _bins(edges, column.test, missing), len(edges) + 1 + gaps)
 
 
-def _bins(edges: FloatArray, values: FloatArray) -> IntArray:
+def _bins(edges: FloatArray, values: FloatArray, missing: int) -> IntArray:
     places = np.searchsorted(edges, values, side="left").astype(np.int64)
-    return np.where(np.isnan(values), UNSEEN, places)
+    return np.where(np.isnan(values), missing, places)
 
 
 def _common(column: Coded, weight: FloatArray) -> Coded:

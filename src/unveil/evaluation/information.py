@@ -165,8 +165,10 @@ def block_penalties(entry: Generalization | Discretization, step: float | None =
         return {block.label: len(block.values) / leaves if len(block.values) > 1 else 0.0 for block in entry.blocks}
     # The largest value below an open end lies one step below it, or next to it where numbers have no step.
     step = 1.0 if entry.whole else step or 0.0
-    width = max(block.hi for block in entry.blocks) - entry.blocks[0].lo - step
-    return {block.label: max(block.hi - block.lo - step, 0.0) / width if width > 0 else 0.0 for block in entry.blocks}
+    scale = entry.scale
+    width = scale.hi - scale.lo - step
+    wide = {block.label: 0.0 if block.numbers is None else block.hi - block.lo - step for block in entry.blocks}
+    return {label: max(held, 0.0) / width if width > 0 else 0.0 for label, held in wide.items()}
 
 
 def precision(release: Release, name: str, spec: Spec, table: Table | None = None) -> float | None:
@@ -246,7 +248,7 @@ def _domain(
 
 def _observed(name: str, table: Table | None) -> tuple[str, ...] | None:
     held = [column for column in table.columns if column.name == name] if table is not None else []
-    return tuple(str(value) for value in held[0].values) if held else None
+    return held[0].texts if held else None
 
 
 def _heights(entry: Generalization, attribute: Attribute, spec: Spec) -> dict[str, float]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from unveil.arrays import IntArray
 from unveil.errors import ReleaseError, TableError, did_you_mean
@@ -235,8 +236,11 @@ def _people(rows: Release | Table, names: Sequence[str], population: pa.Table, w
     masking = _masking_of(rows.masking, names) if isinstance(rows, Release) else None
     needed = [*(names if masking is None else masking), *([] if weight is None else [weight])]
     _check_names(needed, population.column_names, "population")
-    # Somebody whose value is missing must not be counted among those whose value is hidden.
-    known = population.select(list(dict.fromkeys(needed))).drop_null()
+    # Somebody whose value is missing must not be counted among those whose value is hidden, unless that is a value.
+    known = population.select(list(dict.fromkeys(needed)))
+    kept = {name for name in masking or () if masking is not None and masking[name].missing}
+    for name in known.column_names:
+        known = known if name in kept else known.filter(pc.is_valid(known[name]))
     people = known
     if masking is not None:
         # A value without a block is nobody's in the release, and no group of it is written so.

@@ -90,7 +90,7 @@ def inference_risk(
     table: Table, channel: Sequence[str], sensitive: str, values: Sequence[str], limit: float, worst: int = 3
 ) -> InferenceRisk:
     """Counts the inferences that the raw table allows, and finds the worst: the surest about the most people."""
-    domain = [str(value) for value in table.column(sensitive).values]
+    domain = table.column(sensitive).texts
     members, counts = raw_groups(table, channel, sensitive)
     codes = [domain.index(value) for value in values]
     held = counts[:, codes]
@@ -181,7 +181,8 @@ def _unheld(spec: Spec, table: Table) -> Iterator[str]:
     for requirement in spec.requirements:
         if isinstance(requirement, Confidence | AlphaKAnonymity):
             column = table.column(requirement.sensitive)
-            held = {str(column.values[code]) for code in np.unique(column.codes)}
+            texts = column.texts
+            held = {texts[code] for code in np.unique(column.codes)}
             if missing := [value for value in requirement.values or () if value not in held]:
                 yield f"no row holds {listed(missing)} of {requirement.sensitive!r}, which a requirement limits"
 

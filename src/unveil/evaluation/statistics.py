@@ -19,7 +19,7 @@ from unveil.arrays import FloatArray, IntArray
 from unveil.evaluation.distances import Spread, table_distances
 from unveil.evaluation.information import certainty_penalty
 from unveil.evaluation.quantiles import MIDDLE, QUANTILES, NumberKept, mean_number, number_kept
-from unveil.masking import AsIs, Discretization, Generalization, Suppression, dictionary_of
+from unveil.masking import AsIs, Discretization, Generalization, Interval, Suppression, dictionary_of
 from unveil.release import Release
 from unveil.schema import Spec, Unit, bound_text, value_text
 from unveil.tables import Column, Table
@@ -266,20 +266,36 @@ def _compared_numbers(
     rows: _Rows, name: str, entry: Discretization, spec: Spec, column: Column, held: FloatArray
 ) -> _Compared:
     places, labels = rows.labels(name)
-    values = np.asarray(column.values, dtype=np.float64)
-    known = entry.intervals
-    whole = (min(block.lo for block in known.values()), max(block.hi for block in known.values()))
-    intervals = np.array([(known[label].lo, known[label].hi) for label in labels]).reshape(-1, 2)
-    starts = _starts(values, held, whole[0])
-    cell_of = np.searchsorted(starts, values, side="right") - 1
+    numbers = len(column) - len(column.missing)
+    values, counts = np.asarray(column.values, dtype=np.float64)[:numbers], held[:numbers]
+    known, kinds = entry.intervals, list(entry.missing)
+    whole = (entry.scale.lo, entry.scale.hi)
+    intervals = np.array([known[label].numbers or whole for label in labels]).reshape(-1, 2)
+    starts = _starts(values, counts, whole[0])
+    told = len(starts) + np.array([kinds.index(label) for label in column.missing], dtype=np.int64)
+    cell_of = np.concatenate([np.searchsorted(starts, values, side="right") - 1, told])
     unit = 1.0 if entry.whole else spec.attributes[name].step or 0.0
-    spread = Spread(places, _overlaps(intervals, np.append(starts, whole[1])))
+    blocks = [known[label] for label in labels]
+    spread = Spread(places, _with_missing(_overlaps(intervals, np.append(starts, whole[1])), blocks, kinds))
     released: FloatArray = np.bincount(places, weights=rows.weights, minlength=len(labels)).astype(np.float64)
+    released *= np.array([block.numbers is not None for block in blocks])
+    if not counts.sum():
+        return _Compared(cell_of[column.codes], spread)
     if not released.sum():
         # Noise left no record, so a reader knows the range and no more.
         intervals, released = np.array([whole]), np.ones(1)
-    number = number_kept(values[held > 0], held[held > 0], intervals, released, unit)
+    number = number_kept(values[counts > 0], counts[counts > 0], intervals, released, unit)
     return _Compared(cell_of[column.codes], spread, number)
+
+
+def _with_missing(shares: FloatArray, blocks: Sequence[Interval], kinds: Sequence[str]) -> FloatArray:
+    """The shares of numbers, and a cell for each kind of missing values, which weighs as much as a cell of numbers."""
+    held = np.array([[float(kind in block.missing) for kind in kinds] for block in blocks])
+    held = held.reshape(len(blocks), len(kinds))
+    alone = np.array([block.numbers is None for block in blocks], dtype=np.bool_)
+    cells = np.where(alone, 0, (shares > 0).sum(axis=1))
+    total = np.maximum(cells + held.sum(axis=1), 1)[:, None]
+    return np.hstack([shares * cells[:, None] / total, held / total])
 
 
 def _common_values(held: FloatArray) -> tuple[IntArray, int]:

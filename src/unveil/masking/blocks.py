@@ -19,7 +19,11 @@ class Block:
     codes: IntArray
     """The raw values, as codes in domain order."""
     bounds: tuple[float, float] | None = None
-    """For an interval: `[lo, hi)`."""
+    """For an interval: `[lo, hi)` on the scale of its attribute, where missing values come after all numbers."""
+    numbers: tuple[float, float] | None = None
+    """For an interval: the numbers that it holds, as a release shows them; None if it holds missing values only."""
+    missing: tuple[str, ...] = ()
+    """The kinds of missing values that an interval holds."""
 
     @property
     def first(self) -> int:
@@ -44,6 +48,8 @@ class Rest(Block):
         """
         object.__setattr__(self, "label", label)
         object.__setattr__(self, "bounds", None)
+        object.__setattr__(self, "numbers", None)
+        object.__setattr__(self, "missing", ())
         object.__setattr__(self, "_disclosed", disclosed)
         object.__setattr__(self, "_moment", moment)
 

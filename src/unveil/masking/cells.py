@@ -13,7 +13,7 @@ from unveil.arrays import IntArray
 from unveil.errors import ReleaseError
 from unveil.masking.boxes import Split
 from unveil.masking.entries import Discretization, Generalization, Suppression
-from unveil.schema import number_of, value_text
+from unveil.schema import value_text
 
 UNSEEN = -1
 """The cell of a value that has no block."""
@@ -36,7 +36,7 @@ class Cells:
             return _places([None if label is None else place_of[label] for label in self.entry.labels(values)])
         if isinstance(self.entry, Discretization):
             edges = _edges(self.entry)
-            numbers = np.array([number_of(value, self.entry.unit) for value in values], dtype=np.float64)
+            numbers = self.entry.places(values)
             inside = (numbers >= edges[0]) & (numbers < edges[-1])
             return np.where(inside, np.searchsorted(edges, numbers, side="right") - 1, UNSEEN)
         texts = [None if value is None else value_text(value) for value in values]
@@ -65,7 +65,7 @@ def cells(name: str, entry: Masked, splits: Iterable[Split]) -> Cells:
         return Cells(entry, _ranges_above(name, entry, splits))
     if isinstance(entry, Discretization):
         place_of = {edge: place for place, edge in enumerate(_edges(entry).tolist())}
-        return Cells(entry, {block.label: (place_of[block.lo], place_of[block.hi]) for block in entry.blocks})
+        return Cells(entry, {label: (place_of[lo], place_of[hi]) for label, (lo, hi) in entry.spans.items()})
     if isinstance(entry, Suppression):
         return Cells(entry, {value: (place, place + 1) for place, value in enumerate(entry.disclosed)})
     leaf_of = {leaf: place for place, leaf in enumerate(entry.blocks[0].values)}
@@ -104,7 +104,7 @@ def _ranges_above(name: str, entry: Masked, splits: Iterable[Split]) -> dict[str
 
 def _edges(entry: Discretization) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Where the intervals of a vocabulary begin and end, in ascending order."""
-    return np.unique([bound for block in entry.blocks for bound in (block.lo, block.hi)])
+    return np.unique(list(entry.spans.values()))
 
 
 def _places(places: Sequence[int | None]) -> IntArray:

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
+from math import nan
 from operator import not_
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from unveil.arrays import FloatArray
 from unveil.errors import BrokenPromiseError
-from unveil.schema import SUPPRESSED, Kind, Unit, interval_label, number_of, value_text
+from unveil.masking.scales import Scale
+from unveil.schema import SUPPRESSED, Kind, Missing, Range, Unit, missing_number, number_of, value_text
 
 Bound = int | float | datetime.date
 """An end of an interval, as the manifest writes it."""
@@ -28,10 +31,19 @@ Local = Annotated[bool, Field(exclude_if=not_)]
 """Whether the attribute is refined group by group: its labels overlap, and a tree of boxes says who has which."""
 
 
+Kinds = dict[str, tuple[str, ...]]
+"""The labels of missing values that are kept, each with the texts that mean it; a null is of the kind with the empty
+text, or else of the first."""
+
+
 class Entry(BaseModel):
     """A part of a manifest: fixed keys, fixed types, immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, defer_build=True)
+
+
+def _is_none(value: object) -> bool:
+    return value is None
 
 
 class Generalized(Entry):
@@ -44,21 +56,28 @@ class Generalized(Entry):
 
 
 class Interval(Entry):
-    """A block of a discretization, `[from, to)`."""
+    """A block of a discretization: `[from, to)`, missing values, or both."""
 
     label: str
-    from_: Bound = Field(alias="from")
-    to: Bound
+    from_: Bound | None = Field(default=None, alias="from", exclude_if=_is_none)
+    to: Bound | None = Field(default=None, exclude_if=_is_none)
+    missing: tuple[str, ...] = Field(default=(), exclude_if=not_)
+    """The kinds of missing values that it holds, besides its numbers or alone."""
+
+    @property
+    def numbers(self) -> Range | None:
+        """Its numbers; those of a date are days since 1970-01-01. None if it holds missing values only."""
+        return None if self.from_ is None or self.to is None else (_number(self.from_), _number(self.to))
 
     @property
     def lo(self) -> float:
-        """Where it starts, as a number; a date as days since 1970-01-01."""
-        return _number(self.from_)
+        """Where its numbers start; NaN if there are none."""
+        return nan if self.numbers is None else self.numbers[0]
 
     @property
     def hi(self) -> float:
-        """Where it ends."""
-        return _number(self.to)
+        """Where they end."""
+        return nan if self.numbers is None else self.numbers[1]
 
 
 def _number(bound: Bound) -> float:
@@ -71,6 +90,7 @@ class Generalization(Entry):
     kind: Literal["generalization"] = "generalization"
     domain: Domain
     local: Local = False
+    missing: Kinds = Field(default_factory=dict, exclude_if=not_)
     blocks: tuple[Generalized, ...]
 
     @property
@@ -91,6 +111,7 @@ class Suppression(Entry):
     kind: Literal["suppression"] = "suppression"
     domain: Domain
     local: Local = False
+    missing: Kinds = Field(default_factory=dict, exclude_if=not_)
     disclosed: tuple[str, ...]
     marker: str = SUPPRESSED
 
@@ -116,6 +137,7 @@ class Discretization(Entry):
     unit: Unit = "number"
     """What the bounds are: numbers, or dates."""
     whole: bool
+    missing: Kinds = Field(default_factory=dict, exclude_if=not_)
     blocks: tuple[Interval, ...]
 
     @property
@@ -124,17 +146,43 @@ class Discretization(Entry):
         return tuple(block.label for block in self.blocks)
 
     @property
+    def scale(self) -> Scale:
+        """Its range, and after it the kinds of missing values."""
+        ends = [block.numbers for block in self.blocks if block.numbers is not None]
+        return Scale(ends[0][0], max(hi for _, hi in ends), self.unit, tuple(self.missing))
+
+    @property
+    def spans(self) -> dict[str, Range]:
+        """Where the block of each label begins and ends on the scale."""
+        scale = self.scale
+        return {block.label: scale.span(block.numbers, block.missing) for block in self.blocks}
+
+    def places(self, values: Sequence[Any]) -> FloatArray:
+        """Where values lie on the scale: numbers, and labels of missing values; NaN for anything else."""
+        kinds = {label: missing_number(kind) for kind, label in enumerate(self.missing)}
+        return np.array(
+            [
+                kinds[value] if isinstance(value, str) and value in kinds else number_of(value, self.unit)
+                for value in values
+            ],
+            dtype=np.float64,
+        )
+
+    @property
     def intervals(self) -> dict[str, Interval]:
-        """The intervals by their labels, and the full range: the label of rows that are left out and fully masked."""
-        lo, hi = self.blocks[0], max(self.blocks, key=lambda block: block.hi)
-        label = interval_label(lo.lo, hi.hi, self.unit)
-        return {label: Interval(label=label, from_=lo.from_, to=hi.to), **{one.label: one for one in self.blocks}}
+        """The blocks by their labels, and the one of the full range: that of rows left out and fully masked."""
+        scale = self.scale
+        first, last = self.blocks[0], max(self.blocks, key=lambda block: (block.numbers is not None, block.hi))
+        label = scale.label(scale.lo, scale.end)
+        whole = Interval(label=label, from_=first.from_, to=last.to, missing=scale.missing)
+        return {label: whole, **{one.label: one for one in self.blocks}}
 
     def middle(self, block: Interval) -> float:
         """The middle of the values that an interval can hold.
 
         Whole numbers in `[17, 46)` run from 17 to 45, so their middle is 31; other numbers come arbitrarily close to
-        46, so their middle is 31.5. The middle of dates is a day, the earlier one of two.
+        46, so their middle is 31.5. The middle of dates is a day, the earlier one of two. It is NaN for missing
+        values.
         """
         middle = (block.lo + block.hi - (1 if self.whole else 0)) / 2
         return middle // 1 if self.unit == "date" else middle
@@ -142,10 +190,10 @@ class Discretization(Entry):
     def labels(self, values: Sequence[Any]) -> Labels:
         """The interval that holds each number or date; None outside the range and for other values."""
         _check_cut(self)
-        starts = np.array([block.lo for block in self.blocks])
-        numbers = np.array([number_of(value, self.unit) for value in values], dtype=np.float64)
+        starts, ends = np.array(list(self.spans.values())).T
+        numbers = self.places(values)
         places = np.searchsorted(starts, numbers, side="right") - 1
-        inside = (places >= 0) & (numbers < self.blocks[-1].hi)
+        inside = (places >= 0) & (numbers < ends[-1])
         return [self.blocks[place].label if held else None for place, held in zip(places, inside, strict=True)]
 
 
@@ -155,6 +203,8 @@ class AsIs(Entry):
     kind: Literal["released"] = "released"
     domain: Domain
     type: Kind
+    missing: Kinds = Field(default_factory=dict, exclude_if=not_)
+    """A number or a date has null for what is missing; a category has its label."""
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -164,6 +214,12 @@ class AsIs(Entry):
 
 AnyMasking = Generalization | Suppression | Discretization | AsIs
 ColumnMasking = Annotated[AnyMasking, Field(discriminator="kind")]
+
+
+def known_values(entry: AnyMasking, values: Sequence[Any]) -> list[Any]:
+    """Raw values as a masking knows them: the label of one that is missing, None where that has none."""
+    marks = tuple(mark for marks in entry.missing.values() for mark in marks)
+    return list(map(Missing(marks, "keep", tuple(entry.missing.items())).reader(), values))
 
 
 def _check_cut(entry: Generalization | Suppression | Discretization) -> None:

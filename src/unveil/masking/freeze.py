@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from unveil.masking.blocks import Block
 from unveil.masking.boxes import REST
@@ -22,11 +23,11 @@ from unveil.schema import SUPPRESSED, Attribute, Taxonomy, Unit, day_of, plain_n
 def freeze(attribute: Attribute, cut: Sequence[Block]) -> Generalization | Suppression | Discretization:
     """The manifest entry of a masked attribute."""
     blocks = sorted(cut, key=lambda block: block.bounds or (block.first, 0))
-    domain = domain_of(attribute)
+    facts = _facts(attribute)
     if attribute.taxonomy is not None:
         leaves = attribute.taxonomy.leaves
         return Generalization(
-            domain=domain,
+            **facts,
             blocks=tuple(
                 Generalized(label=block.label, values=tuple(leaves[code] for code in block.codes.tolist()))
                 for block in blocks
@@ -34,9 +35,9 @@ def freeze(attribute: Attribute, cut: Sequence[Block]) -> Generalization | Suppr
         )
     if attribute.kind == "category":
         disclosed = tuple(block.label for block in blocks if block.label != SUPPRESSED)
-        return Suppression(domain=domain, disclosed=disclosed)
-    intervals = tuple(_interval(block, attribute.unit) for block in blocks if block.bounds is not None)
-    return Discretization(domain=domain, unit=attribute.unit, whole=attribute.whole, blocks=intervals)
+        return Suppression(**facts, disclosed=disclosed)
+    intervals = tuple(_interval(block, attribute.unit) for block in blocks)
+    return Discretization(**facts, unit=attribute.unit, whole=attribute.whole, blocks=intervals)
 
 
 def vocabulary(attribute: Attribute, blocks: Iterable[Block]) -> Generalization | Suppression | Discretization:
@@ -47,21 +48,26 @@ def vocabulary(attribute: Attribute, blocks: Iterable[Block]) -> Generalization 
         blocks: The blocks of all nodes of its tree, in any order, the root among them. A label may come more than once.
     """
     held = {block.label: block for block in blocks}
+    facts = _facts(attribute)
     taxonomy = attribute.taxonomy
     if taxonomy is not None:
         found = [_generalized(label, taxonomy) for label in held]
         place_of = {leaf: place for place, leaf in enumerate(taxonomy.leaves)}
         found.sort(key=lambda block: (place_of[block.values[0]], -len(block.values), block.rest))
-        return Generalization(domain=domain_of(attribute), local=True, blocks=tuple(found))
+        return Generalization(**facts, local=True, blocks=tuple(found))
     if attribute.kind == "category":
         disclosed = sorted(
             (block for block in held.values() if block.label != SUPPRESSED), key=lambda block: block.first
         )
-        return Suppression(domain=domain_of(attribute), local=True, disclosed=tuple(block.label for block in disclosed))
-    intervals = sorted((_interval(block, attribute.unit) for block in held.values()), key=lambda one: (one.lo, -one.hi))
-    return Discretization(
-        domain=domain_of(attribute), local=True, unit=attribute.unit, whole=attribute.whole, blocks=tuple(intervals)
-    )
+        return Suppression(**facts, local=True, disclosed=tuple(block.label for block in disclosed))
+    ordered = sorted(held.values(), key=_coarse_first)
+    intervals = tuple(_interval(block, attribute.unit) for block in ordered)
+    return Discretization(**facts, local=True, unit=attribute.unit, whole=attribute.whole, blocks=intervals)
+
+
+def _coarse_first(block: Block) -> tuple[float, float]:
+    lo, hi = block.bounds or (0, 0)
+    return lo, -hi
 
 
 def _generalized(label: str, taxonomy: Taxonomy) -> Generalized:
@@ -73,7 +79,12 @@ def _generalized(label: str, taxonomy: Taxonomy) -> Generalized:
 
 def as_is(attribute: Attribute) -> AsIs:
     """The manifest entry of an attribute in no requirement."""
-    return AsIs(domain=domain_of(attribute), type=attribute.kind)
+    return AsIs(**_facts(attribute), type=attribute.kind)
+
+
+def _facts(attribute: Attribute) -> dict[str, Any]:
+    """What an entry says about the attribute, however it is masked."""
+    return {"domain": domain_of(attribute), "missing": dict(attribute.missing.kinds)}
 
 
 def domain_of(attribute: Attribute) -> Domain:
@@ -82,8 +93,8 @@ def domain_of(attribute: Attribute) -> Domain:
 
 
 def _interval(block: Block, unit: Unit) -> Interval:
-    lo, hi = block.bounds or (0, 0)
-    return Interval(label=block.label, from_=_plain(lo, unit), to=_plain(hi, unit))
+    lo, hi = (None, None) if block.numbers is None else (_plain(bound, unit) for bound in block.numbers)
+    return Interval(label=block.label, from_=lo, to=hi, missing=block.missing)
 
 
 def _plain(value: float, unit: Unit) -> Bound:

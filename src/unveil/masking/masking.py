@@ -16,12 +16,12 @@ from unveil.errors import ReleaseError, TableError, count_text, did_you_mean, ro
 from unveil.frames import arrow_table, is_pandas, like
 from unveil.masking.boxes import BoxTree
 from unveil.masking.derived import Derivations
-from unveil.masking.entries import AnyMasking, AsIs, Discretization
+from unveil.masking.entries import AnyMasking, AsIs, Discretization, known_values
 from unveil.masking.labels import ClassType, typed_labels
 from unveil.masking.sketch import groups_text, sketch
 from unveil.masking.values import date_column, days, decoded, dictionary_of, is_text, python_values
 from unveil.masking.views import View
-from unveil.schema import SUPPRESSED, Derivation, Kind
+from unveil.schema import SUPPRESSED, Derivation, Kind, value_text
 
 if TYPE_CHECKING:
     from unveil.masking.walk import Walk
@@ -155,7 +155,7 @@ class Masking:
     def _masked(self, name: str, table: pa.Table, unseen: Unseen) -> pa.ChunkedArray | pa.DictionaryArray:
         entry = self.columns[name]
         if isinstance(entry, AsIs):
-            return _typed(name, table[name], entry.type)
+            return _typed(name, _without_marks(table[name], entry), entry.type)
         held = _held(table[name], entry)
         labels = entry.labels(held.values)
         if unseen == "refuse":
@@ -186,7 +186,7 @@ class _Held(NamedTuple):
 def _held(column: pa.ChunkedArray, entry: AnyMasking) -> _Held:
     dates = isinstance(entry, Discretization) and entry.unit == "date"
     encoded = dictionary_of(days(column) if dates else column)
-    values = [*(None if value != value else value for value in python_values(encoded.dictionary)), None]
+    values = known_values(entry, [*python_values(encoded.dictionary), None])
     return _Held(values, encoded.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False))
 
 
@@ -221,6 +221,18 @@ def _described(name: str, entry: AnyMasking) -> tuple[str, str, str, str]:
 def _drawn(tree: BoxTree) -> str:
     lines = "\n".join(sketch(tree).lines(groups_text))
     return html.folded(f"{count_text(tree.leaves, 'group')} of {', '.join(tree.attributes)}", html.preformatted(lines))
+
+
+def _without_marks(column: pa.ChunkedArray, entry: AsIs) -> pa.ChunkedArray:
+    """A column released as it is, with what is missing: null for a number or a date, else its label."""
+    if not entry.missing:
+        return column
+    held = _held(column, entry)
+    shown = [None if entry.type != "category" and value in entry.missing else value for value in held.values]
+    texts = pa.array([None if value is None else value_text(value) for value in shown], pa.string())
+    if is_text(decoded(column).type) or entry.type == "category":
+        return pa.chunked_array([texts.take(pa.array(held.places))])
+    return pa.chunked_array([pa.array(shown, decoded(column).type).take(pa.array(held.places))])
 
 
 def _typed(name: str, column: pa.ChunkedArray, type_: Kind) -> pa.ChunkedArray:

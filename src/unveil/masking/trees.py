@@ -14,7 +14,8 @@ import numpy as np
 from unveil.arrays import BoolArray, IntArray, NumberArray
 from unveil.errors import BrokenPromiseError
 from unveil.masking.blocks import Block
-from unveil.schema import SUPPRESSED, Attribute, Node, Taxonomy, interval_label
+from unveil.masking.scales import Scale
+from unveil.schema import SUPPRESSED, Attribute, Node, Taxonomy
 
 Splitter = Callable[[Block], float | None]
 """The value at which to split an interval, or None if it cannot be split."""
@@ -104,15 +105,15 @@ class Discretize:
 
     discloses = False
 
-    def __init__(self, attribute: Attribute, bounds: tuple[float, float], values: NumberArray, split: Splitter) -> None:
+    def __init__(self, attribute: Attribute, scale: Scale, values: NumberArray, split: Splitter) -> None:
         self.attribute = attribute
-        self._bounds = bounds
+        self._scale = scale
         self._values = values
         self._split = split
 
     def root(self) -> Block:
-        """The interval that covers the full range."""
-        return self._interval(self._bounds, np.arange(len(self._values)))
+        """The interval that covers the full range, and what is missing."""
+        return self._interval((self._scale.lo, self._scale.end), np.arange(len(self._values)))
 
     def parts(self, block: Block) -> tuple[Block, ...]:
         """The two halves of the best split."""
@@ -124,7 +125,7 @@ class Discretize:
         return self._interval((lo, value), block.codes[below]), self._interval((value, hi), block.codes[~below])
 
     def _interval(self, bounds: tuple[float, float], codes: IntArray) -> Block:
-        label = interval_label(*bounds, self.attribute.unit)
+        block = self._scale.block(*bounds, codes)
         if len(codes) and not (bounds[0] <= self._values[codes[0]] and self._values[codes[-1]] < bounds[1]):
-            raise BrokenPromiseError(f"a value of {self.attribute.name!r} lies outside its interval {label}.")
-        return Block(label, codes, bounds)
+            raise BrokenPromiseError(f"a value of {self.attribute.name!r} lies outside its interval {block.label}.")
+        return block

@@ -28,7 +28,7 @@ class View:
         intervals: `text` is the label; `bounds` a pair of `from` and `to`; `midpoint` one value; `interval` an interval
             of pandas, which no other frame has.
         suppressed: The text for a suppressed value; None for null. If intervals are not shown as text, a suppressed
-            value is always null.
+            value is always null, and so is a missing number; a block with numbers and missing ones shows its numbers.
     """
 
     intervals: Intervals = "text"
@@ -90,12 +90,13 @@ def _bounds(blocks: list[Interval | None], entry: Discretization) -> pa.Array:
     type_ = pa.struct([("from", bound_type(entry)), ("to", bound_type(entry))])
     # Arrow does not convert an int to a float if the float would not be exact.
     whole = entry.whole
-    ends = [None if block is None else (block.from_, block.to) if whole else (block.lo, block.hi) for block in blocks]
+    held = [None if block is None or block.numbers is None else block for block in blocks]
+    ends = [None if block is None else (block.from_, block.to) if whole else (block.lo, block.hi) for block in held]
     return pa.array([None if pair is None else dict(zip(("from", "to"), pair, strict=True)) for pair in ends], type_)
 
 
 def _midpoints(blocks: list[Interval | None], entry: Discretization) -> pa.Array:
-    middles = [None if block is None else entry.middle(block) for block in blocks]
+    middles = [None if block is None or block.numbers is None else entry.middle(block) for block in blocks]
     if entry.unit == "date":
         return pa.array([None if middle is None else day_of(middle) for middle in middles], pa.date32())
     return pa.array(middles, pa.float64())
@@ -120,7 +121,7 @@ def _pandas_intervals(column: pa.ChunkedArray, entry: Discretization) -> Any:
     import pandas as pd
 
     encoded = dictionary_of(column)
-    blocks = list(entry.intervals.values())
+    blocks = [block for block in entry.intervals.values() if block.numbers is not None]
     place_of = {block.label: place for place, block in enumerate(blocks)}
     places = np.array([place_of.get(label, -1) for label in [*encoded.dictionary.to_pylist(), None]], dtype=np.int64)
     ends = ([block.from_ for block in blocks], [block.to for block in blocks])

@@ -169,7 +169,7 @@ def _tree(table: Outline, column: int, histogram: IntArray, structure: PrivateSt
     if grid is None:
         raise ValueError(f"{attribute.name} has no declared domain")
     split = partial(structure.split, attribute.name, grid, values, histogram)
-    return Discretize(attribute, table.bounds(column), values, split)
+    return Discretize(attribute, table.scale(column), values, split)
 
 
 def _in_order(cut: list[Block]) -> list[Block]:

@@ -42,7 +42,7 @@ def _resolved(requirement: Requirement, table: Outline, spec: Spec) -> Requireme
 
 def sensitive_values(table: Outline, column: int) -> tuple[str, ...]:
     """The values of a sensitive attribute, in the order of their codes."""
-    return tuple(str(value) for value in table.columns[column].values)
+    return table.columns[column].texts
 
 
 def redundant_atoms(requirements: Sequence[Requirement]) -> tuple[Atom, ...]:

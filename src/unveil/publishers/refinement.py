@@ -153,7 +153,7 @@ def _tree(table: Outline, column: int, histogram: IntArray, bounds: Bounds) -> T
     split: Splitter = partial(best_split, values, histogram)
     if bounds == "round":
         split = partial(_rounded, split, attribute, values)
-    return Discretize(attribute, table.bounds(column), values, split)
+    return Discretize(attribute, table.scale(column), values, split)
 
 
 def _rounded(split: Splitter, attribute: Attribute, values: NumberArray, interval: Block) -> float | None:

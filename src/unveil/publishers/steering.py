@@ -18,6 +18,7 @@ from unveil.refine.grid import cut_points
 from unveil.refine.hierarchies import Cutter, Hierarchy, Intervals, Labels, Values
 from unveil.refine.joint import JointSearch
 from unveil.schema import (
+    AFTER_ALL,
     Atom,
     Attribute,
     Bounds,
@@ -94,9 +95,11 @@ def hierarchy_of(table: Outline, column: int, spec: Spec, shared: IntArray | Non
         cells = np.searchsorted(points, np.arange(len(values)), side="right")
         counts = np.zeros((len(points) + 1, shared.shape[1]), dtype=np.int64)
         np.add.at(counts, cells, shared)
-        points = points[cut_points(counts, targets) - 1]
-    bounds = table.bounds(column)
-    return Intervals(attribute, values, bounds, points, cut, _kept(attribute, bounds, spec))
+        # What is missing can always be told apart, however many cut points there are.
+        points = np.union1d(points[cut_points(counts, targets) - 1], np.flatnonzero(values >= AFTER_ALL))
+        points = points[points > 0]
+    scale = table.scale(column)
+    return Intervals(attribute, values, scale, points, cut, _kept(attribute, (scale.lo, scale.hi), spec))
 
 
 def _points(attribute: Attribute, values: NumberArray, bounds: Bounds) -> tuple[IntArray, Cutter]:

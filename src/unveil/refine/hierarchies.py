@@ -15,8 +15,8 @@ import numpy as np
 
 from unveil.arrays import BoolArray, IntArray, NumberArray
 from unveil.counting.scans import ALL, INTERVAL, PEEL, PEELED, SPLIT, WHOLE
-from unveil.masking import Block, rest_label
-from unveil.schema import SUPPRESSED, Attribute, Fineness, Node, Taxonomy, interval_label
+from unveil.masking import Block, Scale, rest_label
+from unveil.schema import SUPPRESSED, Attribute, Fineness, Node, Taxonomy
 
 Cutter = Callable[[float, float], float]
 """The bound that is published for a cut between two neighbouring values."""
@@ -72,7 +72,7 @@ class Intervals:
         self,
         attribute: Attribute,
         values: NumberArray,
-        bounds: tuple[float, float],
+        scale: Scale,
         points: IntArray,
         cut: Cutter,
         kept: Sequence[float] = (),
@@ -82,13 +82,13 @@ class Intervals:
         Args:
             attribute: The number.
             values: Its values, in ascending order.
-            bounds: Its range.
+            scale: Its range, and the missing values after it.
             points: The codes before which an interval may be cut.
             cut: The bound that is published for a cut between two neighbouring values.
             kept: The bounds at which the owner wants it cut, in ascending order; no value need be between two of them.
         """
         self.attribute = attribute
-        self._values, self._bounds, self._cut = values, bounds, cut
+        self._values, self._scale, self._cut = values, scale, cut
         fixed = np.searchsorted(values, np.array(kept, dtype=np.float64))
         codes = np.concatenate([fixed, np.setdiff1d(points, fixed)])
         order = np.argsort(codes, kind="stable")
@@ -123,12 +123,12 @@ class Intervals:
         lo, hi = key
         bounds = self._bound(lo), self._bound(hi)
         codes = np.arange(self._ends[lo], self._ends[hi])
-        return Block(interval_label(*bounds, self.attribute.unit), codes, bounds)
+        return self._scale.block(*bounds, codes)
 
     def _bound(self, cell: int) -> float:
         """Where a cell begins."""
         if cell in self.root:
-            return self._bounds[cell > 0]
+            return self._scale.end if cell else self._scale.lo
         if cell in self._kept:
             return self._kept[cell]
         code = self._ends[cell]

@@ -210,15 +210,15 @@ class NumberLine:
 
 
 def number_line(name: str, entry: Discretization) -> NumberLine:
-    """Draws the intervals of a number."""
-    lo, hi = entry.blocks[0].lo, entry.blocks[-1].hi
+    """Draws the intervals of a number; missing values have no place on the line."""
+    blocks = [block for block in entry.blocks if block.numbers is not None]
+    lo, hi = blocks[0].lo, blocks[-1].hi
     scale = (WIDTH - 2 * EDGE) / (hi - lo)
-    edges = [EDGE + (block.lo - lo) * scale for block in entry.blocks] + [WIDTH - EDGE]
+    edges = [EDGE + (block.lo - lo) * scale for block in blocks] + [WIDTH - EDGE]
     segments = tuple(
-        Segment(start, end - start, block.label)
-        for block, start, end in zip(entry.blocks, edges, edges[1:], strict=False)
+        Segment(start, end - start, block.label) for block, start, end in zip(blocks, edges, edges[1:], strict=False)
     )
-    texts = [bound_text(bound, entry.unit) for bound in [*(block.lo for block in entry.blocks), hi]]
+    texts = [bound_text(bound, entry.unit) for bound in [*(block.lo for block in blocks), hi]]
     words = "The intervals " + ", ".join(block.label for block in entry.blocks[:20])
     words += f" {MARK}" if len(entry.blocks) > 20 else "."
     return NumberLine(f"Number line of {name}", segments, tuple(_ticks(edges, texts)), words)

@@ -81,7 +81,8 @@ def possible_values(entry: Generalization | Discretization, step: float | None) 
     if isinstance(entry, Generalization):
         return sum(len(block.values) for block in entry.blocks)
     step = 1.0 if entry.whole else step
-    return None if step is None else round((entry.blocks[-1].hi - entry.blocks[0].lo) / step)
+    scale = entry.scale
+    return None if step is None else round((scale.hi - scale.lo) / step) + len(scale.missing)
 
 
 BANDS = {0.0: "one value", 0.1: "up to a tenth", 0.25: "up to a quarter", 0.5: "up to half", 1.0: "more than half"}

@@ -1,15 +1,20 @@
 """What the owner declares: attributes, domains, taxonomies, requirements, and the spec file that holds them."""
 
 from unveil.schema.attributes import (
+    AFTER_ALL,
     LAST_DAY,
+    OR,
     Attribute,
     Fineness,
     Kind,
     MaskingKind,
+    Missing,
+    Range,
     Unit,
     bound_text,
     day_of,
     interval_label,
+    missing_number,
     number_of,
     number_text,
     parse_number,
@@ -51,7 +56,7 @@ from unveil.schema.requirements import (
 )
 from unveil.schema.sections import Goal, LeftOut, Recoding, SearchName
 from unveil.schema.sentences import toml_key
-from unveil.schema.spec import Bounds, Criterion, Missing, Spec, SpecLike, TableSpec, load_spec
+from unveil.schema.spec import Bounds, Criterion, Spec, SpecLike, TableSpec, load_spec
 from unveil.schema.steering import share_text
 from unveil.schema.steps import step_bounds, step_bounds_count, step_split
 from unveil.schema.taxonomy import SUPPRESSED, Branch, Node, Taxonomy

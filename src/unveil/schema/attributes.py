@@ -1,16 +1,17 @@
 """Attributes and their domains, and raw values as numbers and texts.
 
-The search works on numbers only: numbers are themselves, dates are days since 1970-01-01. Raw values become numbers
-here, and numbers become labels, and nowhere else.
+The search works on numbers only: numbers are themselves, dates are days since 1970-01-01, and what is missing comes
+after all numbers. Raw values become numbers here, and numbers become labels, and nowhere else.
 """
 
 from __future__ import annotations
 
 import datetime
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from unveil.schema.taxonomy import Taxonomy
 
@@ -32,6 +33,62 @@ LAST_DAY = datetime.date.max.toordinal() - EPOCH
 FIRST_DAY = datetime.date.min.toordinal() - EPOCH
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 TIME = re.compile(r"[T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?( ?(Z|[+-]\d{2}(:?\d{2})?))?", re.ASCII)
+AFTER_ALL = 1e301
+"""The number of the first kind of missing values: larger than any value of a range."""
+OR = " or "
+"""What joins the label of an interval and those of the missing values in its block."""
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Which texts of a column mean a missing value, in addition to nulls, and what happens to rows with one."""
+
+    values: tuple[str, ...] = ("",)
+    rows: Literal["drop", "refuse", "keep"] = "refuse"
+    kinds: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """If such rows are kept: the label of each kind of missing value, and the texts that mean it."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The values that take the place of missing ones."""
+        return tuple(label for label, _ in self.kinds)
+
+    @property
+    def label_of(self) -> dict[str | None, str]:
+        """The label of each text that means a missing value, and of a null; empty if none is kept.
+
+        A null counts as the empty text; if no kind has that, it is of the first kind.
+        """
+        marked: dict[str | None, str] = {mark: label for label, marks in self.kinds for mark in marks}
+        return {None: marked.get("", self.kinds[0][0]), **marked} if self.kinds else {}
+
+    def reader(self) -> Callable[[Any], Any]:
+        """What a raw value is read as: itself, or for a missing one its label, or None if that is not kept.
+
+        A text that means a missing value also means the number that it writes. A value that is called like a missing
+        one is None as well.
+        """
+        marks: dict[Any, str] = {number: mark for mark in self.values if (number := parse_number(mark)) is not None}
+        marks |= {mark: mark for mark in self.values}
+        label_of, labels = self.label_of, frozenset(self.labels)
+
+        def read(value: Any) -> Any:
+            if value is None or value != value:
+                return label_of.get(None)
+            if value in marks and not isinstance(value, bool):
+                return label_of.get(marks[value])
+            return None if value in labels else value
+
+        return read
+
+
+REFUSED = Missing()
+"""The policy of a spec that has none."""
+
+
+def missing_number(kind: int) -> float:
+    """The number of a kind of missing values: they come after all numbers, in the order of the spec."""
+    return AFTER_ALL * 10.0**kind
 
 
 @dataclass(frozen=True)
@@ -54,6 +111,8 @@ class Attribute:
     taxonomy: Taxonomy | None = None
     derive: Derivation | None = None
     """What the column is derived from, if the table does not have it."""
+    missing: Missing = REFUSED
+    """Kinds of missing values that are kept are among the values, or leaves below the root of the taxonomy."""
     gain_weight: float = 1.0
     """The owner's preference: the search multiplies the gain of its refinements by it. `[table] weight` is another."""
     keep: Fineness | None = None

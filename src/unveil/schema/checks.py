@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from unveil.characters import hidden_character, hidden_in_value
 from unveil.errors import SpecError, did_you_mean, listed
@@ -96,6 +96,17 @@ def check_requirements(
                 )
 
 
+def check_kinds(attributes: Iterable[Attribute], masked: Collection[str], origin: str) -> None:
+    """Refuses several kinds of missing values in a number that is released as it is: a null is a null."""
+    for attribute in attributes:
+        kinds = attribute.missing.labels
+        if attribute.ordered and len(kinds) > 1 and attribute.name not in masked:
+            raise SpecError(
+                f"{origin}: [attributes.{attribute.name}] is a {attribute.unit} that no requirement masks, so its "
+                f"kinds of missing values, {listed(kinds)}, would all be released as null; keep one kind."
+            )
+
+
 def _check_masked(requirement: Requirement, attributes: Mapping[str, Attribute], class_: str, place: str) -> None:
     names = requirement.attributes
     what = requirement.role
@@ -128,6 +139,11 @@ def _check_sensitive(
         raise SpecError(
             f"{place}: the sensitive attribute {name!r} is a {attribute.kind}; {requirement.kind} needs a "
             f"{' or a '.join(requirement.takes())}."
+        )
+    if attribute.missing.kinds and "number" in requirement.takes():
+        raise SpecError(
+            f"{place}: the sensitive attribute {name!r} keeps missing values, which have no place in the order that "
+            f"{requirement.kind} compares; set its missing to 'drop' or 'refuse'."
         )
     declared = attribute.taxonomy.leaves if attribute.taxonomy is not None else attribute.values
     for value in getattr(requirement, "values", None) or ():

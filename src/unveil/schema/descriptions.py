@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from unveil.errors import SpecError, TaxonomyError
-from unveil.schema.attributes import Attribute, Range, bound_text, interval_label, number_of, number_text
+from unveil.schema.attributes import Attribute, Missing, Range, bound_text, interval_label, number_of, number_text
 from unveil.schema.derivations import Derivation
+from unveil.schema.missing import read_missing, with_labels, with_missing
 from unveil.schema.sections import AttributeSection
 from unveil.schema.sentences import toml_text
 from unveil.schema.steering import steered
@@ -24,19 +25,20 @@ MEANINGLESS = {
 
 
 def read_class(
-    section: AttributeSection | None, name: str, origin: str, marks: tuple[str, ...]
-) -> tuple[tuple[str, ...] | None, Derivation | None]:
-    """The declared labels of the class, and how it is derived."""
+    section: AttributeSection | None, name: str, origin: str, policy: Missing
+) -> tuple[tuple[str, ...] | None, Derivation | None, Missing]:
+    """The declared labels of the class, how it is derived, and what happens to rows without one."""
     if section is None:
-        return None, None
+        return None, None, policy
     place = f"{origin}: [attributes.{name}]"
-    extra = section.model_fields_set - {"values", "kind", "derive"}
+    extra = section.model_fields_set - {"values", "kind", "derive", "missing"}
     if extra or section.kind not in (None, "category"):
         raise SpecError(
-            f"{place} is the class; only its labels (values) and how it is derived (derive) can be declared."
+            f"{place} is the class; only its labels (values), how it is derived (derive) and missing can be declared."
         )
-    derive = _derivation(section, marks, place)
-    return _distinct(_values(section, derive), place), derive
+    own = read_missing(section.missing, policy, place)
+    derive = _derivation(section, own.values, place)
+    return with_labels(_distinct(_values(section, derive), place), own, place), derive, own
 
 
 def _derivation(section: AttributeSection, marks: tuple[str, ...], place: str) -> Derivation | None:
@@ -53,16 +55,15 @@ def _derivation(section: AttributeSection, marks: tuple[str, ...], place: str) -
     return marked
 
 
-def read_attribute(
-    name: str, section: AttributeSection, origin: str, folder: Path, marks: tuple[str, ...]
-) -> Attribute:
-    """An attribute as its section describes it; `marks` are the texts that mean a missing value."""
+def read_attribute(name: str, section: AttributeSection, origin: str, folder: Path, policy: Missing) -> Attribute:
+    """An attribute as its section describes it; `policy` is that of the table for missing values."""
     place = f"{origin}: [attributes.{name}]"
     if section.role == "identifier":
         if extra := section.model_fields_set - {"role"}:
             raise SpecError(f"{place} is an identifier and is never released, so {sorted(extra)[0]!r} has no meaning.")
         return Attribute(name, role="identifier")
-    derive = _derivation(section, marks, place)
+    own = read_missing(section.missing, policy, place)
+    derive = _derivation(section, own.values, place)
     kind = "category" if derive is not None else section.kind
     if kind is None:
         raise SpecError(f"{place} lacks the key 'kind' (number, date or category).")
@@ -83,7 +84,7 @@ def read_attribute(
         taxonomy=_taxonomy(name, section.taxonomy, place, folder),
         derive=derive,
     )
-    return steered(attribute, section, place)
+    return steered(with_missing(attribute, own, place), section, place)
 
 
 def _values(section: AttributeSection, derive: Derivation | None) -> tuple[str, ...] | None:

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from unveil.arrays import BoolArray, FloatArray, IntArray, NumberArray
-from unveil.schema.attributes import EPOCH, FIRST_DAY, LAST_DAY, Attribute, day_of
+from unveil.schema.attributes import AFTER_ALL, EPOCH, FIRST_DAY, LAST_DAY, Attribute, day_of, missing_number
 
 NEARLY = 1e-6
 """A number within this fraction of a step from the grid is off by rounding only."""
@@ -34,14 +34,22 @@ def fraction(number: float) -> Fraction:
 
 @dataclass(frozen=True)
 class Grid:
-    """`size` values from `start` on, `step` apart. The values are numbered from 0."""
+    """`size` values from `start` on, `step` apart, and after them kinds of missing ones. Values are numbered from 0."""
 
     start: Fraction
     step: Fraction
     size: int
+    kinds: int = 0
+
+    @property
+    def total(self) -> int:
+        """How many values there are, kinds of missing ones among them."""
+        return self.size + self.kinds
 
     def value(self, place: int) -> int | float:
         """The value with a number; whole numbers are ints."""
+        if self.kinds and place >= self.size:
+            return missing_number(place - self.size)
         exact = self.start + place * self.step
         return int(exact) if exact.denominator == 1 else float(exact)
 
@@ -52,7 +60,11 @@ class Grid:
 
     def places(self, values: NumberArray) -> IntArray:
         """The numbers of values that lie on the grid."""
-        return np.rint((np.asarray(values, dtype=np.float64) - float(self.start)) / float(self.step)).astype(np.int64)
+        numbers = np.asarray(values, dtype=np.float64)
+        gone = numbers >= AFTER_ALL
+        steps = (np.where(gone, float(self.start), numbers) - float(self.start)) / float(self.step)
+        kinds = np.log10(np.where(gone, numbers, AFTER_ALL) / AFTER_ALL)
+        return np.rint(np.where(gone, self.size + kinds, steps)).astype(np.int64)
 
     def lowered(self, numbers: FloatArray) -> FloatArray:
         """Rounds numbers of the range to the grid value at or just above them; others, and NaN, are unchanged."""
@@ -69,6 +81,8 @@ class Grid:
 
     def place(self, value: float) -> int:
         """The number of a value that lies on the grid."""
+        if value >= AFTER_ALL:
+            return self.size + round(math.log10(value / AFTER_ALL))
         return round((fraction(value) - self.start) / self.step)
 
 
@@ -88,7 +102,7 @@ def grid_of(attribute: Attribute) -> Grid | None:
     if step is None or attribute.range is None:
         return None
     lo, hi = (fraction(bound) for bound in attribute.range)
-    return Grid(lo, step, int((hi - lo) / step)) if (hi - lo) % step == 0 else None
+    return Grid(lo, step, int((hi - lo) / step), len(attribute.missing.kinds)) if (hi - lo) % step == 0 else None
 
 
 def widened(lo: float, hi: float, *, whole: bool) -> tuple[float, float]:
@@ -126,8 +140,11 @@ def round_split(left: float, right: float, attribute: Attribute) -> float:
     """The roundest bound strictly between two neighbouring values; the right one if there is none.
 
     A number is rounder if a higher power of ten divides it. Among equally round numbers the one nearest to the middle
-    wins, and the lower of two. A declared step is respected: the bound is a value that the attribute can have.
+    wins, and the lower of two. A declared step is respected: the bound is a value that the attribute can have. What is
+    missing has no neighbours to be rounded to.
     """
+    if right >= AFTER_ALL:
+        return right
     if attribute.unit == "date":
         return float(_round_day(int(left), int(right)))
     steps = _steps(attribute)

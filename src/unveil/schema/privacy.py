@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 
 from unveil.errors import SpecError
 from unveil.limits import COLUMNS, NAME
-from unveil.schema.attributes import Attribute, number_text
+from unveil.schema.attributes import Attribute, Missing, number_text
 from unveil.schema.grid import fraction, grid_of
 from unveil.schema.sections import DifferentialPrivacySection, PublishSection, SpecSections, TableSection
 from unveil.schema.taxonomy import OBSERVED
@@ -221,7 +221,8 @@ def _check_sizes(attributes: list[Attribute], texts: Iterable[str], origin: str)
     if len(attributes) > COLUMNS:
         raise SpecError(f"{origin}: {len(attributes):,} attributes cannot be released, only {COLUMNS:,}.")
     declared = [
-        (item.name, *(item.values or ()), *(item.taxonomy.labels if item.taxonomy else ())) for item in attributes
+        (item.name, *(item.values or ()), *(item.taxonomy.labels if item.taxonomy else ()), *item.missing.labels)
+        for item in attributes
     ]
     for text in chain(texts, *declared):
         if len(text) > NAME:
@@ -230,11 +231,19 @@ def _check_sizes(attributes: list[Attribute], texts: Iterable[str], origin: str)
             )
 
 
-def check_dropped(table: TableSection, origin: str) -> None:
-    """Invalid rows are dropped so that no error reveals a single row; rows with missing values must be dropped too."""
-    if table.invalid == "drop" and table.missing.rows == "refuse":
+def check_dropped(table: TableSection, policies: Mapping[str, Missing], origin: str) -> None:
+    """Invalid rows are dropped so that no error reveals a single row; so no row may be refused for what it misses.
+
+    Args:
+        table: The section.
+        policies: What happens to missing values of each column.
+        origin: What error messages call the spec.
+    """
+    refusing = [name for name, policy in policies.items() if policy.rows == "refuse"]
+    if table.invalid == "drop" and refusing:
         raise SpecError(
-            f"{origin}: [table] invalid = 'drop' lets no row be refused, so missing.rows must be 'drop' too."
+            f"{origin}: [table] invalid = 'drop' lets no row be refused, so missing.rows must be 'drop' or 'keep' too, "
+            f"also for {refusing[0]!r}."
         )
 
 
@@ -256,7 +265,7 @@ def _most_specializations(attribute: Attribute, origin: str) -> int:
             raise SpecError(f"{place} range is not a whole number of steps of {attribute.step}.")
         if max(abs(fraction(bound)) for bound in attribute.range) / grid.step > FINEST:
             raise SpecError(f"{place} has steps so small for its range that its numbers are not distinct floats.")
-        return grid.size - 1
+        return grid.total - 1
     if attribute.taxonomy is not None:
         if attribute.taxonomy.observed is not None:
             raise SpecError(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from unveil.schema.derivations import Derived
 from unveil.schema.keys import AsFine, Bound, Day, Line, NameOrNames, Names, Number, Purpose, Section, Size, Tree
@@ -23,7 +23,13 @@ class MissingSection(Section):
     """`missing`: which texts mean that a value is missing, and what happens to such rows."""
 
     values: list[str] = Field(default_factory=lambda: [""])
-    rows: Literal["drop", "refuse"] = "refuse"
+    rows: Literal["drop", "refuse", "keep"] = "refuse"
+    keep: dict[str, list[str]] | None = None
+
+
+def _policy(value: Any) -> Any:
+    """A word alone is what happens to rows."""
+    return {"rows": value} if isinstance(value, str) else value
 
 
 class TableSection(Section):
@@ -56,6 +62,7 @@ class AttributeSection(Section):
     values: Names | None = None
     taxonomy: Tree | None = None
     derive: Derived | None = None
+    missing: Annotated[MissingSection, BeforeValidator(_policy)] | None = None
     weight: Number | None = None
     keep: AsFine | None = None
     finest: AsFine | None = None

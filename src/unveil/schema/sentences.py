@@ -75,7 +75,8 @@ def _sentence(problem: Mapping[str, Any]) -> str:
             return "[require] is in single brackets, but there can be several: write [[require]]."
         case "model_type" if loc[-1] == "missing":
             shape = '{ values = ["?"], rows = "drop" }'
-            return f"{_place(loc)} is {toml_text(problem['input'])}, but it must be written {shape}."
+            word = ", or as 'keep', 'drop' or 'refuse'" if loc[0] == "attributes" else ""
+            return f"{_place(loc)} is {toml_text(problem['input'])}, but it must be written {shape}{word}."
     return f"{_value(loc, problem['input'])}, but it {_rule(problem)}."
 
 
@@ -139,7 +140,7 @@ def _written(value: Any) -> str:
 def _known(loc: Place) -> list[str]:
     """The keys known at a place, for a hint."""
     match list(loc):
-        case ["table", "missing"]:
+        case ["table", "missing"] | ["attributes", _, "missing"]:
             section: type[Section] = MissingSection
         case ["table"]:
             section = TableSection

@@ -11,12 +11,13 @@ from typing import Any, Literal
 
 from unveil import html
 from unveil.errors import SpecError, count_text
-from unveil.schema.attributes import Attribute
-from unveil.schema.checks import check_derived, check_person, check_readable, check_requirements
+from unveil.schema.attributes import REFUSED, Attribute, Missing
+from unveil.schema.checks import check_derived, check_kinds, check_person, check_readable, check_requirements
 from unveil.schema.derivations import Derivation
 from unveil.schema.descriptions import read_attribute, read_class
 from unveil.schema.files import Query, check_query, read_toml, source_of
 from unveil.schema.grid import fraction
+from unveil.schema.missing import needed, read_missing
 from unveil.schema.privacy import Plan, check_dropped, check_public, read_plan
 from unveil.schema.requirements import Requirement
 from unveil.schema.sections import (
@@ -35,14 +36,6 @@ Bounds = Literal["round", "observed"]
 
 
 @dataclass(frozen=True)
-class Missing:
-    """Which texts mean a missing value, in addition to nulls, and what happens to such rows."""
-
-    values: tuple[str, ...] = ("",)
-    rows: Literal["drop", "refuse"] = "refuse"
-
-
-@dataclass(frozen=True)
 class TableSpec:
     """Where the rows come from and which column is which."""
 
@@ -54,7 +47,9 @@ class TableSpec:
     class_values: tuple[str, ...] | None = None
     class_derive: Derivation | None = None
     """What the class is derived from, if the table does not have it."""
-    missing: Missing = Missing()
+    missing: Missing = REFUSED
+    class_missing: Missing = REFUSED
+    """The policy for a missing class; kinds that are kept are among its labels."""
     invalid: Literal["drop", "refuse"] = "refuse"
     """For differential privacy: what happens to a row with a value outside its domain, or that cannot be read."""
     others: Literal["refuse", "drop", "release"] = "refuse"
@@ -154,6 +149,14 @@ class Spec:
             return (self.plan.sentence(weighted=self.table.weight is not None),)
         return tuple(requirement.sentence() for requirement in self.requirements)
 
+    def missing_of(self, name: str) -> Missing:
+        """The policy for missing values of a column. A row without a weight cannot be kept."""
+        if name == self.table.class_:
+            return self.table.class_missing
+        if name in self.attributes and self.attributes[name].role == "attribute":
+            return self.attributes[name].missing
+        return needed(self.table.missing, self.table.invalid)
+
     def __repr__(self) -> str:
         known = f"{count_text(len(self.released), 'attribute')}, class {self.table.class_!r}"
         return f"Spec({self.origin}: {known}: {' '.join(self.promises)})"
@@ -209,9 +212,10 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
     table, publish = sections.table, sections.publish
     check_query(table.source, table.query, origin)
     described = dict(sections.attributes)
-    marks = tuple(table.missing.values)
-    labels, class_derive = read_class(described.pop(table.class_, None), table.class_, origin, marks)
-    attributes = {name: read_attribute(name, section, origin, folder, marks) for name, section in described.items()}
+    policy = read_missing(table.missing, REFUSED, f"{origin}: [table]")
+    class_section, class_policy = described.pop(table.class_, None), needed(policy, table.invalid)
+    labels, class_derive, class_policy = read_class(class_section, table.class_, origin, class_policy)
+    attributes = {name: read_attribute(name, section, origin, folder, policy) for name, section in described.items()}
     kept = [attribute for attribute in attributes.values() if attribute.role == "attribute"]
     check_readable(kept, table.class_, table.weight, labels, origin)
     if table.weight is not None and (table.weight in attributes or table.weight == table.class_):
@@ -230,11 +234,12 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
         requirements = tuple(requirement.of_persons() for requirement in requirements)
     if plan is None:
         check_steering(publish, attributes, requirements, table.class_, origin)
+        check_kinds(kept, {name for requirement in requirements for name in requirement.attributes}, origin)
     if table.budget is not None and plan is None:
         raise SpecError(f"{origin}: [table] budget is what differential privacy may cost; it needs a private method.")
     if plan:
         check_public(plan, kept, table.class_, labels, table.others, origin)
-        check_dropped(table, origin)
+        check_dropped(table, {table.class_: class_policy, **{item.name: item.missing for item in kept}}, origin)
     elif table.invalid == "drop":
         raise SpecError(
             f"{origin}: [table] invalid = 'drop' is for differential privacy; refinement refuses such rows."
@@ -251,7 +256,8 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
             name=table.name,
             class_values=labels,
             class_derive=class_derive,
-            missing=Missing(tuple(table.missing.values), table.missing.rows),
+            missing=policy,
+            class_missing=class_policy,
             invalid=table.invalid,
             others=table.others,
             budget=_budget(table.budget, origin),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 
@@ -119,6 +119,11 @@ class Taxonomy:
         same.observed = None
         return same
 
+    def with_leaves(self, labels: Sequence[str]) -> Taxonomy:
+        """The same tree with more leaves, right below the root."""
+        label, below = _branch(self.root)
+        return Taxonomy((label, [*below, *((leaf, []) for leaf in labels)]), self.origin, self.observed)
+
     @property
     def depth(self) -> int:
         """The number of levels, with the root and the leaves."""
@@ -135,6 +140,10 @@ class Taxonomy:
     def _repr_html_(self) -> str:
         """The tree, for notebooks; it opens on a click, since there may be thousands of values."""
         return html.folded(f"{self.origin}: {count_text(len(self.leaves), 'value')}", html.preformatted(self))
+
+
+def _branch(node: Node) -> Branch:
+    return node.label, [_branch(child) for child in node.children]
 
 
 def _lines(node: Node, depth: int) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ from unveil.arrays import FloatArray, IntArray
 from unveil.choices import Unseen
 from unveil.errors import TableError
 from unveil.frames import is_number
-from unveil.masking import AsIs, Discretization, Masking, dictionary_of
+from unveil.masking import AsIs, Discretization, Interval, Masking, dictionary_of
 from unveil.schema import parse_number, value_text
 
 Output = Literal["onehot", "codes", "labels"]
@@ -26,18 +26,28 @@ class Numbers:
     """A number released as it is."""
 
     name: str
+    missing: tuple[str, ...] = ()
+    """The label of missing values, if they are kept."""
 
     def names(self, name: str, output: Output) -> list[str]:
-        """One column."""
-        return [name]
+        """One column, and one for missing values that are kept."""
+        return _told(name, self.missing, output)
 
     def encoded(self, column: pa.ChunkedArray, output: Output) -> FloatArray:
-        """The number; NaN if it is missing or not a number."""
+        """The number; NaN if it is missing or not a number. One that is kept is 0, with a 1 in the next column."""
         if is_number(column.type):
             numbers: FloatArray = column.cast(pa.float64()).to_numpy()
         else:
             numbers = np.array([parse_number(value) for value in column.to_pylist()], dtype=np.float64)
+        if self.missing:
+            gone = np.isnan(numbers)
+            return np.stack([np.where(gone, 0.0, numbers), gone.astype(np.float64)], axis=1)
         return numbers[:, None]
+
+
+def _told(name: str, missing: Sequence[str], output: Output) -> list[str]:
+    """The column of a number, and one for each kind of missing values; where labels are shown there is one."""
+    return [name] if output == "labels" else [name, *(f"{name}={kind}" for kind in missing)]
 
 
 @dataclass(frozen=True)
@@ -46,15 +56,17 @@ class Midpoints:
 
     name: str
     labels: tuple[str, ...]
-    middles: tuple[float, ...]
+    middles: tuple[tuple[float, ...], ...]
+    """The middle of each block, and for each kind of missing values whether it holds that and no numbers."""
+    missing: tuple[str, ...] = ()
 
     def names(self, name: str, output: Output) -> list[str]:
-        """One column."""
-        return [name]
+        """One column, and one for each kind of missing values."""
+        return _told(name, self.missing, output)
 
     def encoded(self, column: pa.ChunkedArray, output: Output) -> FloatArray:
-        """The middle; NaN for a value that has no interval."""
-        return np.array([*self.middles, np.nan])[_places(column, self.labels)][:, None]
+        """The middle; NaN for a value that has no block, and the middle of the range for a missing one."""
+        return np.array([*self.middles, (np.nan,) * (1 + len(self.missing))])[_places(column, self.labels)]
 
 
 @dataclass(frozen=True)
@@ -63,15 +75,17 @@ class Ends:
 
     name: str
     labels: tuple[str, ...]
-    ends: tuple[tuple[float, float], ...]
+    ends: tuple[tuple[float, ...], ...]
+    """Both ends of each block, and for each kind of missing values whether it holds that and no numbers."""
+    missing: tuple[str, ...] = ()
 
     def names(self, name: str, output: Output) -> list[str]:
-        """Two columns."""
-        return [name] if output == "labels" else [f"{name} from", f"{name} to"]
+        """Two columns, and one for each kind of missing values."""
+        return [name] if output == "labels" else [f"{name} from", *_told(f"{name} to", self.missing, output)]
 
     def encoded(self, column: pa.ChunkedArray, output: Output) -> FloatArray:
-        """Both ends; NaN for a value that has no interval."""
-        return np.array([*self.ends, (np.nan, np.nan)])[_places(column, self.labels)]
+        """Both ends; NaN for a value that has no block, and those of the range for a missing one."""
+        return np.array([*self.ends, (np.nan,) * (2 + len(self.missing))])[_places(column, self.labels)]
 
 
 @dataclass(frozen=True)
@@ -125,16 +139,26 @@ class Encoding:
 def _column(name: str, entry: Any, released: pa.Table) -> ColumnEncoding:
     match entry:
         case Discretization(local=True):
-            return Ends(name, entry.shown, tuple((block.lo, block.hi) for block in entry.blocks))
+            ends = tuple((held.lo, held.hi, *flags) for held, flags in _blocks(entry))
+            return Ends(name, entry.shown, ends, tuple(entry.missing))
         case Discretization():
-            return Midpoints(name, entry.shown, tuple(entry.middle(block) for block in entry.blocks))
+            middles = tuple((entry.middle(held), *flags) for held, flags in _blocks(entry))
+            return Midpoints(name, entry.shown, middles, tuple(entry.missing))
         case AsIs(type="number"):
-            return Numbers(name)
+            return Numbers(name, tuple(entry.missing))
         case AsIs():
             held = pc.unique(released[name]).drop_null()
             return Blocks(name, tuple(sorted(value_text(value) for value in held.to_pylist())))
         case _:
             return Blocks(name, entry.shown)
+
+
+def _blocks(entry: Discretization) -> Iterator[tuple[Interval, tuple[float, ...]]]:
+    """The numbers of each block, the whole range for one without, and which kinds of missing values that one holds."""
+    whole = next(iter(entry.intervals.values()))
+    for block in entry.blocks:
+        alone = block.numbers is None
+        yield whole if alone else block, tuple(float(alone and kind in block.missing) for kind in entry.missing)
 
 
 def _places(column: pa.ChunkedArray, labels: Sequence[str]) -> IntArray:

@@ -136,7 +136,8 @@ class Masker(TransformerMixin, BaseEstimator):
 
     @property
     def _takes_missing(self) -> bool:
-        return self.unseen == "suppress" or self.spec is not None
+        sections = [*(self.attributes or {}).values(), self.default or {}]
+        return self.unseen == "suppress" or self.spec is not None or any("missing" in section for section in sections)
 
     @abstractmethod
     def _requirements(self, names: Sequence[str]) -> list[Section]:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from unveil.arrays import Array, BoolArray, CodeArray, IntArray
 from unveil.errors import TableError
 from unveil.masking import days
+from unveil.schema import Missing
 from unveil.tables.columns import MISSING, Check, Codes, RawColumn, checked_column, followed, other_columns
 from unveil.tables.persons import person_words
 
@@ -37,7 +38,8 @@ class Reading:
 
     dates: frozenset[str]
     """The columns that count as days."""
-    marks: tuple[str, ...]
+    missing: Mapping[str, Missing]
+    """What means a missing value in each column, and what it is kept as."""
     checks: Mapping[str, Check]
     """What says which values are invalid, where rows that hold one are dropped."""
     origin: str
@@ -48,7 +50,7 @@ class Reading:
         kept = np.ones(batch.num_rows, dtype=np.bool_)
         for name in [*names, *person]:
             shown = days(batch[name]) if name in self.dates else batch[name]
-            columns[name] = checked_column(name, shown, self.marks, self.origin, self.checks)
+            columns[name] = checked_column(name, shown, self.missing[name], self.origin, self.checks)
             gone = columns[name].missing
             missing[name] = int(gone.sum())
             kept &= ~gone

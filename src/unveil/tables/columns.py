@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from unveil.arrays import Array, BoolArray, IntArray, NumberArray
-from unveil.errors import TableError
+from unveil.errors import TableError, rows_text
 from unveil.frames import is_number, value_type
 from unveil.masking import dictionary_of, python_values, single_values
-from unveil.schema import Attribute, number_text, value_text
+from unveil.schema import AFTER_ALL, Attribute, Missing, number_text, value_text
 
 Codes = np.ndarray[Any, np.dtype[np.int32]]
 MISSING = -1
@@ -68,12 +69,11 @@ Check = Callable[[RawColumn], list[int]]
 """The places of the distinct values that do not belong to a column."""
 
 
-def raw_column(
-    name: str, column: pa.ChunkedArray, marks: Sequence[str], origin: str, *, alone: bool = False
-) -> RawColumn:
+def raw_column(name: str, column: pa.ChunkedArray, missing: Missing, origin: str, *, alone: bool = False) -> RawColumn:
     """Finds the distinct values of a column and its missing ones: nulls, NaN and the owner's marks.
 
-    If each value is read `alone`, one that cannot be read is missing.
+    If the owner keeps what is missing, it becomes its label here, and is a value like any other from here on. If each
+    value is read `alone`, one that cannot be read is dropped.
     """
     if not is_usable(column.type) and not pa.types.is_duration(column.type):
         raise TableError(f"{origin}: column {name!r}: values of type {column.type} cannot be used.")
@@ -82,28 +82,37 @@ def raw_column(
         distinct = single_values(encoded.dictionary) if alone else python_values(encoded.dictionary)
     except TableError as error:
         raise TableError(f"{origin}: column {name!r}: {error}") from error
-    missing = set(marks)
-    number_of: dict[Any, int] = {}
-    place_of = np.full(len(distinct) + 1, MISSING, dtype=np.int32)
-    for entry, value in enumerate(distinct):
-        gone = value is None or value != value or (isinstance(value, str) and value in missing)
-        if not gone:
-            place_of[entry] = number_of.setdefault(value, len(number_of))
     entries = encoded.indices.cast(pa.int32())
     if entries.null_count:
-        entries = entries.fill_null(len(distinct))
-    else:
-        place_of = place_of[:-1]
+        entries, distinct = entries.fill_null(len(distinct)), [*distinct, None]
+    if not alone:
+        _check_apart(name, missing, distinct, entries, origin)
+    number_of: dict[Any, int] = {}
+    place_of = np.full(len(distinct), MISSING, dtype=np.int32)
+    for entry, value in enumerate(map(missing.reader(), distinct)):
+        if value is not None:
+            place_of[entry] = number_of.setdefault(value, len(number_of))
     return RawColumn(name, tuple(number_of), entries.to_numpy(), place_of, column.type)
 
 
+def _check_apart(name: str, missing: Missing, distinct: Sequence[Any], entries: pa.Array, origin: str) -> None:
+    """Refuses a value that is called like a missing one: a release could not tell them apart."""
+    for label in missing.labels:
+        if label not in missing.values and label in distinct:
+            rows = rows_text(pc.sum(pc.equal(entries, distinct.index(label))).as_py() or 0)
+            raise TableError(
+                f"{origin}: column {name!r}: the value {label!r} ({rows}) is also the label of a missing value; list "
+                "it as a text that means a missing value, or give missing values another label."
+            )
+
+
 def checked_column(
-    name: str, column: pa.ChunkedArray, marks: Sequence[str], origin: str, checks: Mapping[str, Check]
+    name: str, column: pa.ChunkedArray, missing: Missing, origin: str, checks: Mapping[str, Check]
 ) -> RawColumn:
     """The distinct values of a column; those that its check finds are missing."""
     if name not in checks:
-        return raw_column(name, column, marks, origin)
-    raw = raw_column(name, column, marks, origin, alone=True)
+        return raw_column(name, column, missing, origin)
+    raw = raw_column(name, column, missing, origin, alone=True)
     wrong = checks[name](raw)
     if not wrong:
         return raw
@@ -147,12 +156,15 @@ def number_type(raw: pa.DataType, attribute: Attribute) -> pa.DataType:
 
 
 def number_array(values: NumberArray, type_: pa.DataType) -> pa.Array:
-    """Numbers in a type; dates come as days."""
+    """Numbers in a type; dates come as days, and what is missing becomes null."""
+    gone = values >= AFTER_ALL
+    held = np.where(gone, 0, values)
     if pa.types.is_date32(type_):
-        return pa.array(values.astype(np.int32)).cast(type_)
+        return pa.array(held.astype(np.int32), mask=gone).cast(type_)
     if pa.types.is_decimal(type_):
-        return pa.array([Decimal(number_text(value)) for value in values.tolist()]).cast(type_)
-    return pa.array(values).cast(type_)
+        numbers = zip(held.tolist(), gone.tolist(), strict=True)
+        return pa.array([None if none else Decimal(number_text(number)) for number, none in numbers]).cast(type_)
+    return pa.array(held, mask=gone).cast(type_)
 
 
 def label_type(raw: pa.DataType, labels: Sequence[str]) -> pa.DataType:

@@ -6,7 +6,7 @@ If the owner asks to drop invalid rows, a value for which the table would be ref
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,14 +16,18 @@ import pyarrow as pa
 
 from unveil.arrays import BoolArray, IntArray, NumberArray
 from unveil.errors import TableError, did_you_mean, rows_text
+from unveil.masking import Scale
 from unveil.schema import (
+    AFTER_ALL,
     LAST_DAY,
     SUPPRESSED,
     Attribute,
+    Range,
     Spec,
     Unit,
     grid_of,
     interval_label,
+    missing_number,
     number_of,
     number_text,
     off_step,
@@ -49,6 +53,11 @@ class RawValues:
     rows: IntArray
     type: pa.DataType
 
+    def without(self, gone: BoolArray) -> RawValues:
+        """The other values."""
+        held = tuple(value for value, left_out in zip(self.distinct, gone, strict=True) if not left_out)
+        return RawValues(self.name, held, self.rows[~gone], self.type)
+
     def rows_with(self, values: Sequence[Any]) -> int:
         """How many rows hold one of these values."""
         wanted = set(values)
@@ -63,6 +72,8 @@ class Domain:
     values: tuple[str, ...] | NumberArray
     type: pa.DataType
     """The type in which unmasked values are released."""
+    missing: tuple[str, ...] = ()
+    """For a number: the labels of its last values, those that are missing. A category has them among its values."""
 
     def __len__(self) -> int:
         return len(self.values)
@@ -74,12 +85,23 @@ class Domain:
             return pa.array(self.values, pa.string()).cast(self.type)
         return number_array(self.values, self.type)
 
+    def plain(self) -> list[Any]:
+        """The values as a masking knows them: the labels of missing ones, not nulls."""
+        held: list[Any] = self.array.to_pylist()
+        return [*held[: len(held) - len(self.missing)], *self.missing]
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The values as texts."""
+        numbers = self.values[: len(self.values) - len(self.missing)]
+        return (*(str(value) for value in numbers), *self.missing)
+
 
 @dataclass(frozen=True)
 class Column(Domain):
     """A domain and, per row, the code of its value."""
 
-    codes: Codes
+    codes: Codes = field(kw_only=True)
 
 
 class Coding(NamedTuple):
@@ -119,24 +141,37 @@ class Outline:
         """How many rows are left after the missing-value policy."""
         return self.read - self.dropped
 
-    def bounds(self, place: int) -> tuple[float, float]:
+    def bounds(self, place: int) -> Range:
         """The range of a number: declared, or observed and widened to round numbers."""
         attribute = self.attributes[place]
         if attribute.range is not None:
             return attribute.range
         values = np.asarray(self.columns[place].values, dtype=np.float64)
+        values = values[values < AFTER_ALL]
+        if not len(values):
+            raise TableError(
+                f"{self.origin}: the column {attribute.name!r} is missing in every row, so it needs a declared range."
+            )
         lo, hi = float(values.min()), float(values.max())
         return widened_days(lo, hi) if attribute.unit == "date" else widened(lo, hi, whole=attribute.whole)
+
+    def scale(self, place: int) -> Scale:
+        """The range of a number, and after it the kinds of missing values."""
+        return Scale.of(self.attributes[place], self.bounds(place))
 
 
 def text_coding(raw: RawValues, attribute: Attribute, origin: str, *, private: bool = False) -> Coding:
     """Codes of a category: leaves of its taxonomy, its declared values, or the observed values in sorted order.
 
+    Among observed values, the kinds of missing ones that are kept come last.
+
     In a private table 1.0 is read as 1: in pandas, a missing value turns a column of integers into floats.
     """
     texts = [plain_text(value) if private else value_text(value) for value in raw.distinct]
-    declared = declared_values(attribute)
-    domain = tuple(sorted(set(texts))) if declared is None else declared
+    domain = declared_values(attribute)
+    if domain is None:
+        held, labels = set(texts), attribute.missing.labels
+        domain = (*sorted(held.difference(labels)), *(label for label in labels if label in held))
     code_of = {value: code for code, value in enumerate(domain)}
     place = f"{origin}: attribute {attribute.name!r}"
     for value, text in zip(raw.distinct, texts, strict=True):
@@ -151,12 +186,11 @@ def declared_values(attribute: Attribute) -> tuple[str, ...] | None:
     return attribute.taxonomy.leaves if attribute.taxonomy is not None else attribute.values
 
 
-def class_coding(raw: RawValues, declared: Sequence[str] | None, origin: str, *, private: bool) -> Coding:
+def class_coding(raw: RawValues, attribute: Attribute, origin: str, *, private: bool) -> Coding:
     """The class: coded as a category, released with its type.
 
     In a private table the type follows from the declaration alone, since the type of a column may depend on its values.
     """
-    attribute = Attribute(raw.name, values=None if declared is None else tuple(declared))
     domain, code_of = text_coding(raw, attribute, origin, private=private)
     labels = [str(label) for label in domain.values]
     type_ = declared_label_type(labels) if private else label_type(raw.type, labels)
@@ -183,10 +217,23 @@ def _not_a_value(text: str, attribute: Attribute, domain: Sequence[str]) -> str:
 def number_coding(raw: RawValues, attribute: Attribute, origin: str, *, snap: bool = False) -> Coding:
     """Codes of a number: its observed values in ascending order, checked against the declared range.
 
-    A value that is off its step only by rounding is replaced with that of the step if `snap` is set. A private release
-    needs this: values must be exactly those from which splits are drawn.
+    Kinds of missing values that are kept come after all numbers. A value that is off its step only by rounding is
+    replaced with that of the step if `snap` is set. A private release needs this: values must be exactly those from
+    which splits are drawn.
     """
-    place = f"{origin}: attribute {attribute.name!r}"
+    kinds = {label: missing_number(kind) for kind, label in enumerate(attribute.missing.labels)}
+    gone = np.array([isinstance(value, str) and value in kinds for value in raw.distinct], dtype=np.bool_)
+    numbers = np.array([kinds.get(value, 0.0) for value in raw.distinct], dtype=np.float64)
+    numbers[~gone] = _checked(raw.without(gone), attribute, f"{origin}: attribute {attribute.name!r}", snap)
+    # -0.0 becomes 0.0, whichever of the two appeared first.
+    distinct, code_of = np.unique(numbers + 0.0, return_inverse=True)
+    values = distinct.astype(np.int64) if attribute.whole and not gone.any() else distinct
+    held = tuple(label for label, number in kinds.items() if number in distinct)
+    return Coding(Domain(raw.name, values, number_type(raw.type, attribute), held), code_of.astype(np.int32))
+
+
+def _checked(raw: RawValues, attribute: Attribute, place: str, snap: bool) -> NumberArray:
+    """The numbers of raw values, none of which is missing."""
     numbers = np.array([_number(value, place, raw, attribute.unit) for value in raw.distinct], dtype=np.float64)
     if attribute.outside == "clamp" and (grid := grid_of(attribute)) is not None:
         numbers = np.clip(numbers, float(grid.value(0)), float(grid.value(grid.size - 1)))
@@ -194,10 +241,7 @@ def number_coding(raw: RawValues, attribute: Attribute, origin: str, *, snap: bo
     if snap and (grid := grid_of(attribute)) is not None:
         numbers = grid.values(grid.places(numbers))
     _check_range(numbers, raw, attribute, place)
-    # -0.0 becomes 0.0, whichever of the two appeared first.
-    distinct, code_of = np.unique(numbers + 0.0, return_inverse=True)
-    values = distinct.astype(np.int64) if attribute.whole else distinct
-    return Coding(Domain(raw.name, values, number_type(raw.type, attribute)), code_of.astype(np.int32))
+    return numbers
 
 
 def _check_steps(numbers: NumberArray, raw: RawValues, attribute: Attribute, place: str) -> None:

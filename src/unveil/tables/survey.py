@@ -87,7 +87,8 @@ class Survey:
         self._nobody = dict.fromkeys(spec.table.person, 0)
         """How many rows miss a value in each column that says whose they are."""
         dates = frozenset(attribute.name for attribute in spec.released if attribute.unit == "date")
-        self._reading = Reading(dates, spec.table.missing.values, value_checks(spec, origin), origin)
+        missing = {name: spec.missing_of(name) for name in [*names, *spec.table.person]}
+        self._reading = Reading(dates, missing, value_checks(spec, origin), origin)
         self.read = 0
         self._kept = 0
 
@@ -195,7 +196,9 @@ class Survey:
         seen = self.columns[self._spec.table.class_]
         held, numbers = seen.held()
         private = self._spec.plan is not None
-        coding = class_coding(held, self._spec.table.class_values, self._origin, private=private)
+        table = self._spec.table
+        labels = Attribute(seen.name, values=table.class_values, missing=table.class_missing)
+        coding = class_coding(held, labels, self._origin, private=private)
         # The release must not reveal that a private table is empty or has one class, so these are published as usual.
         if len(held.distinct) < 2 and not private:
             label = coding.domain.values[int(coding.code_of[0])]
@@ -225,12 +228,13 @@ class Survey:
             raise TableError(f"{self._origin}: the table has no rows.")
         missing = {**{name: column.missing for name, column in self.columns.items()}, **self._nobody}
         for name, rows in missing.items():
-            if rows and self._spec.table.missing.rows == "refuse":
+            if rows and self._spec.missing_of(name).rows == "refuse":
                 whose = ", which says whose row it is," if name in self._nobody else ""
+                keep = ", or to 'keep' to make it a value" if name in self.attributes else ""
                 raise TableError(
                     f"{self._origin}: the column {name!r}{whose} has missing values ({rows_text(rows)}), and "
                     f"the policy of {self._spec.origin} is to refuse them; set missing.rows to 'drop' to leave such "
-                    "rows out."
+                    f"rows out{keep}."
                 )
         for name, rows in missing.items():
             if rows == self.read and self._spec.plan is None:

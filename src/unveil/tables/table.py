@@ -114,7 +114,9 @@ def _held(column: Column, rows: IntArray, *, observed: bool) -> Column:
     held, codes = np.unique(column.codes[rows], return_inverse=True)
     values = column.values
     kept = tuple(values[code] for code in held) if isinstance(values, tuple) else values[held]
-    return replace(column, values=kept, codes=codes.astype(np.int32))
+    gone = len(values) - len(column.missing)
+    missing = tuple(column.missing[code - gone] for code in held.tolist() if code >= gone)
+    return replace(column, values=kept, missing=missing, codes=codes.astype(np.int32))
 
 
 def _histogram(column: Column, classes: Column, weight: IntArray | None) -> IntArray:
@@ -124,7 +126,7 @@ def _histogram(column: Column, classes: Column, weight: IntArray | None) -> IntA
 
 
 def _column(domain: Domain, codes: Codes) -> Column:
-    return Column(domain.name, domain.values, domain.type, codes)
+    return Column(domain.name, domain.values, domain.type, domain.missing, codes=codes)
 
 
 class StreamedTable:

@@ -15,11 +15,11 @@ from math import log
 from unveil.errors import count_text, listed
 from unveil.verifier.claims import MANIFEST, Discretization, Generalization, Masked, Number, Suppression
 from unveil.verifier.columns import number
-from unveil.verifier.cuts import interval_labels
 from unveil.verifier.days import day_number
 from unveil.verifier.findings import Finding, first_difference
 from unveil.verifier.private import broken_ledger, check_budget, wrong_amount
 from unveil.verifier.private_claims import AdditiveManifest, Round, TreeLeaf, TreeTest
+from unveil.verifier.scales import Span, interval_labels, kind_spans, span, spans
 
 TOTALS, ROUNDS, LEAVES = Fraction(3, 100), Fraction(82, 100), Fraction(15, 100)
 CHOICE = Fraction(30, 100)
@@ -111,16 +111,23 @@ def _hidden_problems(entry: Suppression, bins: Mapping[str, str]) -> Iterator[st
 
 
 def _interval_problems(entry: Discretization, bins: Mapping[str, str]) -> Iterator[str]:
-    within = {block.label: block for block in entry.blocks}
-    bounds = [read_interval(label, entry.unit) for label in bins]
+    within, kinds = spans(entry), kind_spans(entry)
+    bounds = [kinds.get(label) or _read_span(label, entry) for label in bins]
     for (label, block), found in zip(bins.items(), bounds, strict=True):
         if found is None:
             yield f"has the bin {label!r}, which is not an interval"
-        elif not within[block].lo <= found[0] < found[1] <= within[block].hi:
+        elif not within[block][0] <= found[0] < found[1] <= within[block][1]:
             yield f"has the bin {label!r} in the block {block!r}, which does not hold it"
-    read = [(entry.blocks[0].lo,) * 2, *(found for found in bounds if found), (entry.blocks[-1].hi,) * 2]
+    ends = list(within.values())
+    read = [(ends[0][0],) * 2, *(found for found in bounds if found), (ends[-1][1],) * 2]
     if all(bounds) and any(left[1] != right[0] for left, right in pairwise(read)):
         yield "has bins that overlap or leave a gap"
+
+
+def _read_span(label: str, entry: Discretization) -> Span | None:
+    """Where a bin of numbers lies; the last one reaches up to missing values."""
+    found = read_interval(label, entry.unit)
+    return None if found is None else span(found, entry)
 
 
 def read_interval(label: str, unit: str) -> tuple[Number, Number] | None:

@@ -31,6 +31,7 @@ from unveil.verifier.private import least_steps, promised
 from unveil.verifier.private_claims import AdditiveManifest, DrawnManifest, PrivateManifest, SafeManifest
 from unveil.verifier.raw import derived_of
 from unveil.verifier.requirements import read_statement
+from unveil.verifier.scales import highest
 from unveil.verifier.statements import Stated, Statement
 
 
@@ -115,6 +116,8 @@ def _problems(entry: Entry, attribute: Attribute) -> Iterator[str]:
     domain = "declared" if attribute.declared else "observed"
     if entry.domain != domain:
         yield f"has a domain called {entry.domain}, but by the spec it is {domain}"
+    if dict(entry.missing) != {label: list(marks) for label, marks in attribute.missing.kinds}:
+        yield f"keeps the missing values {listed(entry.missing)}, but by the spec {listed(attribute.missing.labels)}"
     if isinstance(entry, Released):
         if entry.type != attribute.kind:
             yield f"is released as a {entry.type}, but by the spec it is a {attribute.kind}"
@@ -129,14 +132,19 @@ def _problems(entry: Entry, attribute: Attribute) -> Iterator[str]:
 
 
 def _range_problems(entry: Discretization, attribute: Attribute) -> Iterator[str]:
-    first, last = entry.blocks[0], entry.blocks[0 if entry.local else -1]
+    first, last = entry.blocks[0], highest(entry)
     if entry.unit != attribute.unit:
         yield f"has intervals of the unit {entry.unit}, but by the spec it is a {attribute.kind}"
-    elif attribute.range is not None and (first.lo, last.hi) != tuple(attribute.range):
+    elif attribute.range is not None and (first.lo, last) != tuple(attribute.range):
         label = interval_label(*attribute.range, attribute.unit)
-        yield f"has intervals from {first.start} to {last.end}, but its declared range is {label}"
+        yield f"has intervals from {first.start} to {_end(entry)}, but its declared range is {label}"
     if entry.whole != attribute.whole:
         yield f"has whole = {entry.whole}, but the spec has {attribute.whole}"
+
+
+def _end(entry: Discretization) -> object:
+    """Where its numbers end, as the manifest writes it."""
+    return max(entry.blocks, key=lambda block: (block.end is not None, block.hi)).end
 
 
 def _taxonomy_problems(entry: Generalization, taxonomy: Taxonomy) -> Iterator[str]:
@@ -244,7 +252,7 @@ def _cell_problems(entry: Masked, attribute: Attribute) -> Iterator[str]:
             yield f"discloses {listed(entry.disclosed)}, but not all of its declared values in their order"
     elif isinstance(entry, Discretization):
         for block in entry.blocks[1:]:
-            if not _on_grid(block.lo, attribute):
+            if block.start is not None and not _on_grid(block.lo, attribute):
                 yield f"is split at {block.start}, which is not a value inside its declared range, in its steps"
 
 

@@ -89,6 +89,8 @@ Bound = Number | Day
 Wanted = Number | Name
 ClassType = Literal["text", "integer", "number", "boolean", "date"]
 Domain = Literal["declared", "observed"]
+Kinds = Annotated[Mapping[Annotated[Name, Field(min_length=1)], list[Name]], Field(max_length=5)]
+"""The labels of missing values that are kept, each with the texts that mean it."""
 
 
 class Part(BaseModel):
@@ -98,11 +100,18 @@ class Part(BaseModel):
 
 
 class Interval(Part):
-    """A block of numbers or of dates, `[start, end)`."""
+    """A block of numbers or of dates: `[start, end)`, missing values, or both."""
 
     label: Name
-    start: Number | Day = Field(alias="from")
-    end: Number | Day = Field(alias="to")
+    start: Number | Day | None = Field(default=None, alias="from")
+    end: Number | Day | None = Field(default=None, alias="to")
+    missing: list[Name] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _holds_something(self) -> Self:
+        if (self.start is None) != (self.end is None) or (self.start is None and not self.missing):
+            raise ValueError(f"the block {self.label!r} lacks a bound")
+        return self
 
     @property
     def lo(self) -> Number:
@@ -116,13 +125,14 @@ class Interval(Part):
 
     @property
     def unit(self) -> set[str]:
-        """What its bounds are."""
-        return {"date" if isinstance(bound, str) else "number" for bound in (self.start, self.end)}
+        """What its bounds are; nothing if it holds missing values only."""
+        bounds = (self.start, self.end)
+        return {"date" if isinstance(bound, str) else "number" for bound in bounds if bound is not None}
 
 
-def counted(bound: Number | str) -> Number:
-    """A number, or a date in days."""
-    return day_number(bound) or 0 if isinstance(bound, str) else bound
+def counted(bound: Number | str | None) -> Number:
+    """A number, or a date in days; 0 if there is none."""
+    return day_number(bound) or 0 if isinstance(bound, str) else bound or 0
 
 
 class Node(Part):
@@ -142,12 +152,13 @@ class Discretization(Part):
     local: Mark = False
     unit: Literal["number", "date"] = "number"
     whole: bool
+    missing: Kinds = Field(default_factory=dict)
     blocks: list[Interval] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _one_unit(self) -> Self:
         for block in self.blocks:
-            if block.unit != {self.unit}:
+            if not block.unit <= {self.unit}:
                 raise ValueError(f"the unit is {self.unit}, but the block {block.label!r} has other bounds")
         if self.unit == "date" and not self.whole:
             raise ValueError("a date is a whole number of days, but whole is false")
@@ -160,6 +171,7 @@ class Generalization(Part):
     kind: Literal["generalization"]
     domain: Domain
     local: Mark = False
+    missing: Kinds = Field(default_factory=dict)
     blocks: list[Node] = Field(min_length=1)
 
 
@@ -169,6 +181,7 @@ class Suppression(Part):
     kind: Literal["suppression"]
     domain: Domain
     local: Mark = False
+    missing: Kinds = Field(default_factory=dict)
     disclosed: list[Name]
     marker: Name = Field(min_length=1)
 
@@ -179,6 +192,7 @@ class Released(Part):
     kind: Literal["released"]
     domain: Domain
     type: Literal["number", "date", "category"]
+    missing: Kinds = Field(default_factory=dict)
 
 
 Masked = Discretization | Generalization | Suppression

@@ -19,12 +19,10 @@ import numpy as np
 
 from unveil.errors import listed
 from unveil.verifier.claims import Discretization, Generalization, Masked, Split, Suppression, labels
-from unveil.verifier.columns import number, text
-from unveil.verifier.cuts import REST, interval_labels
-from unveil.verifier.days import day_number
+from unveil.verifier.columns import text
+from unveil.verifier.cuts import REST
 from unveil.verifier.holdings import Floats
-
-Span = tuple[float, float]
+from unveil.verifier.scales import Span, block_labels, places, spans
 
 
 class CoverageError(Exception):
@@ -74,14 +72,13 @@ class Coverage:
     def places(self, values: Sequence[Any]) -> Floats:
         """Where each raw value lies; not a number where no label covers it."""
         if isinstance(self.entry, Discretization):
-            read = day_number if self.entry.unit == "date" else number
-            found: list[float | None] = [read(value) for value in values]
+            numbers = places(self.entry, values)
         else:
             place_of = _place_of(self.entry)
             hidden = len(self.entry.disclosed) if isinstance(self.entry, Suppression) else None
             texts = [text(value) for value in values]
             found = [None if word is None else place_of.get(word, hidden) for word in texts]
-        numbers = np.array([np.nan if place is None else place for place in found], dtype=np.float64)
+            numbers = np.array([np.nan if place is None else place for place in found], dtype=np.float64)
         lo, hi = self.spans[self.root]
         return np.where((numbers >= lo) & (numbers < hi), numbers, np.nan)
 
@@ -126,19 +123,18 @@ def _cover_values(coverage: Coverage, entry: Suppression) -> None:
 
 
 def _cover_numbers(coverage: Coverage, entry: Discretization, splits: Sequence[Split]) -> None:
-    coverage.spans = {block.label: (float(block.lo), float(block.hi)) for block in entry.blocks}
+    coverage.spans = spans(entry)
     coverage.root = entry.blocks[0].label
     if entry.local:
         return
-    bounds = {block.label: (block.start, block.end) for block in entry.blocks}
+    blocks = {block.label: [block] for block in entry.blocks}
     for label, parts in _from_below({split.block: split.into for split in splits}):
-        _require(parts, bounds)
-        bounds[label] = (bounds[parts[0]][0], bounds[parts[-1]][1])
+        _require(parts, blocks)
+        blocks[label] = [block for part in parts for block in blocks[part]]
         coverage.spans[label] = (coverage.spans[parts[0]][0], coverage.spans[parts[-1]][1])
         coverage.root = label
-        if label not in interval_labels(*bounds[label]):
-            lo, hi = bounds[label]
-            raise CoverageError(f"the label {label!r} is split into parts from {lo} to {hi}")
+        if label not in block_labels(blocks[label]):
+            raise CoverageError(f"the label {label!r} is split into parts of {min(block_labels(blocks[label]))!r}")
 
 
 def _cover_taxonomy(coverage: Coverage, entry: Generalization, splits: Sequence[Split]) -> None:
@@ -260,7 +256,8 @@ def _cut_problems(coverage: Coverage, entry: Masked) -> Iterator[str]:
     blocks = [] if isinstance(entry, Suppression) else entry.blocks
     whole = (0.0, float(len(blocks)))
     if isinstance(entry, Discretization):
-        whole = (float(entry.blocks[0].lo), float(entry.blocks[-1].hi))
+        found = spans(entry)
+        whole = (found[entry.blocks[0].label][0], found[entry.blocks[-1].label][1])
     if blocks and coverage.spans[coverage.root] != whole:
         yield f"the label {coverage.root!r} does not cover all blocks"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
@@ -18,7 +17,6 @@ from unveil.verifier.claims import (
     Entry,
     Generalization,
     Masked,
-    Number,
     RefinementManifest,
     Released,
     Suppression,
@@ -28,6 +26,7 @@ from unveil.verifier.columns import Groups, group, number, text
 from unveil.verifier.data import Data
 from unveil.verifier.days import day_number
 from unveil.verifier.findings import Finding, repeated
+from unveil.verifier.scales import block_labels, missing_problems, places, spans
 
 REST = ", other"
 """How the label of what is left of a taxonomy node ends."""
@@ -37,6 +36,9 @@ Key = str | int | float | None
 
 def check_cuts(manifest: Claims) -> Iterator[Finding]:
     """Each cut is a partition whose labels cannot be mistaken for one another; local labels may overlap."""
+    for name, released in manifest.masking.items():
+        for problem in missing_problems(released):
+            yield Finding("cut", f"the missing values of {name!r}: {problem}.")
     for name, entry in manifest.masked.items():
         twice = [] if isinstance(entry, Suppression) else repeated(labels(entry))
         for problem in [*_problems(entry), *([f"the label {listed(twice)} appears twice"] if twice else [])]:
@@ -77,37 +79,18 @@ def _problems(entry: Masked) -> Iterator[str]:
 
 def _interval_problems(entry: Discretization) -> Iterator[str]:
     for block in entry.blocks:
-        if block.lo >= block.hi:
+        if block.start is not None and block.lo >= block.hi:
             yield f"the block {block.label!r} goes from {block.start} to {block.end}, so it holds no {entry.unit}"
-        if block.label not in interval_labels(block.start, block.end):
-            yield f"the block from {block.start} to {block.end} has the label {block.label!r}"
+        if block.label not in block_labels([block]):
+            what = f"from {block.start} to {block.end}" if block.start is not None else "of missing values"
+            yield f"the block {what} has the label {block.label!r}"
         if entry.whole and not (block.lo == int(block.lo) and block.hi == int(block.hi)):
             yield f"the block {block.label!r} has a bound that is not whole"
     if entry.local:
         return
-    for left, right in pairwise(entry.blocks):
-        if left.hi != right.lo:
-            verb = "overlap" if right.lo < left.hi else "leave a gap"
-            yield f"the blocks {left.label!r} and {right.label!r} {verb}"
-
-
-def interval_labels(lo: Number | str, hi: Number | str) -> set[str]:
-    """The labels that an interval may have: each bound as a text that reads back as the same number."""
-    return {f"[{low}, {high})" for low in _bound_texts(lo) for high in _bound_texts(hi)}
-
-
-def _bound_texts(number: Number | str) -> set[str]:
-    """The shortest text that reads back as the number; a large whole number has more, 1e+16 and its digits.
-
-    The digits are those of the shortest decimal or of the float itself, which may differ from 2^53 on. A date has one
-    text.
-    """
-    if isinstance(number, str):
-        return {number}
-    texts = {repr(number).removesuffix(".0")}
-    if number != int(number):
-        return texts
-    return {*texts, str(int(number)), str(int(Decimal(repr(number))))}
+    for (left, (_, end)), (right, (start, _)) in pairwise(spans(entry).items()):
+        if end != start:
+            yield f"the blocks {left!r} and {right!r} {'overlap' if start < end else 'leave a gap'}"
 
 
 def _node_problems(entry: Generalization) -> Iterator[str]:
@@ -163,14 +146,11 @@ def released_values(entry: Entry | None, values: Sequence[Any]) -> list[Key]:
 
 
 def _block_labels(entry: Discretization, values: Sequence[Any]) -> list[Key]:
-    read = day_number if entry.unit == "date" else number
-    numbers = [read(value) for value in values]
-    raw = np.array([np.nan if value is None else value for value in numbers], dtype=np.float64)
-    starts = np.array([block.lo for block in entry.blocks], dtype=np.float64)
-    ends = np.array([block.hi for block in entry.blocks], dtype=np.float64)
-    places = np.searchsorted(starts, raw, side="right") - 1
-    inside = (places >= 0) & (raw < ends[places])
-    return [entry.blocks[place].label if held else None for place, held in zip(places, inside, strict=True)]
+    raw = places(entry, values)
+    starts, ends = np.array(list(spans(entry).values())).T
+    found = np.searchsorted(starts, raw, side="right") - 1
+    inside = (found >= 0) & (raw < ends[found])
+    return [entry.blocks[place].label if held else None for place, held in zip(found, inside, strict=True)]
 
 
 def check_rows(manifest: RefinementManifest, data: Data) -> Iterator[Finding]:

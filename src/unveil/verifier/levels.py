@@ -50,9 +50,12 @@ def bin_labels(attribute: Attribute, records: float) -> list[str]:
 
 
 def _intervals(attribute: Attribute, levels: int) -> list[str]:
-    """Every place of a small grid; of a larger one an even series, and 1, 2, 5, 10, … steps from its start."""
+    """Every place of a small grid; of a larger one an even series, and 1, 2, 5, 10, … steps from its start.
+
+    Missing values follow, each kind by itself.
+    """
     grid = grid_of(attribute)
-    if grid is None:
+    if grid is None or attribute.range is None:
         return []
     starts = {0, grid.size}
     for series in SERIES[:levels]:
@@ -61,8 +64,8 @@ def _intervals(attribute: Attribute, levels: int) -> list[str]:
         else:
             steps = (factor * 10**power for power in range(len(str(grid.size))) for factor in (1, 2, 5))
             starts |= {grid.size * place // series for place in range(series)} | {at for at in steps if at < grid.size}
-    bounds = [grid.value(place) for place in sorted(starts)]
-    return [interval_label(lo, hi, attribute.unit) for lo, hi in pairwise(bounds)]
+    bounds = [*(grid.value(place) for place in sorted(starts - {grid.size})), attribute.range[1]]
+    return [*(interval_label(lo, hi, attribute.unit) for lo, hi in pairwise(bounds)), *attribute.missing.labels]
 
 
 def fronts(taxonomy: Taxonomy) -> list[list[Node]]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from unveil.errors import count_text
 from unveil.verifier.additive import STEP, read_interval
-from unveil.verifier.claims import MANIFEST, Discretization, Generalization, Interval, Masked, Node, Suppression
+from unveil.verifier.claims import MANIFEST, Generalization, Interval, Masked, Node, Suppression
 from unveil.verifier.days import day_text
 from unveil.verifier.findings import Finding
 from unveil.verifier.laws import (
@@ -127,10 +127,13 @@ def _bin_entry(manifest: AdditiveManifest, name: str, attribute: Attribute | Non
         return Generalization(kind="generalization", domain="declared", blocks=nodes)
     blocks = []
     for label in bins:
+        if label in entry.missing:
+            blocks.append(Interval(label=label, missing=[label]))
+            continue
         lo, hi = read_interval(label, entry.unit) or (0, 0)
         ends = (day_text(int(lo)), day_text(int(hi))) if entry.unit == "date" else (lo, hi)
         blocks.append(Interval.model_validate({"label": label, "from": ends[0], "to": ends[1]}))
-    return Discretization(kind="discretization", domain="declared", unit=entry.unit, whole=entry.whole, blocks=blocks)
+    return entry.model_copy(update={"blocks": blocks})
 
 
 def measurements(manifest: AdditiveManifest, spec: Spec) -> list[Measurement]:

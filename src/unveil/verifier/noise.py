@@ -105,7 +105,8 @@ def raw_places(column: Column, labels: Sequence[str], entry: Masked | None, attr
     if attribute.outside == "clamp":
         values = [_clamped(entry, value) for value in values]
     if attribute.kind == "number":
-        values = [value if _on_grid(number(value), attribute) else None for value in values]
+        kinds = attribute.missing.labels
+        values = [value if value in kinds or _on_grid(number(value), attribute) else None for value in values]
     return label_places(labels, masked_values(entry, values))[column.codes]
 
 
@@ -130,10 +131,10 @@ def _clamped(entry: Masked, value: Any) -> Any:
     read = (day_number if entry.unit == "date" else number)(value)
     if isinstance(read, int) and int(float(read)) != read:
         return None  # a float cannot hold all its digits
-    if read is None or entry.blocks[0].lo <= read < entry.blocks[-1].hi:
+    blocks = [block for block in entry.blocks if block.start is not None]
+    if read is None or blocks[0].lo <= read < blocks[-1].hi:
         return value
-    block = entry.blocks[0] if read < entry.blocks[0].lo else entry.blocks[-1]
-    return block.start
+    return (blocks[0] if read < blocks[0].lo else blocks[-1]).start
 
 
 class NoiseTest:

@@ -18,9 +18,9 @@ from unveil.verifier.claims import (
     Suppression,
     labels,
 )
-from unveil.verifier.cuts import interval_labels
 from unveil.verifier.data import Data
 from unveil.verifier.findings import Finding
+from unveil.verifier.scales import block_labels
 
 
 def omission_sentence(manifest: RefinementManifest) -> str:
@@ -73,7 +73,7 @@ def _roots(entry: Masked, label: str) -> set[str]:
     if entry.local:
         return {entry.blocks[0].label}
     if isinstance(entry, Discretization):
-        return interval_labels(entry.blocks[0].start, entry.blocks[-1].end)
+        return block_labels(entry.blocks)
     known = {text for block in entry.blocks for text in (block.label, *block.values)}
     alone = {block.label for block in entry.blocks if len(entry.blocks) == 1}
     return ({label} - known) | alone

@@ -23,7 +23,7 @@ from unveil.errors import TableError, listed
 from unveil.limits import COUNT
 from unveil.regular import paths_below
 from unveil.verifier.claims import Derived
-from unveil.verifier.columns import Column, Counts, encode, is_text, missing, number, plain
+from unveil.verifier.columns import Column, Counts, encode, is_text, missing, number, plain, text
 from unveil.verifier.data import BATCH
 from unveil.verifier.derived import derived_columns
 from unveil.verifier.findings import first_line
@@ -84,6 +84,7 @@ def read_raw(spec: Spec) -> Iterator[Raw]:
         columns |= derived_columns(derived, batch, str(path), drops=spec.table.drops_invalid)
         keep = _kept([columns[name] for name in needed], batch.num_rows, spec)
         columns = {name: Column(name, column.values, column.codes[keep]) for name, column in columns.items()}
+        columns |= {name: _named(columns[name], spec) for name in needed if spec.missing_of(name).kinds}
         kept = int(keep.sum())
         weights = np.ones(kept, dtype=np.int64) if weight is None else _weights(columns[weight], path)
         yield Raw(columns, weights, batch.num_rows, batch.num_rows - kept)
@@ -98,8 +99,9 @@ def _kept(needed: Sequence[Column], rows: int, spec: Spec) -> NDArray[np.bool_]:
     """Which rows the spec does not say to drop."""
     keep = np.ones(rows, dtype=np.bool_)
     for column in needed:
-        if spec.table.missing.rows == "drop":
-            keep &= ~_without_value(column, spec.table.missing.values)
+        policy = spec.missing_of(column.name)
+        if policy.rows == "drop":
+            keep &= ~_without_value(column, policy.values)
         if spec.table.drops_invalid and column.name == spec.table.weight:
             valid = [_is_weight(value, LARGEST_ALONE) for value in plain(column.values)]
             keep &= np.array(valid, dtype=np.bool_)[column.codes]
@@ -107,9 +109,31 @@ def _kept(needed: Sequence[Column], rows: int, spec: Spec) -> NDArray[np.bool_]:
 
 
 def _without_value(column: Column, marks: tuple[str, ...]) -> NDArray[np.bool_]:
-    marked = np.array([value in marks for value in plain(column.values)], dtype=np.bool_)
+    marked = np.array([_mark(value, marks) is not None for value in plain(column.values)], dtype=np.bool_)
     rows: NDArray[np.bool_] = (marked | missing(column.values))[column.codes]
     return rows
+
+
+def _mark(value: Any, marks: Sequence[str]) -> str | None:
+    """The text that says that a value is missing: the value itself, or one that writes the same number."""
+    if isinstance(value, str) or value is None:
+        return value if value in marks else None
+    read = number(value)
+    return next((mark for mark in marks if read is not None and number(mark) == read), None)
+
+
+def _named(column: Column, spec: Spec) -> Column:
+    """A column in which missing values have their labels; null for a number or a date that is released as it is."""
+    policy, attribute = spec.missing_of(column.name), spec.attributes.get(column.name)
+    marked = {mark: label for label, marks in policy.kinds for mark in marks}
+    null = marked.get("", policy.kinds[0][0])
+    bare = attribute is not None and attribute.kind != "category" and column.name not in spec.masked
+    words = []
+    for value in plain(column.values):
+        mark = _mark(value, policy.values)
+        label = null if text(value) is None else None if mark is None else marked[mark]
+        words.append(text(value) if label is None else None if bare else label)
+    return Column(column.name, pa.array(words, pa.string()), column.codes)
 
 
 def _weights(column: Column, path: Path) -> Counts:

@@ -67,8 +67,8 @@ def _too_fine(entry: Masked, attribute: Attribute) -> Iterator[str]:
         return
     if isinstance(entry, Discretization):
         if not isinstance(finest, tuple):
-            ends = {min(block.lo for block in entry.blocks), max(block.hi for block in entry.blocks)}
-            bounds = {bound for block in entry.blocks for bound in (block.lo, block.hi)} - ends
+            bounds = {bound for block in entry.blocks if block.start is not None for bound in (block.lo, block.hi)}
+            bounds -= {min(bounds), max(bounds)}
             odd = sorted(bound for bound in bounds if not _is_bound(bound, finest))
             yield from (f"has a bound at {_bound_text(bound, entry)}, between two of {finest!r}" for bound in odd[:1])
     elif attribute.taxonomy is not None and isinstance(finest, tuple):
@@ -100,7 +100,9 @@ def _is_bound(bound: Number, step: float | str) -> bool:
 
 
 def _within(block: Interval, step: float | str) -> bool:
-    """Whether an interval lies between two neighbouring bounds."""
+    """Whether an interval lies between two neighbouring bounds; missing values have none."""
+    if block.start is None:
+        return True
     if isinstance(step, str):
         return _months(block.lo) // MONTHS[step] == _months(block.hi - 1) // MONTHS[step]
     width = Fraction(str(step))

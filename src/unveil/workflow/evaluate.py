@@ -19,7 +19,7 @@ from unveil.evaluation.statistics import mean_statistics, statistics
 from unveil.progress import Tasks, Watcher, unwatched
 from unveil.publishers import trial_release
 from unveil.release import Release
-from unveil.schema import Spec, SpecLike, load_spec
+from unveil.schema import Spec, SpecLike, load_spec, value_text
 from unveil.tables import Column, FrameSource, Table, load_table, part_of
 from unveil.tables.sources import held_rows
 
@@ -159,6 +159,17 @@ class Rows:
         return pa.table(columns)
 
     @cached_property
+    def _known(self) -> pa.Table:
+        """The same, with the labels of missing numbers where there are several: nulls would not tell them apart."""
+        table = self.table
+        for place, column in enumerate(self.checked.columns):
+            if len(column.missing) > 1:
+                texts = pa.array([value_text(value) for value in column.plain()], pa.string())
+                coded = pa.DictionaryArray.from_arrays(pa.array(column.codes), texts)
+                table = table.set_column(place, column.name, coded)
+        return table
+
+    @cached_property
     def raw(self) -> Examples:
         """The raw rows to learn from."""
         return self._examples(self.table)
@@ -191,7 +202,7 @@ class Rows:
 
     def masked(self, release: Release, places: IntArray) -> Examples:
         """Some rows masked as a release is; a value that it has no block for is suppressed."""
-        rows = self.table.take(pa.array(places))
+        rows = self._known.take(pa.array(places))
         masked = release.masking.labels(rows, unseen="suppress")
         for name in (self.spec.table.class_, self.spec.table.weight):
             masked = masked if name is None else masked.append_column(name, rows[name])

@@ -18,7 +18,7 @@ from unveil.counting.spark.session import check_settings, spark_session, told_pl
 from unveil.errors import EngineError
 from unveil.frames import Mixed, arrow_table, check_names
 from unveil.masking import Derivations
-from unveil.schema import Spec
+from unveil.schema import Missing, Spec
 from unveil.tables import FileSource, FrameSource, changed, derivations, plain_type, raw_column
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class SparkSource:
         wanted = pa.schema([self._given.field(name) for name in sources])
         for field in wanted:
             # Types are refused here, where the name of the table is known; workers see only values.
-            raw_column(field.name, pa.chunked_array([], field.type), (), self.origin)
+            raw_column(field.name, pa.chunked_array([], field.type), Missing(()), self.origin)
         read = self._read or _Seen(wanted)
 
         def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

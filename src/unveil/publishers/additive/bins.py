@@ -62,17 +62,24 @@ class Bins:
     def kernel(self) -> FloatArray:
         """How alike the effects of any two bins are expected to be, between 0 and 1.
 
-        Bins of a number are alike if they are near, at several scales; those of a taxonomy if they share nodes.
+        Bins of a number are alike if they are near, at several scales, and a missing value is like nothing else; those
+        of a taxonomy are alike if they share nodes.
         """
         if self.attribute.ordered:
-            places = np.arange(self.size) / max(self.size - 1, 1)
-            apart = np.abs(places[:, None] - places[None, :])
-            scales = 2.0 ** np.arange(1, max(2, int(np.ceil(np.log2(self.size))) + 1))
-            near: FloatArray = np.mean([np.exp(-apart * scale) for scale in scales], axis=0)
-            return near
+            return _near(self.size - self.grid.kinds, self.grid.kinds)
         groups = self.groups or (np.arange(self.size),)
         shared: FloatArray = np.mean([group[:, None] == group[None, :] for group in groups], axis=0)
         return shared
+
+
+def _near(numbers: int, kinds: int) -> FloatArray:
+    """How alike bins of numbers are, and after them kinds of missing values."""
+    places = np.arange(numbers) / max(numbers - 1, 1)
+    apart = np.abs(places[:, None] - places[None, :])
+    scales = 2.0 ** np.arange(1, max(2, int(np.ceil(np.log2(numbers))) + 1))
+    near: FloatArray = np.eye(numbers + kinds)
+    near[:numbers, :numbers] = np.mean([np.exp(-apart * scale) for scale in scales], axis=0)
+    return near
 
 
 def affordable(attribute: Attribute, records: float) -> Bins | None:
@@ -94,12 +101,15 @@ def affordable(attribute: Attribute, records: float) -> Bins | None:
 
 
 def number_levels(attribute: Attribute) -> list[Bins]:
-    """The levels of a number, coarse to fine; each has all thresholds of those before it."""
-    size = Bins(attribute).grid.size
-    held: set[int] = set()
+    """The levels of a number, coarse to fine; each has all thresholds of those before it.
+
+    Every kind of missing values is a bin of its own.
+    """
+    grid = Bins(attribute).grid
+    held = set(range(grid.size, grid.total))
     levels: list[Bins] = []
     for linear in LINEAR:
-        held |= _thresholds(size, linear)
+        held |= _thresholds(grid.size, linear)
         if not levels or len(held) > len(levels[-1].thresholds):
             levels.append(Bins(attribute, thresholds=tuple(sorted(held))))
     return levels

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from unveil.arrays import FloatArray, IntArray
-from unveil.masking import Block
+from unveil.masking import Block, Scale
 from unveil.publishers.additive.bins import Bins
-from unveil.schema import SUPPRESSED, Attribute, Node, interval_label
+from unveil.schema import SUPPRESSED, Attribute, Node
 from unveil.tables import Domain
 
 ALIKE = 0.15
@@ -117,7 +117,8 @@ def cut_of(attribute: Attribute, domain: Domain, bins: Bins | None, blocks: IntA
 def _whole(attribute: Attribute, domain: Domain) -> Block:
     codes = np.arange(len(domain))
     if attribute.range is not None:
-        return Block(interval_label(*attribute.range, attribute.unit), codes, attribute.range)
+        scale = Scale.of(attribute, attribute.range)
+        return scale.block(scale.lo, scale.end, codes)
     return Block(SUPPRESSED if attribute.taxonomy is None else attribute.taxonomy.root.label, codes)
 
 
@@ -125,9 +126,9 @@ def _block(bins: Bins, held: IntArray, codes: IntArray, *, alone: bool) -> Block
     """The block of some bins."""
     attribute = bins.attribute
     if attribute.range is not None:
-        places = (0, *bins.thresholds, bins.grid.size)
+        places = (0, *bins.thresholds, bins.grid.total)
         bounds = (bins.grid.value(places[held[0]]), bins.grid.value(places[held[-1] + 1]))
-        return Block(interval_label(*bounds, attribute.unit), codes, bounds)
+        return Scale.of(attribute, attribute.range).block(*bounds, codes)
     if attribute.taxonomy is not None:
         return Block(_node_label(bins, held), codes)
     values = attribute.values or ()
