@@ -201,13 +201,13 @@ class Tally:
     """Collects the scores of single runs. Classifiers learn from `records`, drawn at random, if there are more."""
 
     def __init__(self, classifiers: Sequence[str], records: int | None = None) -> None:
-        self._records = records
+        self.records = records
         self._classifiers = tuple(classifier(name).name for name in dict.fromkeys(classifiers))
         self._scores: defaultdict[tuple[str, str], list[Scores]] = defaultdict(list)
 
     def try_all(self, setting: Setting, train: Examples, test: Examples) -> None:
         """Tries every classifier on a pair of parts."""
-        learned = train if self._records is None else train.drawn(self._records, seed=0)
+        learned = train if self.records is None else train.drawn(self.records, seed=0)
         for name in self._classifiers:
             self._scores[setting, name].append(tested(name, learned, test))
 

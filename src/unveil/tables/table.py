@@ -111,12 +111,14 @@ def _held(column: Column, rows: IntArray, *, observed: bool) -> Column:
     """A column of some rows; an observed domain has only the values that they hold."""
     if not observed:
         return replace(column, codes=column.codes[rows])
-    held, codes = np.unique(column.codes[rows], return_inverse=True)
-    values = column.values
+    codes = column.codes[rows]
+    found = np.bincount(codes, minlength=len(column)) > 0
+    held, values = np.flatnonzero(found), column.values
     kept = tuple(values[code] for code in held) if isinstance(values, tuple) else values[held]
     gone = len(values) - len(column.missing)
     missing = tuple(column.missing[code - gone] for code in held.tolist() if code >= gone)
-    return replace(column, values=kept, missing=missing, codes=codes.astype(np.int32))
+    places = (np.cumsum(found) - 1).astype(np.int32)
+    return replace(column, values=kept, missing=missing, codes=places[codes])
 
 
 def _histogram(column: Column, classes: Column, weight: IntArray | None) -> IntArray:

@@ -267,8 +267,10 @@ def _evaluate(
     kept = [] if whole is None else [statistics(whole, spec, rows.checked)]
     trials.finish()
     for number, (train, test) in enumerate(parts):
+        # Of rows with weights the tally draws records; others are drawn here, before their values become texts.
+        few = train if learned is None or rows.checked.weight is not None else _drawn(train, learned)
         for setting, names in reference_columns(spec, rows.names).items():
-            tally.try_all(setting, *(rows.raw.select(names).take(part) for part in (train, test)))
+            tally.try_all(setting, *(rows.raw.select(names).take(part) for part in (few, test)))
             trials.finish()
         if whole is not None and together:
             tally.try_all("released", rows.masked(whole, train), rows.masked(whole, test))
@@ -309,14 +311,16 @@ def try_releases(tally: Tally, rows: Rows, part: Split, split: int, seeds: Seque
     """Publishes the training rows of a split, and tests what is learned from that; gives what was published."""
     releases = list(rows.releases(part.train, split, seeds))
     for release in releases:
-        tally.try_all("released", _learned(release), rows.masked(release, part.test))
+        tally.try_all("released", _learned(release, tally.records), rows.masked(release, part.test))
     return releases
 
 
-def _learned(release: Release) -> Examples:
-    """A release as whoever gets it learns from it: noisy counts are weights."""
-    manifest = release.manifest
-    return Examples.of(release.table, manifest.class_, manifest.weighed_by, release.masking)
+def _learned(release: Release, most: int | None) -> Examples:
+    """A release as whoever gets it learns from it: noisy counts are weights; of more rows without, `most` are drawn."""
+    manifest, table = release.manifest, release.table
+    if most is not None and manifest.weighed_by is None:
+        table = table.take(pa.array(_drawn(np.arange(table.num_rows), most)))
+    return Examples.of(table, manifest.class_, manifest.weighed_by, release.masking)
 
 
 def _notes(spec: Spec, together: bool) -> tuple[str, ...]:
