@@ -113,6 +113,59 @@ def test_a_few_records_are_named_that_cost_everybody_a_label() -> None:
     assert [stop.fewest for stop in cut.stops if stop.why == "invalid"] == [None]  # all are in groups that fall short
 
 
+ANSWERS: dict[str, Any] = {
+    "table": {"class": "ill"},
+    "attributes": {name: {"kind": "category"} for name in ("answer", "reply", "town")},
+    "require": [
+        {"kind": "k-anonymity", "quasi-identifier": ["answer", "town"], "k": 10},
+        {"kind": "k-anonymity", "quasi-identifier": ["reply", "town"], "k": 9},
+    ],
+}
+
+
+def answers() -> pd.DataFrame:
+    """Three people in the south keep the other 197 from having answer and town released. A reply is an answer."""
+    rows = [("no", "north", "a")] * 95 + [("yes", "north", "b")] * 62 + [("no", "south", "b")] * 40
+    frame = pd.DataFrame([*rows, *[("yes", "south", "a")] * 3], columns=["answer", "town", "ill"])
+    return frame.assign(reply=frame["answer"])
+
+
+def test_the_search_of_the_papers_names_them_too() -> None:
+    """Each of them is counted once, though two sets of attributes have the town."""
+    found = unveil.explain(answers(), {**ANSWERS, "publish": {"search": "paper"}}, shadow=False)
+    *_, town = found.cuts
+    (fewest,) = [stop.fewest for stop in town.stops if stop.fewest]
+    assert fewest == (3, ("north", "south"), "1.5%")
+    told = '3 records in groups that fall short cost you to disclose north, south: leave-out = "1.5%" would cover them'
+    assert told in repr(found)
+    assert found.to_dict()["attributes"][-1]["stops"][0]["fewest"]["leave_out"] == "1.5%"
+
+
+def test_what_compares_with_the_whole_table_can_leave_out_nothing() -> None:
+    close = {"kind": "t-closeness", "quasi-identifier": ["answer"], "sensitive": "ache", "t": 0.9}
+    asked = {**ANSWERS, "publish": {"search": "paper"}, "require": [*ANSWERS["require"], close]}
+    asked["attributes"] = {**ANSWERS["attributes"], "ache": {"kind": "category"}}
+    found = unveil.explain(answers().assign(ache=["x", "y"] * 100), asked, shadow=False)
+    assert "would have 3 records" in repr(found)
+    assert "cost you" not in repr(found)
+
+
+@pytest.mark.parametrize(("recoding", "share"), [("local", "20%"), ("global", "5%")])
+def test_what_records_left_out_buy_is_what_the_search_has_without_them(recoding: str, share: str) -> None:
+    publish = {"search": "joint", "recoding": recoding}
+    asked = {**ANSWERS, "publish": {**publish, "leave-out": share}}
+    found, release = unveil.explain(answers(), asked, shadow=False), unveil.publish(answers(), asked)
+    without = unveil.publish(answers(), {**asked, "publish": publish})
+    told = found.to_dict()["left-out"]
+    assert told["records"] == release.manifest.rows.left_out == 3
+    assert told["steps"] == {"before": len(without.trace), "after": len(release.trace)}
+    assert told["bits"]["after"] == pytest.approx(sum(step["gain"] for step in release.trace))
+    assert f"3 of 200 records are left out ({share} may be), which buys" in repr(found)
+    assert "No record is left out, though 1% may be." in repr(
+        unveil.explain(answers(), {**asked, "publish": {**asked["publish"], "leave-out": "1%"}}, shadow=False)
+    )
+
+
 def test_every_group_has_its_reason() -> None:
     frame = people()
     found = unveil.explain(frame, spec("local"), shadow=False)

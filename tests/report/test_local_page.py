@@ -145,3 +145,12 @@ def test_a_rest_is_drawn_below_its_node() -> None:
     ]
     assert [child.state for child in office.children[1].children] == ["below", "below"]
     assert manual.state == "released"
+
+
+def test_the_owners_page_says_what_the_records_left_out_buy() -> None:
+    asked = {**spec(), "publish": {**spec()["publish"], "leave-out": "10%"}}
+    made = unveil.publish(people(), asked)
+    assert made.manifest.rows.left_out
+    told = f"{made.manifest.rows.left_out} of {ODD} records are left out (10% may be), which buys "
+    assert told in read(unveil.report(made, owner=asked, table=people())).text
+    assert "which buys" not in read(unveil.report(made)).text

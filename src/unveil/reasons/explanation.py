@@ -9,6 +9,7 @@ from typing import Any
 
 from unveil import html
 from unveil.errors import count_text, listed
+from unveil.reasons.omissions import Bought
 from unveil.reasons.prices import Price
 from unveil.reasons.spending import Spending
 from unveil.reasons.stops import Break, Cut, Stop
@@ -47,6 +48,8 @@ class Explanation:
     """How the accuracies of the prices were measured; None without prices."""
     notes: tuple[str, ...]
     """What a reader must know about the reasons."""
+    bought: Bought | None = None
+    """What the records left out buy, if some may be."""
 
     def passages(self, *, every: bool = False) -> list[Passage]:
         """The explanation in lines, with the reason of `every` block or only of every attribute."""
@@ -67,6 +70,8 @@ class Explanation:
             yield f"{self.spec.origin}: the search ends after {count_text(self.steps, 'refinement')}."
             for number, sentence in enumerate(self.requirements, start=1):
                 yield f"Requirement {number}: {sentence}"
+            if self.bought is not None:
+                yield self.bought.sentence()
         elif self.spending is not None:
             source = f"{self.spending.draws} draws from seeds" if self.spending.seeded else "the release"
             yield f"{self.spec.origin}: where the budget of ε = {float(self.spending.epsilon):g} goes, by {source}."
@@ -91,6 +96,7 @@ class Explanation:
             "spec": self.spec.origin,
             "steps": self.steps,
             "requirements": list(self.requirements),
+            "left-out": None if self.bought is None else self.bought.to_dict(),
             "attributes": [{**cut.to_dict(), "sentence": summary(cut)} for cut in self.cuts],
             "spending": None if self.spending is None else self.spending.to_dict(),
             "prices": [price.to_dict() for price in self.prices],
@@ -158,14 +164,17 @@ def _against(cut: Cut) -> str:
     nearest = cut.invalid[0]
     farthest = sorted(nearest.breaks, key=lambda item: -item.share)[:1]
     told = f"{held}; {'nearest is ' if ways > 1 else ''}{_step(nearest)}: {_breaks(farthest)}"
-    few = [stop for stop in cut.invalid if stop.fewest is not None]
-    return f"{told}; {_cost(min(few, key=lambda stop: stop.fewest or (0,)))}" if few else told
-
-
-def _cost(stop: Stop) -> str:
-    """Which refinement a few records cost everybody."""
-    records, into = stop.fewest or (0, ())
-    return f"{count_text(records, 'record')} in groups that fall short cost you {_step(replace(stop, into=into))}"
+    costs = [
+        (stop.fewest.records, _step(replace(stop, into=stop.fewest.into)), stop.fewest.leave_out)
+        for stop in cut.invalid
+        if stop.fewest is not None
+    ]
+    if not costs:
+        return told
+    records, step, share = min(costs)
+    many = f" (and {count_text(len(costs) - 1, f'other {what}')} theirs)" if len(costs) > 1 else ""
+    price = f"{count_text(records, 'record')} in groups that fall short cost you {step}{many}"
+    return f'{told}; {price}: leave-out = "{share}" would cover {"it" if records == 1 else "them"}'
 
 
 def _step(stop: Stop) -> str:

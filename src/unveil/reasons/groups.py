@@ -7,7 +7,7 @@ and the group that breaks it most may be any group with the block.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -17,13 +17,10 @@ from unveil.arrays import BoolArray, IntArray
 from unveil.counting.boxes import Scan
 from unveil.counting.scans import ALL, SPLIT
 from unveil.publishers import shared_groups
-from unveil.reasons.stops import Break, Cut, Fewest, Piece, Stop, break_of
+from unveil.reasons.stops import FEW, Break, Cut, Fewest, Piece, Stop, break_of
 from unveil.refine import JointSearch
-from unveil.schema import SUPPRESSED, Atom, Level, Requirement, without_redundant
+from unveil.schema import SUPPRESSED, Atom, Level, Requirement, compares_with_whole, share_above, without_redundant
 from unveil.tables import Table
-
-FEW = 0.05
-"""Up to this share of the records of a block, those that hold its refinement back are named."""
 
 
 class Broken(NamedTuple):
@@ -94,6 +91,9 @@ class Groups:
         self._by_group: dict[tuple[int, int, int], Tried] = {}
         self._by_block: dict[int, dict[tuple[int, int], Tried]] = {}
         self._small: Counter[tuple[int, int, int]] = Counter()
+        self._at_once: dict[tuple[int, int, int], Tried] = {}
+        """For each group and attribute: to refine it into all parts of its block."""
+        self._records = 0 if any(map(compares_with_whole, requirements)) else table.records
         search.blocks.reopen()
         for number in range(len(search.partitions)):
             self._scan(number)
@@ -132,6 +132,8 @@ class Groups:
         partition = self._search.partitions[tried.partition]
         if partition.by_box[tried.column]:
             key = tried.partition, tried.box, tried.column
+            if tried.way == ALL:
+                self._at_once[key] = tried
             if key not in self._by_group or tried.distance < self._by_group[key].distance:
                 self._by_group[key] = tried
             return
@@ -151,7 +153,13 @@ class Groups:
             group = self._search.labels(number, box)
             tried = self._by_group.get((number, box, column))
             if tried is not None and self._mixed[number][place]:
-                yield self._stop(block, tried, tried.cells[-1], records, group)
+                stop = self._stop(block, tried, tried.cells[-1], records, group)
+                at_once = self._at_once.get((number, box, column))
+                yield (
+                    stop
+                    if at_once is None
+                    else replace(stop, fewest=self._fewest(block, at_once, at_once.small, records))
+                )
             elif tried is None or not blocks.shapes.cells[block]:
                 yield Stop(blocks.label(block), (), "unveiled", records, group=group)
             else:
@@ -171,19 +179,23 @@ class Groups:
             elif ways and mixed:
                 (_, cell), nearest = min(ways.items(), key=lambda item: item[1].distance)
                 stop = self._stop(block, nearest, cell, records, None)
-                yield replace(stop, fewest=self._fewest(block, ways, records))
+                small = self._small[block, ALL, 0]
+                yield (
+                    stop
+                    if (ALL, 0) not in ways
+                    else replace(stop, fewest=self._fewest(block, ways[ALL, 0], small, records))
+                )
             else:
                 yield Stop(blocks.label(block), (), "pure" if ways else "unveiled", records)
 
-    def _fewest(self, block: int, ways: Mapping[tuple[int, int], Tried], records: int) -> Fewest | None:
+    def _fewest(self, block: int, at_once: Tried, small: int, records: int) -> Fewest | None:
         """How many records keep a block from being refined into all its parts, if they are few.
 
         Of an interval or one part alone it says nothing: to leave out a small piece is always enough to cut it off.
         """
-        small = self._small[block, ALL, 0]
-        if (ALL, 0) not in ways or small > FEW * records:
+        if small > FEW * records or not self._records:
             return None
-        return Fewest(small, self._into(block, ways[ALL, 0], 0))
+        return Fewest(small, self._into(block, at_once, 0), share_above(small, self._records))
 
     def _stop(self, block: int, tried: Tried, cell: int, records: int, group: dict[str, str] | None) -> Stop:
         into = self._into(block, tried, cell)

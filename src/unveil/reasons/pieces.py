@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unveil.arrays import IntArray, grouped, packed_keys
+from unveil.arrays import BoolArray, IntArray, grouped, packed_keys
 from unveil.masking import Block
 from unveil.refine import Remaining
+from unveil.schema import Level
 from unveil.tables import Table
 
 ROOM = 1 << 22
@@ -40,6 +41,11 @@ def ways_of(item: Remaining) -> list[Way]:
     if item.discloses:
         return [Way(item.block, (part,), True) for part in item.parts]
     return [Way(item.block, item.parts, False)] if item.parts else []
+
+
+def whole_way(item: Remaining) -> Way:
+    """The way to refine a block into all its parts at once; of suppressed values, all of them."""
+    return Way(item.block, item.parts, False)
 
 
 class Pieces(NamedTuple):
@@ -103,6 +109,26 @@ class Groups:
             counts = np.bincount(flat, weights=weight[inside], minlength=(stop - start) * self._width)
             counts = counts.astype(np.int64).reshape(stop - start, self._width)
             yield cells.pieces(group[start:stop], cell[start:stop], counts)
+
+    def short(self, column: int, way: Way, levels: Sequence[Level]) -> BoolArray:
+        """Which rows would be in groups that break a level, if a block of an attribute were refined."""
+        child = np.full(self._sizes[column], -1, dtype=np.int64)
+        child[way.block.codes] = len(way.parts)
+        for place, part in enumerate(way.parts):
+            child[part.codes] = place
+        cell = child[self._codes[column]]
+        rows = np.flatnonzero(cell >= 0)
+        pieces = grouped([self._group[rows] * (len(way.parts) + 1) + cell[rows]])
+        rows = rows[pieces.order]
+        flat = pieces.numbers * self._width + (0 if self._secret is None else self._secret[rows])
+        counts = np.bincount(flat, weights=self._weight[rows], minlength=len(pieces.starts) * self._width)
+        counts = counts.astype(np.int64).reshape(-1, self._width)
+        fails = np.zeros(len(counts), dtype=np.bool_)
+        for level in levels:
+            fails |= ~level.holds(level.of(counts))
+        short: BoolArray = np.zeros(len(self._group), dtype=np.bool_)
+        short[rows] = fails[pieces.numbers]
+        return short
 
 
 class _Cells:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -12,9 +12,9 @@ import numpy as np
 from unveil.arrays import FloatArray, IntArray
 from unveil.masking import Block
 from unveil.publishers import sensitive_values, shared_groups
-from unveil.reasons.pieces import Groups, Pieces, Way, ways_of
+from unveil.reasons.pieces import Groups, Pieces, Way, ways_of, whole_way
 from unveil.refine import Remaining, Search
-from unveil.schema import Atom, Level, MaskingKind, Requirement, Worst
+from unveil.schema import Atom, Level, MaskingKind, Requirement, Worst, compares_with_whole, share_above
 from unveil.tables import Table
 
 
@@ -95,11 +95,17 @@ Why = Literal["unveiled", "unheld", "pure", "invalid"]
 """Nothing is below the block; no record holds it; all its records are of one class; a requirement would break."""
 
 
+FEW = 0.05
+"""Up to this share of the records of a block, those that hold its refinement back are named."""
+
+
 class Fewest(NamedTuple):
     """How few records keep a block from being refined into all its parts: those in groups that would fall short."""
 
     records: int
     into: tuple[str, ...]
+    leave_out: str
+    """The share of all records that would have to be left out."""
 
 
 @dataclass(frozen=True)
@@ -176,18 +182,67 @@ def cuts_of(table: Table, requirements: Sequence[Requirement], search: Search) -
     left: dict[int, list[Remaining]] = {column: [] for column in search.cuts}
     for item in search.remaining():
         left[item.column].append(item)
-    found = _breaks(table, requirements, search, left)
-    return tuple(_cut(table, column, items, found[column]) for column, items in left.items())
+    counted = _counted(table, requirements, search)
+    found = _breaks(table, search.cuts, counted, left)
+    omissible = not any(map(compares_with_whole, requirements))
+    return tuple(
+        _cut(table, column, items, found[column], counted if omissible else ()) for column, items in left.items()
+    )
 
 
-def _cut(table: Table, column: int, items: Sequence[Remaining], breaks: Sequence[Sequence[Break]]) -> Cut:
+class Counted(NamedTuple):
+    """The groups on a set of attributes, and the requirements on them."""
+
+    columns: tuple[int, ...]
+    groups: Groups
+    atoms: Sequence[tuple[int, Atom]]
+    """With the number of the requirement of each."""
+    levels: Sequence[Level]
+
+
+def _counted(table: Table, requirements: Sequence[Requirement], search: Search) -> list[Counted]:
+    numbers: dict[Atom, int] = {}
+    for number, requirement in enumerate(requirements, start=1):
+        for atom in requirement.atoms():
+            numbers.setdefault(atom, number)
+    counted = []
+    for (columns, sensitive), atoms in shared_groups(table, numbers).items():
+        groups = Groups(table, search.cuts, columns, sensitive)
+        values = () if sensitive is None else sensitive_values(table, sensitive)
+        levels = [atom.level(values, groups.total()) for atom in atoms]
+        counted.append(Counted(columns, groups, [(numbers[atom], atom) for atom in atoms], levels))
+    return counted
+
+
+def _fewest(table: Table, column: int, item: Remaining, counted: Sequence[Counted]) -> Fewest | None:
+    """How many records keep a block from being refined into all its parts, if they are few and parts remain."""
+    way = whole_way(item)
+    short = np.zeros(table.rows, dtype=np.bool_)
+    for held in counted:
+        if column in held.columns:
+            short |= held.groups.short(column, way, held.levels)
+    records = int(table.row_records[short].sum())
+    kept = set(np.unique(table.columns[column].codes[~short]).tolist())
+    if not 0 < records <= FEW * item.records or sum(not kept.isdisjoint(part.codes.tolist()) for part in way.parts) < 2:
+        return None
+    return Fewest(records, way.labels, share_above(records, table.records))
+
+
+def _cut(
+    table: Table,
+    column: int,
+    items: Sequence[Remaining],
+    breaks: Sequence[Sequence[Break]],
+    counted: Sequence[Counted],
+) -> Cut:
     in_turn = iter(breaks)
     stops: list[Stop] = []
     for item in items:
         if not len(item.block.codes):
             continue
         if item.beneficial and item.parts:
-            stops += [_stop(item, "invalid", way.labels, tuple(next(in_turn))) for way in ways_of(item)]
+            held = [_stop(item, "invalid", way.labels, tuple(next(in_turn))) for way in ways_of(item)]
+            stops += [replace(held[0], fewest=_fewest(table, column, item, counted)), *held[1:]]
         elif not item.records:
             stops.append(_stop(item, "unheld"))
         else:
@@ -207,30 +262,25 @@ def _stop(item: Remaining, why: Why, into: tuple[str, ...] = (), breaks: tuple[B
 
 
 def _breaks(
-    table: Table, requirements: Sequence[Requirement], search: Search, left: dict[int, list[Remaining]]
+    table: Table,
+    cuts: Mapping[int, Sequence[Block]],
+    counted: Sequence[Counted],
+    left: dict[int, list[Remaining]],
 ) -> dict[int, list[list[Break]]]:
     """For each attribute, and each of its beneficial refinements in order, the requirements that would break."""
     ways = {
         column: [way for item in items if item.beneficial for way in ways_of(item)] for column, items in left.items()
     }
     found: dict[int, list[list[Break]]] = {column: [[] for _ in held] for column, held in ways.items()}
-    cuts = search.cuts
-    numbers: dict[Atom, int] = {}
-    for number, requirement in enumerate(requirements, start=1):
-        for atom in requirement.atoms():
-            numbers.setdefault(atom, number)
-    for (columns, sensitive), atoms in shared_groups(table, numbers).items():
-        groups = Groups(table, cuts, columns, sensitive)
-        values = () if sensitive is None else sensitive_values(table, sensitive)
-        levels = [atom.level(values, groups.total()) for atom in atoms]
+    for columns, groups, atoms, levels in counted:
         for column in columns:
             if not ways[column]:
                 continue
-            for atom, worst in zip(atoms, _worst(levels, groups, column, ways[column]), strict=True):
+            for (number, atom), worst in zip(atoms, _worst(levels, groups, column, ways[column]), strict=True):
                 for place, piece in worst.broken():
                     way = ways[column][place]
                     told = _labels(table, cuts, groups, columns, column, way, piece)
-                    found[column][place].append(break_of(numbers[atom], atom, piece, *told))
+                    found[column][place].append(break_of(number, atom, piece, *told))
     return found
 
 

@@ -54,6 +54,8 @@ class Owner:
     """What survives of tables, means and quantiles in this release."""
     trace: Sequence[dict[str, Any]] | None
     """The steps that led to the release; None where they are not known."""
+    bought: str | None = None
+    """What the records left out buy, if some may be."""
     groups: Sequence[GroupRisk] = ()
     """What the raw table would give away about who is who."""
     inferences: Sequence[InferenceRisk] = ()

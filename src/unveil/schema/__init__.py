@@ -57,7 +57,7 @@ from unveil.schema.requirements import (
 from unveil.schema.sections import Goal, LeftOut, Recoding, SearchName
 from unveil.schema.sentences import toml_key
 from unveil.schema.spec import Bounds, Criterion, Spec, SpecLike, TableSpec, load_spec
-from unveil.schema.steering import share_text
+from unveil.schema.steering import compares_with_whole, share_above, share_text
 from unveil.schema.steps import step_bounds, step_bounds_count, step_split
 from unveil.schema.taxonomy import SUPPRESSED, Branch, Node, Taxonomy
 from unveil.schema.taxonomy_files import drawn, printable, read_taxonomy, taxonomy_text

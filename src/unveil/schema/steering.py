@@ -63,6 +63,17 @@ def share_text(share: Fraction) -> str:
     return f"{Decimal(int(share * SHARE_STEPS)).scaleb(-PERCENT_DECIMALS).normalize():f}%"
 
 
+def compares_with_whole(requirement: Requirement) -> bool:
+    """Whether it compares groups with the whole table, which rows left out would change."""
+    return requirement.kind in OF_THE_WHOLE
+
+
+def share_above(records: int, total: int) -> str:
+    """The smallest percentage, of two decimals at least, of which so many of all records are no more."""
+    hundredths = -(-10_000 * records // total)
+    return f"{Decimal(hundredths).scaleb(-2).normalize():f}%"
+
+
 def steered(attribute: Attribute, section: AttributeSection, place: str) -> Attribute:
     """The attribute with its weight in the search, and with the bounds on its fineness read and checked."""
     keep = _fineness("keep", section.keep, attribute, place)
@@ -190,7 +201,7 @@ def check_steering(
         raise SpecError(f"{origin}: [publish] left-out is {publish.left_out!r}, but leave-out lets no row be left out.")
     if share_of(publish, origin) > 0:
         for number, requirement in enumerate(requirements, start=1):
-            if requirement.kind in OF_THE_WHOLE:
+            if compares_with_whole(requirement):
                 raise SpecError(
                     f"{origin}: [publish] leave-out is {publish.leave_out!r}, but [[require]] number {number} is "
                     f"{requirement.kind}, which compares groups with the whole table, so no row may be left out."

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,9 @@ from unveil.evaluation.protocol import Given, Protocol, Split
 from unveil.progress import Watcher, unwatched
 from unveil.publishers import resolved_requirements, start_joint, start_search, trial_release
 from unveil.reasons import (
+    Bought,
     Cut,
+    Ended,
     Explanation,
     Price,
     Relaxation,
@@ -22,15 +26,16 @@ from unveil.reasons import (
     Unrelaxed,
     cuts_of,
     drawn_run,
+    ended,
     group_cuts,
     ranked_prices,
     relaxations,
     run_of,
     spending_of,
 )
-from unveil.refine import JointSearch, Search
+from unveil.refine import JointSearch
 from unveil.release import Release, open_release
-from unveil.schema import Spec, SpecLike, load_spec
+from unveil.schema import Spec, SpecLike, load_spec, share_text
 from unveil.tables import FrameSource, Table, load_table, raw_source
 from unveil.workflow.evaluate import DRAWN, OWNERS, Rows, check_trials, try_releases
 
@@ -79,7 +84,7 @@ def explain(
     raw = FrameSource(opened.table(opened.schema.names), opened.origin)
     loaded = load_table(checked, raw, progress)
     spending = _spending(checked, loaded, held)
-    steps, cuts = (None, ()) if spending else _cuts(loaded, checked, progress)
+    steps, cuts, bought = (None, (), None) if spending else _cuts(loaded, checked, progress)
     rows = Rows(checked, loaded)
     prices, unpriced = _prices(rows, raw, classifiers, protocol, seeds, progress) if shadow else ((), ())
     return Explanation(
@@ -92,23 +97,49 @@ def explain(
         unpriced=unpriced,
         protocol=str(protocol) if prices else None,
         notes=_notes(spending),
+        bought=bought,
     )
 
 
-def _cuts(table: Table, spec: Spec, progress: Watcher) -> tuple[int, tuple[Cut, ...]]:
+def _cuts(table: Table, spec: Spec, progress: Watcher) -> tuple[int, tuple[Cut, ...], Bought | None]:
+    """How many refinements the search makes, why it makes no more, and what the records left out buy."""
+    requirements = resolved_requirements(table, spec)
+    if spec.search == "joint":
+        found, joint = _joint(table, spec, progress)
+        bought = _bought(table, spec, found, progress)
+        progress("counting reasons", 0, None)
+        return found.steps, group_cuts(table, requirements, joint, pure_too=spec.goal == "statistics"), bought
     # The engine compiles its loops on import, which other verbs need not wait for.
     from unveil.counting.memory import MemoryEngine
 
-    start = start_joint if spec.search == "joint" else start_search
-    search: Search | JointSearch = start(table, spec, MemoryEngine(table), progress)
-    steps = 0
+    search, steps = start_search(table, spec, MemoryEngine(table), progress), 0
     for steps, _ in enumerate(search.steps(), start=1):
         progress("refining", steps, None)
     progress("counting reasons", 0, None)
-    requirements = resolved_requirements(table, spec)
-    if isinstance(search, JointSearch):
-        return steps, group_cuts(table, requirements, search, pure_too=spec.goal == "statistics")
-    return steps, cuts_of(table, requirements, search)
+    return steps, cuts_of(table, requirements, search), None
+
+
+def _joint(table: Table, spec: Spec, progress: Watcher) -> tuple[Ended, JointSearch]:
+    """A joint search to its end."""
+    from unveil.counting.memory import MemoryEngine
+
+    search, steps, bits = start_joint(table, spec, MemoryEngine(table), progress), 0, 0.0
+    for steps, step in enumerate(search.steps(), start=1):
+        bits += step.gain
+        progress("refining", steps, None)
+    return ended(search, steps, bits), search
+
+
+def _bought(table: Table, spec: Spec, found: Ended, progress: Watcher) -> Bought | None:
+    if not spec.leave_out:
+        return None
+    without, _ = _joint(table, replace(spec, leave_out=Fraction(0)), progress) if found.left_out else (found, None)
+    return Bought(share_text(spec.leave_out), table.records, without, found)
+
+
+def bought_by_omissions(table: Table, spec: Spec, progress: Watcher = unwatched) -> Bought | None:
+    """What the records left out buy, if the spec lets some be left out."""
+    return _bought(table, spec, _joint(table, spec, progress)[0], progress) if spec.leave_out else None
 
 
 def _held(spec: Spec, release: str | Path | Release) -> Release:

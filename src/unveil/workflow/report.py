@@ -20,6 +20,7 @@ from unveil.tables import load_table
 from unveil.tables.sources import held_rows
 from unveil.workflow.check import fit_of
 from unveil.workflow.evaluate import Rows, check_sample, check_trials, evaluate_rows
+from unveil.workflow.explain import bought_by_omissions
 from unveil.workflow.publish import publish
 from unveil.workflow.verify import release_folder, verify
 
@@ -100,6 +101,7 @@ def _owner(
         measures=measures(release, spec, table),
         statistics=statistics(release, spec, table),
         trace=None if private else _steps(release, publish(source, spec, progress=progress) if sampled else rows.whole),
+        bought=None if (price := bought_by_omissions(table, spec, progress)) is None else price.sentence(),
         groups=() if fit is None else fit.groups,
         inferences=() if fit is None else fit.inferences,
     )
