@@ -22,6 +22,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +39,7 @@ from rich.console import Console
 from peers import python_with
 from unveil import Release, publish
 from unveil.masking import dictionary_of
-from unveil.noise import Ledger, SeededSource
+from unveil.noise import Ledger, SeededSource, TwoSidedGeometric
 from unveil.schema import AdditivePlan, PrivatePlan
 from unveil.tables import load_table
 
@@ -125,6 +126,39 @@ def contingency(split: Split, epsilon: float, seed: int) -> Figures:
     return read(split, of_places(split, places, split.labels(cells), cells[COUNT].to_numpy().astype(np.float64)))
 
 
+def marginals(split: Split, epsilon: float, seed: int) -> Figures:
+    """A noisy table of each attribute and the class, which share ε; attributes are independent within a class.
+
+    A record is in one cell of each table, so each gets ε divided by their number. There are no rows to learn from.
+    """
+    places, sizes = split.truth()
+    *columns, classes = places
+    noise = TwoSidedGeometric(Fraction(str(epsilon)) / len(columns), SeededSource(seed), longest=1 << 12)
+    tables = []
+    for column, size in zip(columns, sizes[:-1], strict=True):
+        counts = np.bincount(column * 2 + classes, minlength=size * 2)
+        tables.append(np.maximum(counts + noise.draw(len(counts)), 0).reshape(size, 2) + 1e-9)
+    shares = np.mean([table.sum(axis=0) / table.sum() for table in tables], axis=0)
+    within = [*(table / table.sum(axis=0) for table in tables), np.eye(2)]
+    one = [
+        distance(part @ shares, np.bincount(column, minlength=len(part)))
+        for column, part in zip(places, within, strict=True)
+    ]
+    two = [
+        distance(
+            (within[a] * shares) @ within[b].T,
+            np.bincount(places[a] * sizes[b] + places[b], minlength=sizes[a] * sizes[b]).reshape(sizes[a], sizes[b]),
+        )
+        for a, b in combinations(range(len(places)), 2)
+    ]
+    return {"tables": {"one": float(np.mean(one)), "two": float(np.mean(two))}}
+
+
+def distance(found: Array, true: Array) -> float:
+    """The total variation of shares from counts."""
+    return float(np.abs(found - true / true.sum()).sum() / 2)
+
+
 def synthetic(mechanism: str, split: Split, epsilon: float, seed: int) -> Figures:
     """AIM or MST (δ > 0), on the public places."""
     places, sizes = split.truth()
@@ -169,6 +203,7 @@ METHODS: dict[str, Method] = {
     "additive": additive,
     "diffgen": diffgen,
     "contingency": contingency,
+    "marginals": marginals,
     "aim": partial(synthetic, "aim"),
     "mst": partial(synthetic, "mst"),
     "diffprivlib tree": partial(library, "tree"),

@@ -10,6 +10,7 @@ TITLES = {
     "additive": "additive",
     "diffgen": "DiffGen, h = 10",
     "contingency": "noisy contingency table",
+    "marginals": "noisy tables with the class",
     "aim": "AIM (δ = 10⁻⁹)",
     "mst": "MST (δ = 10⁻⁹)",
     "diffprivlib tree": "diffprivlib, tree",
