@@ -19,6 +19,7 @@ from unveil.evaluation.statistics import covered_codes
 from unveil.masking import AnyMasking, Discretization
 from unveil.publishers.additive.bins import number_levels
 from unveil.schema import Attribute, Spec
+from unveil.tables import load_table
 
 Array = np.ndarray
 SEED = 2011
@@ -138,7 +139,8 @@ def _table(name: str) -> tuple[Spec, pa.Table, int | None]:
     if name == "census":
         return _census()
     loaded = load_spec(name)
-    return loaded, pa.parquet.read_table(loaded.source_path), None
+    records = pa.parquet.read_table(loaded.source_path)
+    return loaded, records.filter(pa.array(load_table(loaded, records).kept)), None
 
 
 def _census() -> tuple[Spec, pa.Table, int]:
