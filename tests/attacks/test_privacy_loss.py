@@ -59,9 +59,9 @@ def test_half_the_noise_of_a_method_is_found() -> None:
     described = load_spec(private({"method": "diffgen", "specializations": 0}, 2.0))
     rows = people(40)
     truth = Truth(described, load_table(described, rows), rows, np.arange(8))
-    (honest,) = likelihood_ratio(truth, 400)
+    (honest,) = likelihood_ratio(truth, 250)
     assert not honest.leak
-    (planted,) = likelihood_ratio(truth, 400, PrivatePlan(Fraction(4), specializations=0))
+    (planted,) = likelihood_ratio(truth, 250, PrivatePlan(Fraction(4), specializations=0))
     assert planted.leak, planted.sentence
 
 

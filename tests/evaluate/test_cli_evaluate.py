@@ -40,6 +40,13 @@ def test_people_who_are_unique_on_all_columns_are_counted(project: Project, run:
     assert found["whole_row"]["quasi_identifier"] == ["age", "job", "town", "income", "ill"]
 
 
+def test_attacks_next_to_what_is_learned(project: Project, run: Run) -> None:
+    outcome = run("evaluate", project.spec, "--seeds", 1, "--attack")
+    assert "attacks found a leak" in outcome.out
+    found = json.loads(run("evaluate", project.spec, "--seeds", 1, "--attack", "--json").out)
+    assert {"singling out", "membership"} <= {one["attack"] for one in found["attacks"]}
+
+
 def test_figures_as_json(project: Project, run: Run) -> None:
     found = json.loads(run("evaluate", project.spec, "--folds", 4, "--together", "--json").out)
     assert found["protocol"] == "4-fold cross-validation"

@@ -44,7 +44,8 @@ def test_the_owners_page(published: Project, run: Run) -> None:
     assert "private" in outcome.out
     seen = read((published.folder / "release-report-private.html").read_text(encoding="utf-8"))
     assert "Private. This page holds exact figures of the raw table" in seen.text
-    assert {"accuracy", "steps", "risks"} <= set(seen.ids())
+    assert {"accuracy", "steps", "risks", "attacks"} <= set(seen.ids())
+    assert "attacks found a leak" in seen.text
     trace = unveil.publish(published.spec).trace
     assert f"{len(trace)} refinements, first to last" in seen.text
     for step in trace:

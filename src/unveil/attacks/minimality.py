@@ -90,6 +90,8 @@ def minimality(truth: Truth, release: Release, tries: int, progress: Watcher = u
     if not isinstance(release.manifest, RefinementManifest) or truth.table.weight is not None:
         return
     search = Search(truth, release)
+    if search.moved(np.arange(len(search.groups))):
+        return  # the release is not what the spec makes of the table, so there is nothing to reason about
     doubts = Tasks(progress, "searching again from tables that might be the raw one", tries)
     drawn = np.random.default_rng(0)
     yield _exact(search) if _worlds(search) <= WORLDS else _swaps(search, drawn, doubts, tries // 2)

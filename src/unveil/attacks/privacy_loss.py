@@ -69,7 +69,12 @@ def likelihood_ratio(
 def noise_of_release(scene: Scene) -> Iterator[Outcome]:
     """Whether the noise in this release is as large as its ledger says, by all its noisy numbers at once."""
     manifest, truth = scene.release.manifest, scene.truth
-    if truth is None or not isinstance(manifest, AdditiveManifest | DiffGenManifest) or truth.spec.table.weight:
+    if (
+        truth is None
+        or not truth.complete
+        or not isinstance(manifest, AdditiveManifest | DiffGenManifest)
+        or truth.spec.table.weight
+    ):
         return
     if isinstance(manifest, AdditiveManifest):
         moves = _measured(scene.release, truth)

@@ -25,6 +25,8 @@ class Truth:
     """The raw rows of the table: what a release would have of them, class included."""
     places: IntArray
     """The rows of the people to attack, drawn at random."""
+    complete: bool = True
+    """Whether these are all rows behind the release, and not a sample of them."""
     absent: pa.Table | None = None
     """Raw rows of as many people who are not in the table `without`; None if there is no control."""
     without: Release | None = None

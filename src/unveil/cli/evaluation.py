@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from unveil.cli.arguments import Figures, SpecArgument
+from unveil.cli.attack import show_exposure
 from unveil.cli.terminal import console, print_json, watched
 from unveil.errors import braced, count_text
 
@@ -58,6 +59,7 @@ def evaluate(
     seeds: Seeds = SEEDS,
     together: Together = False,
     sample: Sample = None,
+    attacked: Annotated[bool, typer.Option("--attack", help="Also attack a release, as unveil attack does.")] = False,
     as_json: Figures = False,
 ) -> None:
     """Compare what a classifier learns from a release, from raw data and from full masking."""
@@ -66,10 +68,18 @@ def evaluate(
     protocol = protocol_of(folds, test, split, seeds)
     with watched() as progress:
         found = run(spec, **experiment(classifiers, protocol, seeds, together, sample), progress=progress)
+        exposure = None
+        if attacked:
+            from unveil.workflow.attack import attack
+
+            exposure = attack(spec, sample=sample, progress=progress)
     if as_json:
-        print_json(found.to_dict())
-    else:
-        show_evaluation(console, found)
+        print_json(found.to_dict() | ({} if exposure is None else {"attacks": exposure.to_dict()["outcomes"]}))
+        return
+    show_evaluation(console, found)
+    if exposure is not None:
+        console.print()
+        show_exposure(console, exposure)
 
 
 def compare(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from unveil.attacks import Exposure
 from unveil.errors import count_text, named
 from unveil.evaluation import (
     CLASSIFIERS,
@@ -54,6 +55,8 @@ class Owner:
     """What survives of tables, means and quantiles in this release."""
     trace: Sequence[dict[str, Any]] | None
     """The steps that led to the release; None where they are not known."""
+    exposure: Exposure
+    """What attacks on this release gain."""
     bought: str | None = None
     """What the records left out buy, if some may be."""
     groups: Sequence[GroupRisk] = ()

@@ -31,6 +31,7 @@ READER = "Only what a reader of the release can do was tried. With the raw table
 ALONE = "There is no control, because the table has no release without some of its people: {}."
 OTHER = "Controls are people who are not in a second release by the same spec, which may differ in more than that."
 HELD_OUT = "The release under attack is made of all rows but {:,} drawn at random: people who are not in the table."
+FEWER = "The command unveil attack also makes many releases to reason about the search, or to tell private draws apart."
 PEOPLE = 1000
 """So many people are attacked,"""
 SHARE = 5
@@ -88,9 +89,23 @@ def _outcomes(
     if earlier is not None:
         yield from compositions(scene, earlier)
     yield from noise_of_release(scene)
-    if scene.truth is not None:
-        yield from minimality(scene.truth, scene.release, tries or _searches(scene.truth), progress)
-        yield from likelihood_ratio(scene.truth, tries or DRAWS, progress=progress)
+    truth = scene.truth
+    if truth is not None and truth.complete and tries != 0:
+        yield from minimality(truth, scene.release, tries or _searches(truth), progress)
+        yield from likelihood_ratio(truth, tries or DRAWS, progress=progress)
+
+
+def attack_rows(rows: Rows, release: Release, progress: Watcher, *, complete: bool) -> Exposure:
+    """The attacks on a release and the rows behind it, read already, that take seconds.
+
+    Args:
+        rows: The raw rows.
+        release: The release of them.
+        progress: Called as the work is done.
+        complete: Whether they are all its rows, and not a sample.
+    """
+    scene, note = _with_control(rows, release, PEOPLE, complete=complete)
+    return Exposure.of(rows.spec.origin, _outcomes(scene, None, None, 0, progress), (note, FEWER))
 
 
 def _searches(truth: Truth) -> int:
@@ -114,7 +129,7 @@ def _scene(
     source, notes = held_rows(spec.source if table is None else table, sample, spec)
     rows = Rows(spec, load_table(spec, source, progress))
     progress("publishing", 0, None)
-    scene, more = _with_control(rows, release, people)
+    scene, more = _with_control(rows, release, people, complete=release is None or not notes)
     return scene, origin or spec.origin, (*notes, more, OWNERS)
 
 
@@ -127,7 +142,7 @@ def _given(target: SpecLike | Release) -> tuple[Release | None, str]:
     return None, ""
 
 
-def _with_control(rows: Rows, release: Release | None, people: int) -> tuple[Scene, str]:
+def _with_control(rows: Rows, release: Release | None, people: int, *, complete: bool) -> tuple[Scene, str]:
     """The people to attack, and a release that lacks as many others; what to know about it."""
     count = rows.checked.rows
     drawn = np.random.default_rng(SEED).permutation(count)
@@ -138,12 +153,12 @@ def _with_control(rows: Rows, release: Release | None, people: int) -> tuple[Sce
         part = part_of(rows.checked, rows.spec, kept, rows.checked.origin)
         without = trial_release(part, rows.spec)
     except UnveilError as error:
-        truth = Truth(rows.spec, rows.checked, rows.table, np.sort(places))
+        truth = Truth(rows.spec, rows.checked, rows.table, np.sort(places), complete)
         return Scene(rows.whole if release is None else release, truth), ALONE.format(str(error).rstrip("."))
     lacking = rows.table.take(pa.array(absent))
     if release is not None:
-        truth = Truth(rows.spec, rows.checked, rows.table, np.sort(places), lacking, without)
+        truth = Truth(rows.spec, rows.checked, rows.table, np.sort(places), complete, lacking, without)
         return Scene(release, truth), OTHER
     behind = rows.table.take(pa.array(kept))
-    truth = Truth(rows.spec, part, behind, np.searchsorted(kept, np.sort(places)), lacking, without)
+    truth = Truth(rows.spec, part, behind, np.searchsorted(kept, np.sort(places)), complete, lacking, without)
     return Scene(without, truth), HELD_OUT.format(number)

@@ -85,6 +85,9 @@ def _owner(
     release: Release, spec: Spec, source: Any, protocol: Protocol, sample: int | None, progress: Watcher
 ) -> Owner:
     """The owner's figures. The raw table is read once for all of them, unless it is too large to hold."""
+    # Attacks publish again and again, for which loops are compiled: the page to hand out does not wait for them.
+    from unveil.workflow.attack import attack_rows
+
     progress("reading the table", 0, None)
     raw, notes = held_rows(source, sample, spec)
     rows = Rows(spec, load_table(spec, raw, progress))
@@ -104,6 +107,7 @@ def _owner(
         bought=None if (price := bought_by_omissions(table, spec, progress)) is None else price.sentence(),
         groups=() if fit is None else fit.groups,
         inferences=() if fit is None else fit.inferences,
+        exposure=attack_rows(rows, release, progress, complete=not sampled),
     )
 
 
