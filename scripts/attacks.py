@@ -1,0 +1,83 @@
+"""Attack the bundled releases, and write docs/attacks.md from what was found.
+
+python scripts/attacks.py            prints the page
+python scripts/attacks.py --write    writes it
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+
+import unveil
+from unveil.attacks import Exposure
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA = Path(str(files("unveil") / "data"))
+SPECS = ("adult.toml", "adult-templates.toml", "adult-private.toml")
+PAGE = ROOT / "docs" / "attacks.md"
+FIRST, LAST = "<!-- attacks: scripts/attacks.py writes what follows -->\n", "<!-- attacks: end -->\n"
+
+
+def main() -> None:
+    """Prints the figures, or writes them into the page between its two marks."""
+    parts = [_section(f"The bundled `{name}`", unveil.attack(DATA / name)) for name in SPECS]
+    parts.append(_section("A planted leak: a unique number released as it is", _unique_number()))
+    parts.append(_section("A planted leak: one person joins between two releases", _joined()))
+    figures = "".join(parts)
+    if "--write" not in sys.argv[1:]:
+        print(figures)
+        return
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(FIRST)
+    PAGE.write_text(f"{before}{FIRST}{figures}\n{LAST}{rest.partition(LAST)[2]}", encoding="utf-8")
+
+
+def _section(title: str, exposure: Exposure) -> str:
+    """The attacks in a table, and the notes below."""
+    lines = [f"\n## {title}\n", "| attack | success | control | in words |", "|---|---|---|---|"]
+    for outcome in exposure.outcomes:
+        attack, success, control = outcome.cells
+        shown = f"**{attack}**" if outcome.leak else attack
+        lines.append(f"| {shown} | {success} | {control} | {outcome.sentence} |")
+    leaks = f"\n{len(exposure.leaks)} of {len(exposure.outcomes)} attacks found a leak, in bold."
+    return "\n".join([*lines, leaks, ""])
+
+
+def _adult() -> tuple[pa.Table, Any]:
+    return pyarrow.parquet.read_table(DATA / "adult.parquet"), unveil.load_spec(DATA / "adult.toml")
+
+
+def _unique_number() -> Exposure:
+    """The survey's weight of a row replaced by a running number, and released."""
+    table, _ = _adult()
+    place = table.column_names.index("fnlwgt")
+    numbered = table.set_column(place, "fnlwgt", pa.array(np.arange(table.num_rows)))
+    mapping = tomllib.loads((DATA / "adult.toml").read_text(encoding="utf-8"))
+    mapping["attributes"]["fnlwgt"] = {"kind": "number", "whole": True}
+    for attribute in mapping["attributes"].values():
+        if "taxonomy" in attribute:
+            attribute["taxonomy"] = str(DATA / attribute["taxonomy"])
+    del mapping["table"]["source"]
+    exposure = unveil.attack(mapping, table=numbered, tries=2)
+    return Exposure.of(exposure.origin, exposure.leaks)
+
+
+def _joined() -> Exposure:
+    """The demo's table without and with its last person."""
+    table, spec = _adult()
+    later = unveil.publish(table, spec)
+    earlier = unveil.publish(table.slice(0, table.num_rows - 1), spec)
+    exposure = unveil.attack(later, earlier=earlier)
+    kept = [outcome for outcome in exposure.outcomes if outcome.attack == "difference of releases"]
+    return Exposure.of(exposure.origin, kept)
+
+
+if __name__ == "__main__":
+    main()
