@@ -133,6 +133,7 @@ def test_what_dropping_rows_would_cost_is_told(project: Project, run: Run) -> No
     text = run("init", project.table).out
     assert 'missing = { values = ["?", "NA"], rows = "drop" }    # guess: 17 of 49 rows would be dropped, for' in text
     assert "would be dropped, for 'age', 'town'\n" in text
+    assert text.count('# missing = "keep"') == 2
     assert "[attributes.age]    # guess: 48 different numbers; missing in 1 row; " in text
     assert "[attributes.town]    # guess: 2 different values; missing in 17 rows\n" in text
     spec = project.folder / "draft.toml"

@@ -78,6 +78,15 @@ def refusal(table: pa.Table, engine: str | None) -> str | None:
     return None
 
 
+def test_missing_values_that_are_kept() -> None:
+    table = {**SPEC["table"], "missing": {"values": ["?"], "rows": "keep"}}
+    spec = {**SPEC, "table": table, "publish": {"search": "paper"}}
+    one = unveil.publish(people(), spec)
+    same(one, in_memory(people(), spec))
+    assert one.manifest.rows.dropped == 0
+    assert "missing" in " or ".join(one.masking["age"].shown)
+
+
 @settings(deadline=None, max_examples=60)
 @given(mixed_problems())
 def test_any_mix_of_requirements(problem: Problem) -> None:

@@ -266,7 +266,10 @@ def _warnings(guess: TableGuess) -> Iterator[str]:
         lacking = sorted((item for item in guess.columns if item.role != "identifier"), key=lambda item: -item.missing)
         most = ", ".join(f"{item.name!r} ({item.missing:,})" for item in lacking[:SHOWN] if item.missing)
         share = f"{guess.incomplete:,} of {rows_text(guess.rows)} ({guess.incomplete / guess.rows:.0%})"
-        yield f"{share} lack a value, and the draft drops them: leave out columns that cost too many, such as {most}."
+        yield (
+            f'{share} lack a value, and the draft drops them: keep what is missing as a value (missing = "keep"), or '
+            f"leave out columns that cost too many, such as {most}."
+        )
     for item in guess.columns:
         if item.person:
             use = "the draft counts persons by it" if item is guess.person else "check whose row it says"

@@ -67,6 +67,8 @@ def _attributes(guess: TableGuess, table: Path | None, place: Path) -> Iterator[
             risk = f"; {column.risk}" if column.risk else ""
             yield f"[attributes.{toml_key(column.name)}]    # guess: {column.reason}{gone}{risk}"
             yield from _described(column, table, place)
+            if column.missing and column.role != "identifier":
+                yield '# missing = "keep"    # then these rows stay, and what is missing is a value'
             yield ""
 
 
