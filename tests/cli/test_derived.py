@@ -175,7 +175,7 @@ def test_bad_derivations(name: str, derived: Project, run: Run) -> None:
 
 def test_a_class_takes_no_other_key(derived: Project, run: Run) -> None:
     derived.edit(derived.spec, "[attributes.high]", '[attributes.high]\ntaxonomy = "job.tree"')
-    refused(derived, run, ["[attributes.high] is the class; only its labels (values) and how it is derived"])
+    refused(derived, run, ["[attributes.high] is the class; only its values, their labels, how it is derived"])
 
 
 def test_the_source_is_neither_refused_nor_released_as_another_column(derived: Project) -> None:

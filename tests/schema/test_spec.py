@@ -242,7 +242,7 @@ def test_an_attribute_that_contradicts_itself(load: Load, old: str, new: str, pr
 def test_the_class_is_not_described_like_an_attribute(load: Load, section: str) -> None:
     message = sentence(SpecError, lambda: load(WARD + f"[attributes.outcome]\n{section}\n"))
     assert message == (
-        "ward.toml: [attributes.outcome] is the class; only its labels (values), how it is derived (derive) and "
+        "ward.toml: [attributes.outcome] is the class; only its values, their labels, how it is derived (derive) and "
         "missing can be declared."
     )
 

@@ -34,7 +34,7 @@ class Derivations:
             TableError: A source is not there, or a derived column is there already.
         """
         for name, derivation in self.by_name.items():
-            if name in given.names:
+            if name in given.names and derivation.from_ != name:
                 raise TableError(f"{self.place}the table has a column {name!r} already, so it cannot be derived.")
             if derivation.from_ not in given.names:
                 hint = did_you_mean(derivation.from_, given.names) or "."
@@ -42,7 +42,7 @@ class Derivations:
                     f"{self.place}the column {derivation.from_!r}, from which {name!r} is derived, is not in the "
                     f"table{hint}"
                 )
-        kept = [column for column in given if column.name not in self.unread]
+        kept = [column for column in given if column.name not in {*self.unread, *self.by_name}]
         return pa.schema([*kept, *(pa.field(name, TYPE) for name in self.by_name)])
 
     def sources(self, names: Sequence[str]) -> list[str]:
@@ -60,11 +60,13 @@ class Derivations:
         column = days(table[derivation.from_]) if derivation.unit == "date" else table[derivation.from_]
         encoded = dictionary_of(column)
         values = (single_values if self.alone else python_values)(encoded.dictionary)
-        numbers = {text: number for number, text in enumerate(derivation.values)}
-        places = [numbers.get(self._of(value, name, column) or "") for value in values]
+        texts = (*derivation.values, *(() if derivation.names is None else derivation.missing))
+        numbers = {text: number for number, text in enumerate(texts)}
+        found_texts = (self._of(value, name, column) for value in values)
+        places = [None if text is None else numbers[text] for text in found_texts]
         # A null takes a null from the places.
         found = pa.array(places, pa.int32()).take(encoded.indices)
-        return pa.chunked_array([pa.DictionaryArray.from_arrays(found, pa.array(derivation.values, pa.string()))])
+        return pa.chunked_array([pa.DictionaryArray.from_arrays(found, pa.array(texts, pa.string()))])
 
     def _of(self, value: object, name: str, column: pa.ChunkedArray) -> str | None:
         derivation = self.by_name[name]

@@ -21,7 +21,7 @@ from unveil.masking.labels import ClassType, typed_labels
 from unveil.masking.sketch import groups_text, sketch
 from unveil.masking.values import date_column, days, decoded, dictionary_of, is_text, python_values
 from unveil.masking.views import View
-from unveil.schema import SUPPRESSED, Derivation, Kind, value_text
+from unveil.schema import SUPPRESSED, Derivation, Kind, code_text, value_text
 
 if TYPE_CHECKING:
     from unveil.masking.walk import Walk
@@ -149,8 +149,13 @@ class Masking:
     def _complete(self, rows: pa.Table, unseen: Unseen) -> pa.Table:
         """The rows with the derived columns that they lack. A value that does not fit is refused or suppressed."""
         names = rows.column_names
-        lacked = {name: item for name, item in self._derived.items() if name not in names and item.from_ in names}
-        return Derivations(lacked, alone=unseen == "suppress").rows(rows, [*names, *lacked]) if lacked else rows
+        lacked = {
+            name: item
+            for name, item in self._derived.items()
+            if item.from_ in names and (name not in names or _is_coded(rows[name], item))
+        }
+        wanted = list(dict.fromkeys((*names, *lacked)))
+        return Derivations(lacked, alone=unseen == "suppress").rows(rows, wanted) if lacked else rows
 
     def _masked(self, name: str, table: pa.Table, unseen: Unseen) -> pa.ChunkedArray | pa.DictionaryArray:
         entry = self.columns[name]
@@ -174,6 +179,12 @@ class Masking:
             labels, label_at = walk.labels(name)
             unknown = cell_of[name][held[name].places] < 0
             yield name, _column([*labels, SUPPRESSED], np.where(unknown, len(labels), label_at[nodes]))
+
+
+def _is_coded(column: pa.ChunkedArray, derivation: Derivation) -> bool:
+    """Whether a column holds codes that have labels; otherwise its values are what a release shows already."""
+    codes = derivation.names or {}
+    return any(code_text(value) in codes for value in python_values(dictionary_of(column).dictionary))
 
 
 class _Held(NamedTuple):

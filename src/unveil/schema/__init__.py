@@ -21,7 +21,7 @@ from unveil.schema.attributes import (
     plain_number,
     value_text,
 )
-from unveil.schema.derivations import Derivation, UnfitError
+from unveil.schema.derivations import Derivation, UnfitError, code_text
 from unveil.schema.files import DATABASES, Query, source_of
 from unveil.schema.grid import Grid, fraction, grid_of, off_step, round_split, widened, widened_days
 from unveil.schema.privacy import (

@@ -48,7 +48,7 @@ def check_derived(
     found |= {} if class_derive is None else {class_: class_derive}
     for name, derive in found.items():
         place = f"{origin}: [attributes.{name}] derive"
-        if derive.from_ in found:
+        if derive.from_ in found and found[derive.from_].names is None:
             raise SpecError(f"{place} is from {derive.from_!r}, which is derived itself.")
         if derive.from_ == weight:
             raise SpecError(f"{place} is from {weight!r}, which is the weight of a row.")

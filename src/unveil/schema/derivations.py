@@ -75,6 +75,8 @@ class Derivation(Section):
     in_: Annotated[tuple[Wanted, ...], BeforeValidator(_listed)] | None = None
     bands: Annotated[tuple[Threshold, ...], BeforeValidator(_listed)] | None = None
     labels: Annotated[tuple[str, ...], BeforeValidator(_listed)] | None = None
+    names: dict[str, str] | None = None
+    """For a column that is read under labels: the label of each code. `labels` of the attribute says it in a spec."""
     missing: Annotated[tuple[str, ...], BeforeValidator(tuple)] = ()
     """The texts that mean a missing value. Nothing is derived from it."""
 
@@ -101,6 +103,8 @@ class Derivation(Section):
     @cached_property
     def unit(self) -> Unit | None:
         """As what the values of the source are compared; None if as text."""
+        if self.names is not None:
+            return None
         if self.wanted:
             return None if any(isinstance(value, str) for value in self.wanted) else "number"
         bounds = self.bands or tuple(self.tests.values())
@@ -109,6 +113,8 @@ class Derivation(Section):
     @cached_property
     def values(self) -> tuple[str, ...]:
         """What the derived column can hold, in order: false before true, or the bands."""
+        if self.names is not None:
+            return tuple(self.names.values())
         if self.labels is not None:
             return self.labels
         if self.bands is None:
@@ -119,13 +125,17 @@ class Derivation(Section):
         return *inner, f"{bound_text(starts[-1], unit)} and above"
 
     def of(self, value: object) -> str | None:
-        """What is derived from a raw value; None from a missing one.
+        """What is derived from a raw value; None from a missing one, but labels leave the text of that as it is.
 
         Raises:
             UnfitError: The value is not a number or a date, or lies below the bands.
         """
-        if value is None or value != value or (isinstance(value, str) and value in self.missing):
+        if value is None or value != value:
             return None
+        if isinstance(value, str) and value in self.missing:
+            return None if self.names is None else value
+        if self.names is not None:
+            return self._named(value)
         if self.unit is None:
             return self.values[value_text(value) in self.wanted]
         number = number_of(value, self.unit)
@@ -136,6 +146,14 @@ class Derivation(Section):
         if self.wanted:
             return self.values[number in self.wanted]
         return self.values[all(COMPARED[name](number, _number(bound)) for name, bound in self.tests.items())]
+
+    def _named(self, value: object) -> str:
+        """The label of a code. A label stays itself, so that rows that have labels already keep them."""
+        text = code_text(value)
+        label = (self.names or {}).get(text, text)
+        if label not in self.values:
+            raise UnfitError("has no label")
+        return label
 
     def _band(self, number: float) -> str:
         starts = [_number(bound) for bound in self.bands or ()]
@@ -170,6 +188,11 @@ class Derivation(Section):
             raise SpecError(
                 f"{place} derive looks for {marks[0]!r}, which means a missing value, so nothing is derived from it."
             )
+
+
+def code_text(value: object) -> str:
+    """A code as text; a whole number may come as a float, since pandas has no missing integers."""
+    return value_text(int(value)) if isinstance(value, float) and value.is_integer() else value_text(value)
 
 
 def _number(bound: int | float | str) -> float:

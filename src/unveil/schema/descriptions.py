@@ -9,6 +9,7 @@ from typing import Any
 from unveil.errors import SpecError, TaxonomyError
 from unveil.schema.attributes import Attribute, Missing, Range, bound_text, interval_label, number_of, number_text
 from unveil.schema.derivations import Derivation
+from unveil.schema.labels import labelled_tree, read_labels
 from unveil.schema.missing import read_missing, with_labels, with_missing
 from unveil.schema.sections import AttributeSection
 from unveil.schema.sentences import toml_text
@@ -25,25 +26,36 @@ MEANINGLESS = {
 
 
 def read_class(
-    section: AttributeSection | None, name: str, origin: str, policy: Missing
+    section: AttributeSection | None, name: str, origin: str, folder: Path, policy: Missing
 ) -> tuple[tuple[str, ...] | None, Derivation | None, Missing]:
     """The declared labels of the class, how it is derived, and what happens to rows without one."""
     if section is None:
         return None, None, policy
     place = f"{origin}: [attributes.{name}]"
-    extra = section.model_fields_set - {"values", "kind", "derive", "missing"}
+    extra = section.model_fields_set - {"values", "kind", "derive", "labels", "missing"}
     if extra or section.kind not in (None, "category"):
         raise SpecError(
-            f"{place} is the class; only its labels (values), how it is derived (derive) and missing can be declared."
+            f"{place} is the class; only its values, their labels, how it is derived (derive) and missing can be "
+            "declared."
         )
     own = read_missing(section.missing, policy, place)
-    derive = _derivation(section, own.values, place)
+    derive = _derivation(name, section, own.values, place, folder)
     return with_labels(_distinct(_values(section, derive), place), own, place), derive, own
 
 
-def _derivation(section: AttributeSection, marks: tuple[str, ...], place: str) -> Derivation | None:
-    """How a column is derived; the marks of the table are missing in its source too."""
+def _derivation(
+    name: str, section: AttributeSection, marks: tuple[str, ...], place: str, folder: Path
+) -> Derivation | None:
+    """How a column is derived, or read under labels; the marks of the table are missing in its source too."""
     derive = section.derive
+    if derive is not None and (derive.names is not None or section.labels is not None):
+        raise SpecError(f"{place} is derived, so its labels are those in the table of derive.")
+    if section.labels is not None:
+        if section.values is not None:
+            raise SpecError(f"{place} has labels, which are its values, so these cannot be declared too.")
+        if section.kind not in (None, "category"):
+            raise SpecError(f"{place} has labels, so it is a category, not a {section.kind}.")
+        return read_labels(section.labels, name, place, folder, marks)
     if derive is None:
         return None
     if section.values is not None:
@@ -63,7 +75,7 @@ def read_attribute(name: str, section: AttributeSection, origin: str, folder: Pa
             raise SpecError(f"{place} is an identifier and is never released, so {sorted(extra)[0]!r} has no meaning.")
         return Attribute(name, role="identifier")
     own = read_missing(section.missing, policy, place)
-    derive = _derivation(section, own.values, place)
+    derive = _derivation(name, section, own.values, place, folder)
     kind = "category" if derive is not None else section.kind
     if kind is None:
         raise SpecError(f"{place} lacks the key 'kind' (number, date or category).")
@@ -73,6 +85,9 @@ def read_attribute(name: str, section: AttributeSection, origin: str, folder: Pa
         raise SpecError(f"{place} has both values and a taxonomy; the leaves of a taxonomy are its values.")
     if section.step is not None and section.whole:
         raise SpecError(f"{place} is whole, so its step is 1 and cannot be given.")
+    taxonomy = _taxonomy(name, section.taxonomy, place, folder)
+    if taxonomy is not None and derive is not None and derive.names is not None:
+        taxonomy = labelled_tree(taxonomy, derive, place)
     attribute = Attribute(
         name,
         kind=kind,
@@ -81,7 +96,7 @@ def read_attribute(name: str, section: AttributeSection, origin: str, folder: Pa
         step=_step(section, place),
         outside=section.outside,
         values=_distinct(_values(section, derive), place),
-        taxonomy=_taxonomy(name, section.taxonomy, place, folder),
+        taxonomy=taxonomy,
         derive=derive,
     )
     return steered(with_missing(attribute, own, place), section, place)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator
@@ -63,6 +64,15 @@ def _one_or_several(value: Any) -> Any:
     return (value,) if isinstance(value, str) else _frozen(value)
 
 
+def _labels(value: Any) -> Any:
+    """The path of a file, or the label of each code."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping) and all(isinstance(part, str) for item in value.items() for part in item):
+        return dict(value)
+    raise PydanticCustomError("labels", "not labels")
+
+
 def _frozen(value: Any) -> Any:
     """A list as a tuple, so that the section that holds it is hashable."""
     return tuple(value) if isinstance(value, list) else value
@@ -85,6 +95,7 @@ Day = Annotated[str, BeforeValidator(_day)]
 AsFine = Annotated[Any, BeforeValidator(_fineness)]
 """How fine an attribute is. The rest is checked with the attribute."""
 Purpose = Annotated[Any, BeforeValidator(_goal)]
+Labels = Annotated[str | dict[str, str], PlainValidator(_labels)]
 Tree = Annotated[str | Taxonomy, PlainValidator(_tree)]
 """The path of a taxonomy file; in a mapping also the taxonomy itself."""
 

@@ -7,7 +7,20 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from unveil.schema.derivations import Derived
-from unveil.schema.keys import AsFine, Bound, Day, Line, NameOrNames, Names, Number, Purpose, Section, Size, Tree
+from unveil.schema.keys import (
+    AsFine,
+    Bound,
+    Day,
+    Labels,
+    Line,
+    NameOrNames,
+    Names,
+    Number,
+    Purpose,
+    Section,
+    Size,
+    Tree,
+)
 from unveil.schema.requirements import KINDS as REQUIREMENTS
 from unveil.schema.requirements import Requirement
 
@@ -63,6 +76,7 @@ class AttributeSection(Section):
     taxonomy: Tree | None = None
     derive: Derived | None = None
     missing: Annotated[MissingSection, BeforeValidator(_policy)] | None = None
+    labels: Labels | None = None
     weight: Number | None = None
     keep: AsFine | None = None
     finest: AsFine | None = None

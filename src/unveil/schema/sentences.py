@@ -37,6 +37,7 @@ RULES = {
     "day": "must be a day such as 2024-01-31",
     "derivation": SHAPE,
     "threshold": "must be a number or a date",
+    "labels": "must be the path of a csv file, or a table that has a text for each code",
     "wanted": "must be text or a number",
 }
 

@@ -214,7 +214,7 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
     described = dict(sections.attributes)
     policy = read_missing(table.missing, REFUSED, f"{origin}: [table]")
     class_section, class_policy = described.pop(table.class_, None), needed(policy, table.invalid)
-    labels, class_derive, class_policy = read_class(class_section, table.class_, origin, class_policy)
+    labels, class_derive, class_policy = read_class(class_section, table.class_, origin, folder, class_policy)
     attributes = {name: read_attribute(name, section, origin, folder, policy) for name, section in described.items()}
     kept = [attribute for attribute in attributes.values() if attribute.role == "attribute"]
     check_readable(kept, table.class_, table.weight, labels, origin)

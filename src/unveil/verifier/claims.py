@@ -219,13 +219,17 @@ class Derived(Part):
     among: Annotated[list[Wanted], AfterValidator(_some)] | None = Field(default=None, alias="in")
     bands: Annotated[list[Bound], AfterValidator(_some)] | None = None
     labels: list[Name] | None = None
+    names: dict[Name, Name] | None = None
     missing: list[Name] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
         limits = any(limit is not None for limit in self.limits)
-        if [limits, self.equals is not None, self.among is not None, self.bands is not None].count(True) != 1:
-            raise ValueError("it must compare, or look for values, or have bands")
+        ways = (self.equals, self.among, self.bands, self.names)
+        if [limits, *(way is not None for way in ways)].count(True) != 1:
+            raise ValueError("it must compare, or look for values, or have bands, or name codes")
+        if self.names is not None and (len(set(self.names.values())) < len(self.names) or self.labels is not None):
+            raise ValueError("two codes have the same name")
         starts = [counted(bound) for bound in self.bands or []]
         if starts != sorted(set(starts)):
             raise ValueError("the bands do not ascend")
@@ -242,11 +246,14 @@ class Derived(Part):
     def texts(self) -> list[str]:
         """The texts that it looks for, gives or takes for missing."""
         given = [self.equals, *(self.among or []), *(self.labels or []), *self.missing]
+        given += [part for item in (self.names or {}).items() for part in item]
         return [item for item in given if isinstance(item, str)]
 
     @property
     def values(self) -> list[str]:
         """All that the column can hold."""
+        if self.names is not None:
+            return list(self.names.values())
         if self.labels is not None:
             return self.labels
         if self.bands is None:

@@ -25,8 +25,12 @@ def derived_value(way: Derived, value: Any) -> str | None:
         ValueError: Nothing can be derived from it.
     """
     word = text(value)
-    if word is None or (isinstance(value, str) and value in way.missing):
+    if word is None:
         return None
+    if isinstance(value, str) and value in way.missing:
+        return None if way.names is None else value
+    if way.names is not None:
+        return _label(way.names, value, word)
     no, yes = way.values[0], way.values[-1]
     wanted = way.among if way.equals is None else [way.equals]
     if wanted is not None and isinstance(wanted[0], str):
@@ -45,6 +49,15 @@ def derived_value(way: Derived, value: Any) -> str | None:
     return yes if _within(way, held) else no
 
 
+def _label(names: Mapping[str, str], value: Any, code: str) -> str:
+    """The label of a code; a whole number may be stored with a fraction of zero."""
+    if isinstance(value, float) and value.is_integer():
+        code = str(int(value))
+    if code not in names and code not in names.values():
+        raise ValueError("it has no label")
+    return names.get(code, code)
+
+
 def _within(way: Derived, held: float) -> bool:
     at_least, above, at_most, below = (None if limit is None else counted(limit) for limit in way.limits)
     return not (
@@ -60,10 +73,10 @@ def check_derived(manifest: Claims) -> Iterator[Finding]:
     for name, derived in manifest.derived.items():
         if name not in manifest.names:
             yield Finding("derived", f"{MANIFEST} says how {name!r} is derived, but it is not released.")
-        if derived.source in manifest.derived:
+        if derived.source in manifest.derived and manifest.derived[derived.source].names is None:
             yield Finding("derived", f"{MANIFEST} derives {name!r} from {derived.source!r}, which is derived itself.")
         entry = manifest.masking.get(name)
-        if entry is not None and entry.domain != "declared":
+        if isinstance(entry, Suppression) and entry.domain != "declared":
             yield Finding("derived", f"{MANIFEST}: {name!r} is derived, so its domain is declared, not observed.")
         if isinstance(entry, Suppression) and (odd := sorted(set(entry.disclosed) - set(derived.values))):
             yield Finding("derived", f"{MANIFEST}: {name!r} discloses {listed(odd)}, which its derivation never gives.")

@@ -97,7 +97,7 @@ class Application:
         manifest = self.manifest
         texts = [name for name in rows.column_names if pa.types.is_string(plain_type(rows[name].type))]
         types = {}
-        for name in texts:
+        for name in (name for name in texts if name not in manifest.derived):
             entry = manifest.columns.get(name)
             if isinstance(entry, AsIs) and entry.type == "number":
                 types[name] = Masking({name: entry}).labels(rows)[name].type
