@@ -111,6 +111,7 @@ CASES = {
     "a number": ('labels = "jobs.csv"', "labels = 3", ["[attributes.job] labels is 3, but it must be the path"]),
     "nothing": (f"labels = {labels(TOWNS)}", "labels = {}", ["[attributes.town] labels has no code"]),
     "another kind": ("whole = true", 'whole = true\nlabels = "jobs.csv"', ["it is a category, not a number"]),
+    "a class with missing labels": ("[attributes.ill]", '[attributes.ill]\nmissing = "keep"', ["cannot be kept"]),
     "values too": ("labels = {", 'values = ["1"]\nlabels = {', ["has labels, which are its values"]),
 }  # fmt: skip
 

@@ -40,6 +40,8 @@ def read_class(
         )
     own = read_missing(section.missing, policy, place)
     derive = _derivation(name, section, own.values, place, folder)
+    if derive is not None and own.kinds:
+        raise SpecError(f"{place} is a class that is derived or has labels, so rows without a value cannot be kept.")
     return with_labels(_distinct(_values(section, derive), place), own, place), derive, own
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unveil.errors import TableError, listed
-from unveil.verifier.claims import MANIFEST, Claims, Derived, Released, Suppression, counted
+from unveil.verifier.claims import MANIFEST, Claims, Derived, Entry, Released, Suppression, counted
 from unveil.verifier.columns import Column, encode, number, plain, text
 from unveil.verifier.days import day_number
 from unveil.verifier.findings import Finding
@@ -78,15 +78,21 @@ def check_derived(manifest: Claims) -> Iterator[Finding]:
         entry = manifest.masking.get(name)
         if isinstance(entry, Suppression) and entry.domain != "declared":
             yield Finding("derived", f"{MANIFEST}: {name!r} is derived, so its domain is declared, not observed.")
-        if isinstance(entry, Suppression) and (odd := sorted(set(entry.disclosed) - set(derived.values))):
+        if isinstance(entry, Suppression) and (odd := sorted(set(entry.disclosed) - _given(derived, entry))):
             yield Finding("derived", f"{MANIFEST}: {name!r} discloses {listed(odd)}, which its derivation never gives.")
+
+
+def _given(derived: Derived, entry: Entry | None) -> set[str]:
+    """What a column can hold: what its derivation gives, and the kinds of missing values that are kept."""
+    return {*derived.values, *(() if entry is None else entry.missing)}
 
 
 def check_derived_values(manifest: Claims, data: Data) -> Iterator[Finding]:
     """A derived column that is released as it is holds what its derivation gives, and nothing else."""
     for name, derived in manifest.derived.items():
-        shown = name in data.columns and isinstance(manifest.masking.get(name), Released | None)
-        if shown and (odd := sorted(set(data.columns[name].named()) - set(derived.values))):
+        entry = manifest.masking.get(name)
+        shown = name in data.columns and isinstance(entry, Released | None)
+        if shown and (odd := sorted(set(data.columns[name].named()) - _given(derived, entry))):
             yield Finding("derived", f"the column {name!r} holds {listed(odd)}, which its derivation never gives.")
 
 
