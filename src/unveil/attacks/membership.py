@@ -28,7 +28,8 @@ def membership(scene: Scene) -> Iterator[Outcome]:
         return
     least = _threshold(present[:half], absent[:half])
     success, control = (Rate(int((found[half:] >= least).sum()), len(found) - half) for found in (present, absent))
-    what = f"at least {least:,.0f} records fit it" if scene.has_rows else f"its cell weighs at least {least:,.1f}"
+    fit = "1 record or more fits" if least <= 1 else f"{least:,.0f} records or more fit"
+    what = f"{fit} it" if scene.has_rows else f"its cell weighs at least {least:,.1f}"
     sentence = (
         f"Somebody who has a person's row and says “in the table” where {what} is right about "
         f"{success.hits:,} of {success.tries:,} people who are in it, and wrong about {control.hits:,} of "
