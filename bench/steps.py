@@ -3,9 +3,12 @@
     python bench/steps.py [--first 1500]
 
 Numbers: all different, random classes, k = 1, so that intervals are split down to single records. Values: suppressed,
-two records each, random classes, k = 1, so that all are disclosed. Each table is doubled three times. The exponent is
-the slope of the logarithms, from the first size to the last: 1 is in proportion to the steps, 2 is to their square.
-Nothing is asserted. Figures go to the terminal and to `.benchmarks/steps.json`.
+two records each, random classes, k = 1, so that all are disclosed. Rests: the same values and one that is alone, k = 2,
+by the joint search group by group and with the release: values are told apart one after the other.
+
+Each table is doubled three times. The exponent is the slope of the logarithms, from the first size to the last: 1 is in
+proportion to the steps, 2 is to their square. Nothing is asserted. Figures go to the terminal and to
+`.benchmarks/steps.json`.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from places import CACHE
 from rich.console import Console
 from rich.table import Table
 
+import unveil
 from unveil.counting.memory import MemoryEngine
 from unveil.publishers.refinement import start_search
 from unveil.schema import load_spec
@@ -63,29 +67,38 @@ def values(size: int) -> Made:
     return table, {"kind": "category"}
 
 
-KINDS: dict[str, Callable[[int], Made]] = {"numbers": numbers, "values": values}
+def rests(size: int) -> Made:
+    """As many different values and one that a single record has, so that not all can be disclosed at once."""
+    table, attribute = values(size)
+    return pa.concat_tables([table, pa.table({"x": ["alone"], "class": ["a"]})]), attribute
+
+
+KINDS: dict[str, Callable[[int], Made]] = {"numbers": numbers, "values": values, "rests": rests}
 
 
 def measure(kind: str, size: int) -> Measured:
-    """Searches one table."""
+    """Searches one table; one of rests is also released."""
     table, attribute = KINDS[kind](size)
-    requirement = {"kind": "k-anonymity", "quasi-identifier": ["x"], "k": 1}
+    local = kind == "rests"
     spec = load_spec(
         {
             "table": {"class": "class"},
             "attributes": {"x": attribute},
-            "require": [requirement],
-            "publish": {"search": "paper"},
+            "require": [{"kind": "k-anonymity", "quasi-identifier": ["x"], "k": 2 if local else 1}],
+            "publish": {"search": "joint", "recoding": "local"} if local else {"search": "paper"},
         }
     )
     coded = load_table(spec, table)
     before = process_time()
-    steps = sum(1 for _ in start_search(coded, spec, MemoryEngine(coded)).steps())
+    if local:
+        steps = len(unveil.publish(table, spec).trace)
+    else:
+        steps = sum(1 for _ in start_search(coded, spec, MemoryEngine(coded)).steps())
     return Measured(kind, size, steps, process_time() - before)
 
 
 def run(first: int, console: Console) -> list[Measured]:
-    """Measures both kinds at all sizes, and keeps the figures."""
+    """Measures all kinds at all sizes, and keeps the figures."""
     measured = []
     with console.status("steps") as status:
         for kind in KINDS:

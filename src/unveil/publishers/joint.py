@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -192,11 +192,14 @@ def _tree(search: JointSearch, number: int) -> tuple[BoxTree, list[int], list[tu
     return (
         tree,
         aside,
-        [
-            (
-                blocks.hierarchies[place].attribute,
-                [blocks.block(block) for block in used if blocks.owner(block) == place],
-            )
-            for place in by_box
-        ],
+        [(blocks.hierarchies[place].attribute, _labelled(blocks, used, place)) for place in by_box],
     )
+
+
+def _labelled(blocks: Blocks, used: Iterable[int], place: int) -> list[Block]:
+    """One block of an attribute for each label in use: thousands of rests may share theirs."""
+    first: dict[str, int] = {}
+    for block in used:
+        if blocks.owner(block) == place:
+            first.setdefault(blocks.label(block), block)
+    return [blocks.block(block) for block in first.values()]
