@@ -19,7 +19,7 @@ from noise.private import PrivateProject
 from project import Project
 from unveil.cli import terminal
 from unveil.cli.bar import Bar
-from unveil.counting.loading import run_loops
+from unveil.counting.loading import run_box_loops, run_loops
 from unveil.evaluation import Holdout
 from unveil.progress import Watcher
 from unveil.workflow.demo import demo
@@ -125,6 +125,7 @@ def told_by(work: Callable[[Watcher], object]) -> Told:
 
 def test_publish_tells_its_phases(project: Project) -> None:
     run_loops()
+    run_box_loops()
     told = told_by(
         lambda watcher: unveil.publish(project.spec, progress=watcher).write(project.release, progress=watcher)
     )

@@ -184,7 +184,7 @@ def open_engine(
         return _spark(spec, where, index, settings)
     if index is not None or settings:
         raise SpecError(f"where the index lies and how Spark is set up are for the engine 'spark', not for {name!r}.")
-    with loops_loaded(progress):
+    with loops_loaded(progress, boxes=spec.search == "joint" and spec.plan is None):
         rows = StreamedTable(spec, where, progress) if name == "stream" else load_table(spec, where, progress)
     # It needs the loops, which take time to load; what other verbs use of this module does not.
     from unveil.counting.memory import MemoryEngine
