@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from unveil import TableError, UnveilError
-from unveil.evaluation.protocol import Folds, Given, Holdout, Protocol, interval
+from unveil.evaluation.protocol import Folds, Given, Holdout, Protocol, by_person, interval
 
 ROWS = pa.table({"n": range(31), "split": ["train"] * 20 + ["test"] * 10 + [None]})
 
@@ -77,3 +77,16 @@ def test_a_protocol_that_makes_no_sense(make: object, sentence: str) -> None:
 def test_a_table_that_cannot_be_parted(protocol: Protocol, sentence: str) -> None:
     with pytest.raises(TableError, match=sentence):
         protocol.splits(ROWS)
+
+
+@pytest.mark.parametrize("protocol", [Holdout(seeds=(0, 1)), Folds(4)])
+def test_rows_of_a_person_are_on_one_side(protocol: Holdout | Folds) -> None:
+    table = pa.table({"clinic": ["a", "b"] * 30, "patient": [None, 1, 2, 3, 4, 5] * 10, "x": range(60)})
+    splits = by_person(protocol, ("clinic", "patient")).splits(table)
+    whose = list(zip(table["clinic"].to_pylist(), table["patient"].to_pylist(), strict=True))
+    for train, test in splits:
+        assert sorted([*train, *test]) == list(range(60))
+        assert not {whose[row] for row in train} & {whose[row] for row in test}
+    assert len(splits) == len(protocol.splits(table))
+    assert "all rows of a person on one side" in str(by_person(protocol, ("patient",)))
+    assert by_person(protocol, ()) is protocol

@@ -1,5 +1,7 @@
 """Groups of persons, who have one row or several: every search against its brute force, and every kind."""
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -12,6 +14,7 @@ from oracles.joint import joint, masked
 from oracles.problem import Problem
 from oracles.strategies import person_problems
 from oracles.tdr import tdr
+from unveil.errors import RequirementError
 from unveil.schema import Recoding
 
 pytestmark = pytest.mark.engines
@@ -44,3 +47,36 @@ def test_the_joint_search_takes_the_same_steps(problem: Problem, recoding: Recod
     assert released_records(release) == records_of(problem, masked(problem, result))
     other = unveil.publish(table.take(pa.array(np.random.default_rng(seed).permutation(table.num_rows))), spec)
     assert (other.trace, other.manifest) == (release.trace, release.manifest)
+
+
+def test_a_share_of_persons_may_fall_where_a_group_is_split() -> None:
+    """Why shares are over records: each of two persons has one row with the value and one without."""
+    rows = [("a", 0, "flu"), ("a", 1, "cold"), ("b", 0, "cold"), ("b", 1, "flu")]
+
+    def share(group: list[tuple[str, int, str]]) -> float:
+        return len({person for person, _, ill in group if ill == "flu"}) / len({person for person, _, _ in group})
+
+    halves = [[row for row in rows if row[1] == half] for half in (0, 1)]
+    assert share(rows) > max(map(share, halves))
+    assert all(len({person for person, _, _ in half}) <= 2 for half in halves)
+
+
+def test_an_alpha_k_requirement_counts_persons_and_a_share_of_their_records() -> None:
+    """Twelve rows of six persons: k = 7 persons cannot hold though there are more records."""
+    table = pa.table(
+        {"whose": [*"aabbccddeeff"], "age": list(range(12)), "ill": ["flu", "cold"] * 6, "class": [*"yynn"] * 3}
+    )
+    spec: dict[str, Any] = {
+        "table": {"class": "class", "person": "whose"},
+        "attributes": {"age": {"kind": "number", "range": [0, 20], "whole": True}, "ill": {"kind": "category"}},
+        "require": [
+            {"kind": "alpha-k-anonymity", "quasi-identifier": ["age"], "sensitive": "ill", "k": 3, "alpha": 0.5}
+        ],
+    }
+    release = unveil.publish(table, spec)
+    assert "at least 3 persons. Each of the values 'cold', 'flu' of ill is held by at most 50% of their records." in (
+        release.manifest.guarantee
+    )
+    spec["require"][0]["k"] = 7
+    with pytest.raises(RequirementError, match=r"k = 7 persons on \{age\}: it has 6 persons"):
+        unveil.publish(table, spec)

@@ -133,3 +133,11 @@ def test_a_column_that_says_whose_row_it_is_must_not_be_released(tmp_path: Path)
     spec, release = publish(tmp_path, "paper")
     spec.write_text(spec.read_text().replace('["clinic", "patient"]', '["clinic", "patient", "note"]'))
     assert "identifier" in claims(spec, release)
+
+
+def test_check_says_how_many_persons_have_several_rows(tmp_path: Path) -> None:
+    spec, _ = publish(tmp_path, "paper")
+    fit = unveil.check(spec)
+    assert fit.persons == "20 of 20 persons have several rows, 3 at most."
+    assert "60 records of 20 persons can be released" in fit.summary
+    assert fit.groups[0].people == 60  # in groups of one age, where nobody has two rows

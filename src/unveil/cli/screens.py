@@ -43,6 +43,8 @@ def show_fit(console: Console, fit: Fit) -> None:
     table = fit.table
     console.print(f"{fit.spec.origin} fits {table.origin}: {count_text(table.records, 'record')} can be released.")
     _say_dropped(console, table.dropped, "missing or invalid" if fit.spec.table.drops_invalid else "missing")
+    if fit.persons is not None:
+        console.print(fit.persons)
     for group in fit.groups:
         console.print(
             f"Raw, {group.small:,} of {group.groups:,} groups on {braced(group.quasi_identifier, MOST)} are smaller "

@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unveil.arrays import IntArray
+from unveil.arrays import IntArray, grouped, packed_keys
 from unveil.errors import TableError, UnveilError, did_you_mean, rows_text
+from unveil.masking import dictionary_of
 
 CONFIDENCE = 0.95
 
@@ -98,7 +99,45 @@ class Given:
         return f"the rows that {self.column} calls {self.train!r} and {self.test!r}"
 
 
-Protocol = Holdout | Folds | Given
+@dataclass(frozen=True)
+class ByPerson:
+    """Splits rows by another protocol, but keeps those of a person on the side of the first of them.
+
+    Otherwise a classifier would be tested on persons that it has learned by heart.
+    """
+
+    rows: Holdout | Folds | Given
+    person: tuple[str, ...]
+
+    def splits(self, table: pa.Table) -> list[Split]:
+        """The splits of the other protocol, with persons as a whole."""
+        columns = [dictionary_of(table[name]) for name in self.person]
+        sizes = [len(column.dictionary) + 1 for column in columns]
+        codes = [
+            column.indices.cast(pa.int64()).fill_null(size - 1).to_numpy()
+            for column, size in zip(columns, sizes, strict=True)
+        ]
+        order, starts, numbers = grouped(packed_keys(codes, sizes))
+        first = np.empty(len(order), dtype=np.int64)
+        first[order] = order[starts][numbers]
+        return [self._whole(split, first) for split in self.rows.splits(table)]
+
+    def _whole(self, split: Split, first: IntArray) -> Split:
+        side = np.zeros(len(first), dtype=np.int8)
+        side[split.train], side[split.test] = 1, 2
+        used, sides = side > 0, side[first]
+        return Split(np.flatnonzero(used & (sides == 1)), np.flatnonzero(used & (sides == 2)))
+
+    def __str__(self) -> str:
+        return f"{self.rows}, with all rows of a person on one side"
+
+
+Protocol = Holdout | Folds | Given | ByPerson
+
+
+def by_person(protocol: Protocol, person: tuple[str, ...]) -> Protocol:
+    """The protocol, with persons as a whole if columns say whose row each is."""
+    return ByPerson(protocol, person) if person and not isinstance(protocol, ByPerson) else protocol
 
 
 @dataclass(frozen=True)

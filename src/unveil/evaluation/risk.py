@@ -68,7 +68,8 @@ class GroupRisk:
     small: int
     unique: int
     people: int
-    """How many records are in groups below k."""
+    """How many records are in groups below k; how many persons, each counted once per group, if the table says whose
+    row each is."""
 
 
 def raw_groups(table: Table, names: Sequence[str], sensitive: str | None = None) -> tuple[IntArray, IntArray]:
@@ -115,8 +116,9 @@ def inference_risk(
 
 def group_risk(table: Table, quasi_identifier: Sequence[str], k: int) -> GroupRisk:
     """Counts the groups of the raw table that are smaller than k."""
-    _, counts = raw_groups(table, quasi_identifier)
-    sizes = counts[:, 0]
+    sizes = _headcounts(table, quasi_identifier, table.person) if table.person is not None else None
+    if sizes is None:
+        sizes = raw_groups(table, quasi_identifier)[1][:, 0]
     return GroupRisk(
         quasi_identifier=tuple(quasi_identifier),
         k=k,
@@ -125,6 +127,16 @@ def group_risk(table: Table, quasi_identifier: Sequence[str], k: int) -> GroupRi
         unique=int((sizes == 1).sum()),
         people=int(sizes[sizes < k].sum()),
     )
+
+
+def _headcounts(table: Table, names: Sequence[str], person: IntArray) -> IntArray:
+    """The distinct persons of each group."""
+    held = [table.column(name) for name in names]
+    sizes = [*(len(column) for column in held), int(person.max()) + 1]
+    order, starts, _ = grouped(packed_keys([*(column.codes for column in held), person], sizes))
+    pairs = order[starts]
+    keys = packed_keys([column.codes[pairs] for column in held], sizes[:-1])
+    return np.bincount(grouped(keys).numbers)
 
 
 def _values(table: Table, names: Sequence[str], row: int) -> dict[str, str]:
@@ -147,7 +159,7 @@ def table_warnings(spec: Spec, table: Table, as_is: Sequence[str], source: Any =
 def _several_rows(spec: Spec, table: Table, source: Any) -> Iterator[str]:
     """Identifiers that repeat: records are counted, and somebody in several rows counts several times."""
     names = [name for name, attribute in spec.attributes.items() if attribute.role == "identifier"]
-    if not names:
+    if not names or spec.table.person:
         return  # asked for no column, a csv file is read with all of them
     opened = open_source(spec.source if source is None else source, spec)
     rows = opened.table([name for name in names if name in opened.schema.names]).filter(pa.array(table.kept))

@@ -46,7 +46,21 @@ class Fit:
         """That the spec fits, and what of the table can be released."""
         dropped = f", {rows_text(self.table.dropped)} left out" if self.table.dropped else ""
         records = count_text(self.table.records, "record")
-        return f"{self.spec.origin} fits {self.table.origin}: {records} can be released{dropped}"
+        return f"{self.spec.origin} fits {self.table.origin}: {records}{self._whose} can be released{dropped}"
+
+    @property
+    def _whose(self) -> str:
+        return "" if self.table.persons is None else f" of {count_text(self.table.persons.count, 'person')}"
+
+    @property
+    def persons(self) -> str | None:
+        """How many persons have several rows, and the most of one, if the table says whose row each is."""
+        held = self.table.persons
+        if held is None:
+            return None
+        if not held.several:
+            return f"Each of {count_text(held.count, 'person')} has one row."
+        return f"{held.several:,} of {count_text(held.count, 'person')} have several rows, {held.most:,} at most."
 
     def __repr__(self) -> str:
         can = " ".join(requirement.sentence() for requirement in self.requirements)

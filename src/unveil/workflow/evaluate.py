@@ -14,7 +14,7 @@ from unveil.arrays import IntArray
 from unveil.errors import SpecError, TableError, UnveilError
 from unveil.evaluation.evaluation import Comparison, Evaluation, Tally, measures, reference_columns
 from unveil.evaluation.examples import Examples
-from unveil.evaluation.protocol import Holdout, Protocol, Split
+from unveil.evaluation.protocol import Holdout, Protocol, Split, by_person
 from unveil.evaluation.statistics import mean_statistics, statistics
 from unveil.progress import Tasks, Watcher, unwatched
 from unveil.publishers import trial_release
@@ -123,6 +123,7 @@ def compare(
     check_sample(sample)
     progress("reading the table", 0, None)
     raw, notes = held_rows(checked[0].source if table is None else table, sample, checked[0])
+    protocol = by_person(protocol, next((spec.table.person for spec in checked if spec.table.person), ()))
     splits = protocol.splits(raw.frame)
     trials = Tasks(progress, TRIALS, sum(1 + len(splits) * _settings(spec) for spec in checked))
     learned = LEARNED if sample is None else None
@@ -236,6 +237,7 @@ def evaluate_rows(
     Unless the rows are a sample that was asked for, the classifier learns from few values, so that a wide or long table
     does not take minutes; the releases are those of whole parts.
     """
+    protocol = by_person(protocol, rows.spec.table.person)
     splits = protocol.splits(raw.frame)
     trials = Tasks(progress, TRIALS, 1 + len(splits) * _settings(rows.spec))
     learned = None if sampled else VALUES_FOR_PAGE // max(len(rows.names), 1)

@@ -11,7 +11,7 @@ from typing import Any
 from unveil.errors import ReleaseError, RequirementError, SpecError, TableError
 from unveil.evaluation import Holdout, information_loss
 from unveil.evaluation.evaluation import Tally
-from unveil.evaluation.protocol import Given, Protocol, Split
+from unveil.evaluation.protocol import Given, Protocol, Split, by_person
 from unveil.progress import Watcher, unwatched
 from unveil.publishers import resolved_requirements, start_joint, start_search, trial_release
 from unveil.reasons import (
@@ -95,7 +95,7 @@ def explain(
         spending=spending,
         prices=prices,
         unpriced=unpriced,
-        protocol=str(protocol) if prices else None,
+        protocol=str(by_person(protocol, checked.table.person)) if prices else None,
         notes=_notes(spending),
         bought=bought,
     )
@@ -178,7 +178,7 @@ def _prices(
 ) -> tuple[tuple[Price, ...], tuple[str, ...]]:
     """What relaxing would buy, and what was not priced. A table too small to be parted still has its reasons."""
     try:
-        splits = protocol.splits(raw.frame)
+        splits = by_person(protocol, rows.spec.table.person).splits(raw.frame)
     except TableError as error:
         if isinstance(protocol, Given):
             raise
