@@ -35,6 +35,10 @@ def draft(
         str | None,
         typer.Option(metavar="WAY", help="dates, countries, prefix, numbers or frequency; guessed if omitted."),
     ] = None,
+    above: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="A column whose values lie above it; repeatable, the coarsest first."),
+    ] = None,
     to: Annotated[
         Path | None, typer.Option("--to", metavar="FILE", help="Write it here: .tree, .csv (ARX) or .hchy.")
     ] = None,
@@ -54,7 +58,7 @@ def draft(
         check_absent(to, "taxonomy")
     with watched() as progress:
         progress(f"reading {table.name}", 0, None)
-        found = run(table, attribute, by, missing)
+        found = run(table, attribute, by, missing, above or ())
     taxonomy = found.taxonomy.declared() if declare else found.taxonomy
     if to is not None:
         write_taxonomy(taxonomy, to, attribute)

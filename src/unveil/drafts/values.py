@@ -66,6 +66,31 @@ def column_values(table: Any, attribute: str, missing: Sequence[str] | None = No
     return values
 
 
+def by_pairs(table: Any, values: Values, above: Sequence[str]) -> Proposal:
+    """The labels above each value from other columns of its rows, the coarsest first.
+
+    Raises:
+        TableError: A column is not there, or a value has several labels above it.
+    """
+    rows, origin = read_table(table)
+    for name in above:
+        if name not in rows.column_names or name == values.attribute:
+            hint = did_you_mean(name, rows.column_names)
+            raise TableError(f"{origin}: there is no other column {name!r}{hint or '.'}")
+    pairs = rows.select([values.attribute, *above]).group_by([values.attribute, *above]).aggregate([])
+    paths: Paths = {}
+    for row in zip(*(pairs[name].to_pylist() for name in (values.attribute, *above)), strict=True):
+        value, *path = (value_text(item) for item in row)
+        if value not in values.counts:
+            continue
+        if paths.setdefault(value, tuple(path)) != tuple(path):
+            one, other = (" > ".join(labels) for labels in (paths[value], tuple(path)))
+            below = f"the value {value!r} lies below {one!r} and below {other!r}"
+            raise TableError(f"{values.place}: {below}, so the columns above it make no tree.")
+    ordered = dict(sorted(paths.items(), key=lambda item: (item[1], item[0])))
+    return Proposal(ordered, f"each of {len(ordered):,} values has one label in {', '.join(map(repr, above))}")
+
+
 def tree_of(root: str, paths: Paths) -> Branch:
     """The tree over the values. A label that groups nothing is left out; one that appears twice is renamed."""
     top: Branch = (root, [])

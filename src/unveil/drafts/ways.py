@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 from unveil.drafts.places import LISTS_MISSING, by_places, has_lists
-from unveil.drafts.values import Paths, Proposal, UnfitError, Values, column_values, tree_of
+from unveil.drafts.values import Paths, Proposal, UnfitError, Values, by_pairs, column_values, tree_of
 from unveil.errors import TableError, TaxonomyError, count_text, did_you_mean
 from unveil.schema import Taxonomy, decimal_text, fraction, parse_number, printable
 
@@ -280,18 +280,35 @@ class Draft:
     taxonomy: Taxonomy
 
 
-def draft(table: Any, attribute: str, by: str | None = None, missing: Sequence[str] | None = None) -> Draft:
-    """Proposes a taxonomy over the values of a column, by the first of `WAYS` that fits if none is asked for."""
+def draft(
+    table: Any,
+    attribute: str,
+    by: str | None = None,
+    missing: Sequence[str] | None = None,
+    above: Sequence[str] = (),
+) -> Draft:
+    """Proposes a taxonomy over the values of a column, by the first of `WAYS` that fits if none is asked for.
+
+    If columns are named that lie `above` it, the coarsest first, their values are the labels above each value.
+    """
+    if above:
+        if by is not None:
+            raise TaxonomyError("a taxonomy is drafted by the columns above it or by a way, not by both.")
+        values = column_values(table, attribute, missing)
+        return _drafted(values, "pairs", by_pairs(table, values, above))
     if by is not None and by not in WAYS:
         hint = did_you_mean(by, WAYS) or f"; the ways are {', '.join(WAYS)}."
         raise TaxonomyError(f"a taxonomy cannot be drafted by {by!r}{hint}")
     values = column_values(table, attribute, missing)
-    chosen, proposal = _guessed(values) if by is None else (by, _asked(values, by))
+    return _drafted(values, *(_guessed(values) if by is None else (by, _asked(values, by))))
+
+
+def _drafted(values: Values, chosen: str, proposal: Proposal) -> Draft:
     mark = (
-        f"drafted by {chosen} from the values of {attribute!r} in {printable(values.origin)}; "
+        f"drafted by {chosen} from the values of {values.attribute!r} in {printable(values.origin)}; "
         "not public until a person removes this mark"
     )
-    branch = tree_of(f"Any {attribute}", proposal.paths)
+    branch = tree_of(f"Any {values.attribute}", proposal.paths)
     return Draft(values, chosen, proposal.reason, Taxonomy(branch, values.place, mark))
 
 
