@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import unveil
+from commands import Run
 from unveil.errors import UnveilError
 from unveil.schema import Taxonomy
 from unveil.sklearn import TopDownRefinement
@@ -102,6 +103,15 @@ def test_later_rows_are_masked_as_those_of_the_release() -> None:
     assert Counter(masked.itertuples(index=False)) == Counter(
         release.to_pandas(intervals="text").astype(str).itertuples(index=False)
     )
+
+
+def test_a_file_of_later_rows_is_masked_too(folder: Path, run: Run) -> None:
+    unveil.publish(spec(folder, search="joint", recoding="local")).write(folder / "release")
+    run("apply", folder / "release", folder / "people.csv", "--to", folder / "later.parquet")
+    later = pd.read_parquet(folder / "later.parquet")
+    assert later["income"].isna().sum() == people()["income"].isna().sum()
+    assert later["income"].dtype == float
+    assert any("not asked" in label for label in later["age"])
 
 
 @pytest.mark.parametrize("method", ["diffgen", "additive"])

@@ -15,7 +15,7 @@ from unveil.masking.entries import (
 )
 from unveil.masking.freeze import as_is, domain_of, freeze, vocabulary
 from unveil.masking.labels import ClassType, class_type, typed_labels
-from unveil.masking.masking import Masking
+from unveil.masking.masking import Masking, without_marks
 from unveil.masking.scales import Scale
 from unveil.masking.trees import Discretize, Flat, Generalize, Splitter, Suppress, Tree
 from unveil.masking.values import days, decoded, dictionary_of, is_text, python_values, single_values

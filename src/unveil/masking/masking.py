@@ -160,7 +160,7 @@ class Masking:
     def _masked(self, name: str, table: pa.Table, unseen: Unseen) -> pa.ChunkedArray | pa.DictionaryArray:
         entry = self.columns[name]
         if isinstance(entry, AsIs):
-            return _typed(name, _without_marks(table[name], entry), entry.type)
+            return _typed(name, without_marks(table[name], entry), entry.type)
         held = _held(table[name], entry)
         labels = entry.labels(held.values)
         if unseen == "refuse":
@@ -234,7 +234,7 @@ def _drawn(tree: BoxTree) -> str:
     return html.folded(f"{count_text(tree.leaves, 'group')} of {', '.join(tree.attributes)}", html.preformatted(lines))
 
 
-def _without_marks(column: pa.ChunkedArray, entry: AsIs) -> pa.ChunkedArray:
+def without_marks(column: pa.ChunkedArray, entry: AsIs) -> pa.ChunkedArray:
     """A column released as it is, with what is missing: null for a number or a date, else its label."""
     if not entry.missing:
         return column

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from unveil.choices import Intervals, Unseen
 from unveil.errors import TableError
-from unveil.masking import AsIs, Masking, View, decoded, typed_labels
+from unveil.masking import AsIs, Masking, View, decoded, typed_labels, without_marks
 from unveil.progress import Watcher, unwatched
 from unveil.release import Formulas, Manifest, check_absent, read_manifest, write_rows, write_whole
 from unveil.schema import SUPPRESSED
@@ -146,7 +146,9 @@ class MaskedStream:
         """From the texts themselves: a number that is written again would not be the same text."""
         for name, type_ in self._types.items():
             place = masked.column_names.index(name)
-            masked = masked.set_column(place, name, decoded(rows[name]).cast(type_))
+            entry = self._application.manifest.columns.get(name)
+            texts = without_marks(rows[name], entry) if isinstance(entry, AsIs) else rows[name]
+            masked = masked.set_column(place, name, decoded(texts).cast(type_))
         return masked
 
 
