@@ -71,7 +71,7 @@ def test_the_facts_of_a_draft(project: Project, run: Run) -> None:
     [
         (["people.csv", "towm"], ["people.csv", "'towm'", "did you mean 'town'"]),
         (["people.csv", "town", "--by", "dates"], ["people.csv", "'town'", "dates", "'Aarhus'"]),
-        (["people.csv", "town", "--by", "magic"], ["'magic'", "dates, countries, prefix, numbers, frequency"]),
+        (["people.csv", "town", "--by", "magic"], ["'magic'", "dates, bands, countries, prefix, numbers, frequency"]),
         (["people.csv", "town", "--to", "job.tree"], ["job.tree", "exists already"]),
         (["people.csv", "town", "--to", "x.xlsx"], ["x.xlsx", ".tree, .csv, .hchy"]),
         (["people.csv", "town", "--to", "no/x.tree"], ["x.tree", "'no'"]),
