@@ -38,7 +38,7 @@ SHARE = 5
 """but at most one in so many of the table, and as many others are its control."""
 DRAWS = 150
 """So many private releases are drawn of each of two tables."""
-SEARCHES, LEAST, ROWS = 40, 6, 2_000_000
+SEARCHES, LEAST, ROWS = 24, 6, 2_000_000
 """So many searches are made again: at most, at least, and in between as many as have these rows together."""
 SEED = 16
 """Who is attacked depends on this number and the table alone."""
@@ -66,7 +66,7 @@ def attack(
         people: How many people to attack, drawn at random. A fifth of a small table.
         population: How many people the table is a sample of, for estimates of who is unique among them.
         tries: How many releases to make for the attacks that need many; without it 150 pairs of private ones, and up to
-            40 by refinement, fewer of a large table.
+            24 by refinement, fewer of a large table.
         sample: Use at most this many rows, drawn at random.
         progress: Called as the work is done.
     """
