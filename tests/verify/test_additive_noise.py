@@ -242,3 +242,14 @@ def test_the_stated_power_is_kept(factor: float) -> None:
 def test_a_seeded_source_draws_the_noise_that_is_tested() -> None:
     """The planted noise above takes its place, so the place must be the one that draws."""
     assert TRUE_NOISE(np.zeros(50, dtype=np.int64), Fraction(1, 10), SeededSource(1)).any()
+
+
+def test_an_only_child_keeps_its_own_label_as_a_bin(tmp_path: Path) -> None:
+    """Its block takes the label of the node above, which covers the same values."""
+    spec = write_project(tmp_path)
+    only = "Any\n  Degree\n    Bachelors\n    Masters\n  School\n    Low\n      9th\n  Other\n    10th\n"
+    (tmp_path / "education.tree").write_text(only, encoding="utf-8")
+    release = unveil.publish(spec, unsafe_seed=1)
+    release.write(tmp_path / "release")
+    assert "9th" in release.manifest.bins["education"]
+    assert verify_against_raw(tmp_path / "release", load_spec(spec)) == []

@@ -163,6 +163,8 @@ def _bin_labels(
 
 
 def _labels(bins: Bins | None, table: Outline, place: int) -> tuple[str, ...]:
+    if bins is not None and bins.nodes:
+        return tuple(node.label for node in bins.nodes)  # a block would take the label of a node above an only child
     single = np.arange(1 if bins is None else bins.size)
     return tuple(block.label for block in cut_of(table.attributes[place], table.columns[place], bins, single))
 
