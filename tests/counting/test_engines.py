@@ -281,3 +281,20 @@ def test_derived_columns() -> None:
     release = unveil.publish(table, spec)
     same(release, in_memory(table, spec))
     assert not {"age of person", "income", "seen"} & set(release.table.column_names)
+
+
+@pytest.mark.parametrize("search", ["paper", "joint"])
+def test_persons_with_several_rows(search: str, engine: str) -> None:
+    """They are searched in the driver, so an index on the cluster is refused."""
+    rng = np.random.default_rng(0)
+    whose = pa.array([f"p{number}" for number in rng.integers(0, 70, 200)])
+    table = people(200).append_column("whose", whose)
+    spec = SPEC | {"table": SPEC["table"] | {"person": ["whose", "seen"]}, "publish": {"search": search}}
+    if engine == "spark-cluster":
+        with pytest.raises(unveil.UnveilError, match="by person are searched in the driver"):
+            unveil.publish(table, spec)
+        return
+    release = unveil.publish(table, spec)
+    assert release.manifest.persons is not None
+    assert release.manifest.persons < release.manifest.records
+    same(release, in_memory(table, spec))
