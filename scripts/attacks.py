@@ -40,9 +40,13 @@ def main() -> None:
 
 
 def _section(title: str, exposure: Exposure) -> str:
-    """The attacks in a table, and the notes below."""
+    """The leaks in a table, and of the other attacks the worst of each kind, which comes first."""
     lines = [f"\n## {title}\n", "| attack | success | control | in words |", "|---|---|---|---|"]
+    seen: set[str] = set()
     for outcome in exposure.outcomes:
+        if outcome.attack in seen and not outcome.leak:
+            continue
+        seen.add(outcome.attack)
         attack, success, control = outcome.cells
         shown = f"**{attack}**" if outcome.leak else attack
         lines.append(f"| {shown} | {success} | {control} | {outcome.sentence} |")
