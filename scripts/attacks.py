@@ -49,7 +49,8 @@ def _section(title: str, exposure: Exposure) -> str:
         seen.add(outcome.attack)
         attack, success, control = outcome.cells
         shown = f"**{attack}**" if outcome.leak else attack
-        lines.append(f"| {shown} | {success} | {control} | {outcome.sentence} |")
+        found = outcome.sentence.partition(". ")[0].rstrip(".")  # the rates that may follow have columns
+        lines.append(f"| {shown} | {success} | {control} | {found}. |")
     leaks = f"\n{len(exposure.leaks)} of {len(exposure.outcomes)} attacks found a leak, in bold."
     return "\n".join([*lines, leaks, ""])
 
