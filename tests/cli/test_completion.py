@@ -1,6 +1,7 @@
 """Completion in the shells that the documentation names, by the protocol that the installed scripts speak."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "completion.md"
+PAGE = Path(__file__).resolve().parents[2] / "README.md"
 ASKED = {
     "bash": {"COMP_WORDS": "unveil pub", "COMP_CWORD": "1"},
     "zsh": {"_TYPER_COMPLETE_ARGS": "unveil pub"},
@@ -25,7 +26,7 @@ def test_a_command_is_completed(shell: str) -> None:
     assert done.returncode == 0, done
     assert "publish" in done.stdout
     assert "verify" not in done.stdout
-    assert f"\n| {shell} |" in PAGE.read_text(encoding="utf-8")
+    assert shell in _named()
 
 
 def test_the_script_for_a_shell_is_shown_and_asks_this_command() -> None:
@@ -37,3 +38,10 @@ def test_the_script_for_a_shell_is_shown_and_asks_this_command() -> None:
     assert done.returncode == 0, done
     assert "_UNVEIL_COMPLETE=complete_bash" in done.stdout
     assert done.stdout.rstrip().endswith("unveil")
+
+
+def _named() -> set[str]:
+    """The words of the line of the README about completion."""
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    (line,) = (line for line in lines if "--install-completion" in line)
+    return set(re.findall(r"\w+", line))
