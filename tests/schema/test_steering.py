@@ -18,6 +18,7 @@ JOBS = Taxonomy(
     "job.tree",
 )
 JOINT = {"search": "joint"}
+PAPER = {"search": "paper"}
 AGE = "spec: [attributes.age]"
 JOB = "spec: [attributes.job]"
 TOWN = "spec: [attributes.town]"
@@ -55,11 +56,18 @@ def refusal(publish: Mapping[str, Any] = JOINT, **steering: Mapping[str, Any]) -
 # ---- What may be written ----
 
 
-def test_without_any_key_the_search_is_the_papers() -> None:
+def test_without_any_key_the_search_is_joint_and_local() -> None:
     spec = loaded({})
-    assert (spec.search, spec.recoding, spec.leave_out, spec.left_out) == ("paper", "global", 0, "drop")
+    assert (spec.search, spec.recoding, spec.leave_out, spec.left_out) == ("joint", "local", 0, "drop")
     assert spec.goal == "class"
     assert all(attribute.steering == () for attribute in spec.attributes.values())
+
+
+@pytest.mark.parametrize("key", [{"search": "paper"}, {"criterion": "score"}, {"bounds": "observed"}])
+def test_the_search_of_the_papers_is_global(key: dict[str, str]) -> None:
+    """A key that only the paper's search has asks for that search, as it did before there was another."""
+    spec = loaded(key)
+    assert (spec.search, spec.recoding) == ("paper", "global")
 
 
 def test_every_key_of_publish() -> None:
@@ -115,9 +123,15 @@ def test_keep_and_finest_may_be_the_same() -> None:
 @pytest.mark.parametrize(
     ("publish", "problem"),
     [
-        ({"recoding": "local"}, "recoding = 'local' needs search = 'joint'; the paper's search has no such key."),
-        ({"leave-out": "1%"}, "leave-out = '1%' needs search = 'joint'; the paper's search has no such key."),
-        ({"goal": "statistics"}, "goal = 'statistics' needs search = 'joint'; the paper's search has no such key."),
+        (
+            {**PAPER, "recoding": "local"},
+            "recoding = 'local' needs search = 'joint'; the paper's search has no such key.",
+        ),
+        ({**PAPER, "leave-out": "1%"}, "leave-out = '1%' needs search = 'joint'; the paper's search has no such key."),
+        (
+            {**PAPER, "goal": "statistics"},
+            "goal = 'statistics' needs search = 'joint'; the paper's search has no such key.",
+        ),
         ({**JOINT, "criterion": "infogain"}, "criterion = 'infogain' belongs to search = 'paper', not to 'joint'."),
         ({**JOINT, "bounds": "observed"}, "bounds = 'observed' belongs to search = 'paper', not to 'joint'."),
         ({**JOINT, "left-out": "mask"}, "left-out is 'mask', but leave-out lets no row be left out."),

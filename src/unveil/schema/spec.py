@@ -76,8 +76,8 @@ class Spec:
     table: TableSpec
     attributes: dict[str, Attribute]
     requirements: tuple[Requirement, ...]
-    search: SearchName = "paper"
-    recoding: Recoding = "global"
+    search: SearchName = "joint"
+    recoding: Recoding = "local"
     """Whether the joint search refines a block everywhere, or in each group by itself."""
     leave_out: Fraction = Fraction(0)
     """The share of the records that the joint search may leave out; rounded down to what a spec file can say."""

@@ -30,13 +30,15 @@ OF_THE_WHOLE = ("t-closeness", "beta-likeness")
 
 
 def search_of(publish: PublishSection) -> SearchName:
-    """The search of a spec: the one it names, or the paper's."""
-    return publish.search or "paper"
+    """The search of a spec: the one it names, or the joint one, unless a key asks for a way of the paper's."""
+    if publish.search is not None:
+        return publish.search
+    return "joint" if publish.criterion is None and publish.bounds == "round" else "paper"
 
 
 def recoding_of(publish: PublishSection) -> Recoding:
-    """Whether blocks are refined everywhere at once, or group by group."""
-    return publish.recoding or "global"
+    """Whether blocks are refined everywhere at once, or group by group, which is finer."""
+    return publish.recoding or ("local" if search_of(publish) == "joint" else "global")
 
 
 def share_of(publish: PublishSection, origin: str) -> Fraction:
@@ -221,7 +223,7 @@ def _check_paper(publish: PublishSection, attributes: Mapping[str, Attribute], o
             )
         return
     asked = {
-        "recoding": recoding_of(publish) != "global",
+        "recoding": publish.recoding == "local",
         "leave-out": publish.leave_out is not None,
         "left-out": publish.left_out is not None,
         "goal": publish.goal != "class",
