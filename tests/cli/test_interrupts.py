@@ -38,8 +38,8 @@ def publishing(project: Project) -> tuple[object, ...]:
         "import numba",
         "before unveil.schema.load_spec",
         "after unveil.tables.survey.Survey.add",
-        "after unveil.refine.guard.Guard.start",
-        "after unveil.refine.search.Search._perform",
+        "after unveil.publishers.joint.start_joint",
+        "after unveil.refine.boxes.Partition.perform",
         "before unveil.counting.released.released_rows",
         *WRITING,
     ],
@@ -52,7 +52,7 @@ def test_publish(moment: str, project: Project) -> None:
 
 def test_without_the_guard_these_tests_fail(project: Project) -> None:
     """The planted defect: Ctrl-C left to Python is an exception, which the command would have to catch everywhere."""
-    for moment in ("import pyarrow", "after unveil.refine.search.Search._perform"):
+    for moment in ("import pyarrow", "after unveil.refine.boxes.Partition.perform"):
         found = interrupted(moment, *publishing(project), UNGUARDED="yes")
         assert found != Outcome(130, "", NOTHING)
 
@@ -68,7 +68,7 @@ def test_without_the_guard_these_tests_fail(project: Project) -> None:
         ("after unveil.release.rows.write_rows", ("apply", "OLD", "TABLE", "--to", "NEW.csv", "--unseen", "suppress")),
         ("after unveil.evaluation.classifiers.tested", ("evaluate", "SPEC", "--seeds", "1")),
         ("after unveil.evaluation.classifiers.tested", ("compare", "SPEC", "SPEC", "--seeds", "1")),
-        ("after unveil.reasons.stops.cuts_of", ("explain", "SPEC", "--no-shadow")),
+        ("after unveil.reasons.groups.group_cuts", ("explain", "SPEC", "--no-shadow")),
         ("after pathlib.Path.write_text", ("report", "OLD", "--to", "NEW.html")),
         ("after unveil.workflow.report.report_to_file", ("demo", "--to", "NEW")),
         ("after unveil.release.folder._settle", ("demo", "--to", "NEW")),

@@ -20,6 +20,7 @@ SPEC = {
     "table": {"class": "ill"},
     "attributes": {"dose": {"kind": "number"}},
     "require": [{"kind": "k-anonymity", "quasi-identifier": ["dose"], "k": 5}],
+    "publish": {"search": "paper"},
 }
 
 

@@ -140,18 +140,18 @@ def test_missing_values_are_refused_or_left_out(project: Project):
 
 def test_values_without_a_block():
     X, y = people()
-    strict = TopDownRefinement(5, taxonomies={"job": JOBS}, output="codes").fit(X, y)
+    strict = TopDownRefinement(5, taxonomies={"job": JOBS}, search="paper", output="codes").fit(X, y)
     later = X[:2].assign(age=[400, 30], job=["clerk", "pilot"], town=["Oslo", "Cork"])
     with pytest.raises(unveil.TableError, match="column 'age': 400 has no block in this release"):
         strict.transform(later)
-    lax = TopDownRefinement(5, taxonomies={"job": JOBS}, unseen="suppress", output="codes").fit(X, y)
+    lax = TopDownRefinement(5, taxonomies={"job": JOBS}, search="paper", unseen="suppress", output="codes").fit(X, y)
     masked = lax.transform(later)
     assert np.isnan(masked[0, 0])
     assert not np.isnan(masked[1, 0])
     assert masked[1, 1] == -1
     disclosed = lax.masking_["town"].disclosed
     assert masked[0, 2] == len(disclosed)
-    onehot = TopDownRefinement(5, taxonomies={"job": JOBS}, unseen="suppress").fit(X, y)
+    onehot = TopDownRefinement(5, taxonomies={"job": JOBS}, search="paper", unseen="suppress").fit(X, y)
     names = list(onehot.get_feature_names_out())
     jobs = [place for place, name in enumerate(names) if name.startswith("job=")]
     assert (onehot.transform(later)[:, jobs].sum(axis=1) == [1, 0]).all()
@@ -161,7 +161,7 @@ def test_values_that_a_column_released_as_it_is_never_had():
     X, y = people()
     later = X[:1].assign(town="Oslo")
     for unseen in ("refuse", "suppress"):
-        fitted = TopDownRefinement(5, quasi_identifier=["age"], unseen=unseen, output="codes").fit(X, y)
+        fitted = TopDownRefinement(5, quasi_identifier=["age"], unseen=unseen, output="codes", search="paper").fit(X, y)
         if unseen == "refuse":
             with pytest.raises(unveil.TableError, match="column 'town': 'Oslo' is not in this release"):
                 fitted.transform(later)

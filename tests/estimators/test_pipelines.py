@@ -162,7 +162,8 @@ def test_set_output_names_what_comes_out(container, output):
 
 def test_what_the_encodings_say():
     X, y = people(400)
-    masker = TopDownRefinement(5, quasi_identifier=["age", "job"], taxonomies={"job": JOBS}, output="labels")
+    settings = {"quasi_identifier": ["age", "job"], "taxonomies": {"job": JOBS}, "search": "paper"}
+    masker = TopDownRefinement(5, **settings, output="labels")
     labels = masker.set_output(transform="pandas").fit_transform(X, y)
     codes = clone(masker).set_params(output="codes").fit_transform(X, y)
     onehot = clone(masker).set_params(output="onehot").fit_transform(X, y)
@@ -183,7 +184,7 @@ def test_what_the_encodings_say():
 
 def test_a_column_transformer_masks_some_columns():
     X, y = people()
-    mixed = make_column_transformer((TopDownRefinement(5), ["age", "town"]), remainder="drop")
+    mixed = make_column_transformer((TopDownRefinement(5, search="paper"), ["age", "town"]), remainder="drop")
     assert mixed.fit(X, y).get_feature_names_out()[0] == "topdownrefinement__age"
     assert len(mixed.transform(X)) == len(X)
 

@@ -1,4 +1,4 @@
-"""The joint search by brute force, from its definition (docs/decisions 0049 and 0050), in plain Python.
+"""The joint search by brute force, from its definition (docs/decisions 0049, 0050 and 0054), in plain Python.
 
 Boxes are lists of records, and every candidate splits them anew. Nothing is counted ahead, sampled or kept as a sum.
 Shares no code with the package.
@@ -12,7 +12,19 @@ from math import floor, inf, log2, sqrt
 from typing import Literal, NamedTuple, TypeAlias
 
 from .blocks import Bottom, Disclosed, Interval, Node, top
-from .problem import Attribute, Discretized, Generalized, Problem, Raw, Record, Requirement, Suppressed, tally
+from .problem import (
+    Attribute,
+    Closeness,
+    Discretized,
+    Generalized,
+    Likeness,
+    Problem,
+    Raw,
+    Record,
+    Requirement,
+    Suppressed,
+    tally,
+)
 from .tdr import without_redundant
 
 POINTS = 12
@@ -90,6 +102,14 @@ class Box:
     age: int = 0
     spare: int = 0
     """How many of its records may be left out."""
+
+
+class Weighed(NamedTuple):
+    """What a split adds to the class information, by how many bits it splits, and what it must add to pay, in steps."""
+
+    gain: int
+    bits: int
+    price: int
 
 
 class Step(NamedTuple):
@@ -237,6 +257,11 @@ def refinements(
                 yield Candidate(1 + node.children.index(child), (child, Other(node, (*peeled, child.label))))
 
 
+def added(weighed: Sequence[Weighed]) -> Weighed:
+    """The sums over several boxes."""
+    return Weighed(*(sum(numbers) for numbers in zip(*weighed, strict=True)))
+
+
 def labels(node: Node) -> set[str]:
     return {node.label}.union(*map(labels, node.children))
 
@@ -262,6 +287,7 @@ class Local:
     """The split that a box would choose by itself."""
 
     rank: float
+    """Below 0 if the split does not pay."""
     attribute: str
     candidate: Candidate
     gain: float
@@ -291,6 +317,10 @@ class Search:
             a.name: self.published(a.name, grid(a, records, a.name in self.by_box, self.steering)) for a in numbers
         }
         self.bits = {name: entropy(name, records) or 1.0 for name in self.order}
+        marks = [self.steering.targets(record) for record in records]
+        self.shares = sum(len(set(values)) - 1 for values in zip(*marks, strict=True))
+        """How many shares say how the targets are distributed in a group."""
+        self.endless = {names: self.ends_at_one(names) for names in sets}
         for names in sets:
             self.boxes[names] = [self.aged(box) for box in self.kept(names)]
             if not self.holds(names, [box.records for box in self.boxes[names]]):
@@ -337,13 +367,39 @@ class Search:
         name = requirement.sensitive
         return tally(records, requirement, self.problem.sensitive[name] if name else ())
 
+    def ends_at_one(self, names: tuple[str, ...]) -> bool:
+        """Whether one record, with some value that occurs, could be a group: then only splits that pay are made."""
+        by_sensitive: dict[str | None, list[Requirement]] = {}
+        for requirement in self.requirements:
+            if self.named(requirement.attributes) == names:
+                by_sensitive.setdefault(requirement.sensitive, []).append(requirement)
+        return all(
+            any(all(self.holds_alone(r, record) for r in held) for record in self.problem.records)
+            for held in by_sensitive.values()
+        )
+
+    def holds_alone(self, requirement: Requirement, record: Record) -> bool:
+        """Whether one record would be a group that holds a requirement.
+
+        What compares groups with the whole table is given the rest too, which is closer to the whole than one record.
+        """
+        one = self.tally(requirement, [replace(record, weight=1)])
+        every = self.tally(requirement, self.problem.records)
+        rest = {value: every[value] - one[value] for value in every}
+        whole = isinstance(requirement, Closeness | Likeness) and any(rest.values())
+        return requirement.holds(requirement.level([one, rest] if whole else [one]))
+
     # Gains
 
-    def weigh(self, records: Sequence[Record], pieces: Sequence[Sequence[Record]]) -> tuple[int, int]:
-        """What a split adds to the class information of a box, and by how many bits it splits it."""
+    def weigh(self, records: Sequence[Record], pieces: Sequence[Sequence[Record]]) -> Weighed:
+        """What a split of a box is worth.
+
+        Each piece more has shares of the targets of its own; each share costs half a logarithm of the records.
+        """
         gain = gained(records, pieces, self.steering)
         bits = xlogx(size(records)) - sum(xlogx(size(piece)) for piece in pieces)
-        return self.whole(gain), self.whole(bits)
+        price = (len(pieces) - 1) * self.shares * log2(size(records)) / 2
+        return Weighed(self.whole(gain), self.whole(bits), self.whole(price))
 
     def whole(self, bits: float) -> int:
         return max(floor(bits * self.fine + 0.5), 0)
@@ -352,6 +408,14 @@ class Search:
         """A gain in bits over the records, as much as the owner says it counts."""
         weight = self.steering.weights.get(name, 1.0)
         return gain / self.fine * (weight / self.bits[name] if self.steering.goal == "statistics" else weight)
+
+    def ranked(self, name: str, weighed: Weighed, records: int, sharing: int = 1) -> tuple[float, float]:
+        """What a candidate is worth, and its rank: below 0 if it does not pay, by what it tells about the attribute."""
+        worth = self.worth(name, weighed.gain) / sharing
+        if worth >= weighed.price / self.fine / sharing:
+            return worth, self.rank(worth, weighed.bits, records)
+        told = weighed.bits / self.fine * (self.steering.weights.get(name, 1.0) / self.bits[name]) / sharing
+        return worth, -1 / self.rank(told, weighed.bits, records)
 
     def rank(self, gain: float, bits: int, records: int) -> float:
         return gain / sqrt(max(bits / (max(records, 1) * self.fine), 0.01))
@@ -375,17 +439,15 @@ class Search:
                 weighed = self.alone(names, box, name, candidate)
                 if not self.splits(box, name, candidate, pieces) or weighed is None:
                     continue
-                gain, bits = weighed
-                worth = self.worth(name, gain)
-                rank = self.rank(worth, bits, size(box.records))
-                if found is None or rank > found.rank:
-                    found = Local(rank, name, candidate, worth, bits)
+                worth, rank = self.ranked(name, weighed, size(box.records))
+                if (rank >= 0 or not self.endless[names]) and (found is None or rank > found.rank):
+                    found = Local(rank, name, candidate, worth, weighed.bits)
             if found is not None:
                 best.append(found)
         return best
 
-    def alone(self, names: tuple[str, ...], box: Box, name: str, candidate: Candidate) -> tuple[int, int] | None:
-        """What a candidate adds to a box, and by how many bits it splits it; None if it is not valid."""
+    def alone(self, names: tuple[str, ...], box: Box, name: str, candidate: Candidate) -> Weighed | None:
+        """What a candidate is worth in a box; None if it is not valid."""
         pieces = pieces_of(box.records, name, candidate.children)
         return self.weigh(box.records, pieces) if self.holds(names, pieces) else None
 
@@ -401,10 +463,13 @@ class Search:
         return len(pieces) > 1 and any(candidate.slot <= raw < following for raw in raws)
 
     def choice(self, names: tuple[str, ...], box: Box) -> Local | None:
-        """One step of lookahead: of the best few, the one with the most to gain by it and by the next splits."""
+        """One step of lookahead: of the best few that pay, the one with the most to gain by it and by the next splits.
+
+        If none pays there is nothing to look for, and the best is taken.
+        """
         best = sorted(self.options(names, box), key=lambda option: -option.rank)[:WIDTH]
-        scored = [(self.ahead(names, box, option), -number) for number, option in enumerate(best)]
-        return best[-max(scored)[1]] if scored else None
+        scored = [(self.ahead(names, box, option), -number) for number, option in enumerate(best) if option.rank >= 0]
+        return best[-max(scored)[1]] if scored else best[0] if best else None
 
     def ahead(self, names: tuple[str, ...], box: Box, option: Local) -> float:
         more, bits = 0.0, option.bits
@@ -412,7 +477,8 @@ class Search:
             following = self.options(names, piece)
             if following:
                 then = max(following, key=lambda one: one.rank)
-                more, bits = more + then.gain, bits + then.bits
+                if then.rank >= 0:
+                    more, bits = more + then.gain, bits + then.bits
         return self.rank(option.gain + more, bits, size(box.records))
 
     def split(self, box: Box, name: str, candidate: Candidate) -> list[Box]:
@@ -450,20 +516,20 @@ class Search:
         for candidate in self.refinements(name, block, under):
             weighed = self.together(holding, name, candidate)
             whole = candidate.slot == 0 and not isinstance(block, Interval)
-            if weighed is not None and (weighed[1] > 0 or whole):
-                gain, bits = weighed
-                worth = self.worth(name, gain) / self.sharing[name]
+            if weighed is not None and (weighed.bits > 0 or whole):
                 records = sum(size(box.records) for _, box in holding)
+                worth, rank = self.ranked(name, weighed, records, self.sharing[name])
                 place = position(block, self.attributes[name], self.problem)
-                yield -self.rank(worth, bits, records), name, place, candidate, block, worth
+                if rank >= 0 or not any(self.endless[names] for names in self.boxes if name in names):
+                    yield -rank, name, place, candidate, block, worth
 
     def together(
         self, holding: Sequence[tuple[tuple[str, ...], Box]], name: str, candidate: Candidate
-    ) -> tuple[int, int] | None:
-        """What a candidate adds to all boxes that hold its block, and by how many bits; None if it is not valid."""
+    ) -> Weighed | None:
+        """What a candidate is worth in all boxes that hold its block together; None if it is not valid."""
         weighed = [self.alone(names, box, name, candidate) for names, box in holding]
         valid = [one for one in weighed if one is not None]
-        return (sum(gain for gain, _ in valid), sum(bits for _, bits in valid)) if valid == weighed else None
+        return added(valid) if valid == weighed else None
 
     # The loop
 

@@ -12,7 +12,7 @@ from math import floor, log2
 from typing import Literal
 
 from .blocks import Bottom, Disclosed, top
-from .joint import Block, Box, Candidate, Local, Result, Search, Step, masked, pieces_of, purity, size
+from .joint import Block, Box, Candidate, Local, Result, Search, Step, Weighed, added, masked, pieces_of, purity, size
 from .problem import Problem, Record
 
 
@@ -49,14 +49,15 @@ class Leaving(Search):
         """How many records may still be left out."""
         return self.budget - size(self.out)
 
-    def bill(self, names: tuple[str, ...], box: Box, name: str, candidate: Candidate) -> tuple[int, int, int] | None:
-        """What a candidate adds to a box, its bits, and the records that it leaves out; None if it may not.
+    def bill(self, names: tuple[str, ...], box: Box, name: str, candidate: Candidate) -> tuple[Weighed, int] | None:
+        """What a candidate is worth in a box, and the records that it leaves out; None if it may not.
 
         Something of the box remains, and no value is disclosed of which records are left out. The information of a
         group, n·(H₀ − H), is lost with it.
         """
         pieces = pieces_of(box.records, name, candidate.children)
-        gain, bits = self.weigh(box.records, pieces)
+        weighed = self.weigh(box.records, pieces)
+        gain = weighed.gain
         out = [piece for piece in pieces if self.broken(names, piece)]
         shown = [c for c in candidate.children if isinstance(c, Disclosed) and isinstance(box.blocks[name], Bottom)]
         if len(out) == len(pieces) or any(child.holds(piece[0].values[name]) for child in shown for piece in out):
@@ -64,15 +65,15 @@ class Leaving(Search):
         for piece in out:
             gain -= floor(size(piece) * self.entropy * self.fine + 0.5)
             gain -= floor(purity(piece, self.steering) * self.fine + 0.5)
-        return gain, bits, sum(map(size, out))
+        return weighed._replace(gain=gain), sum(map(size, out))
 
-    def alone(self, names: tuple[str, ...], box: Box, name: str, candidate: Candidate) -> tuple[int, int] | None:
+    def alone(self, names: tuple[str, ...], box: Box, name: str, candidate: Candidate) -> Weighed | None:
         bill = self.bill(names, box, name, candidate)
         return affordable([bill], 0 if box in self.frugal else box.spare)
 
     def together(
         self, holding: Sequence[tuple[tuple[str, ...], Box]], name: str, candidate: Candidate
-    ) -> tuple[int, int] | None:
+    ) -> Weighed | None:
         bills = [self.bill(names, box, name, candidate) for names, box in holding]
         block = holding[0][1].blocks[name]
         return affordable(bills, 0 if (name, block) in self.frugal else self.left())
@@ -126,14 +127,13 @@ class Leaving(Search):
         return None
 
 
-def affordable(bills: Sequence[tuple[int, int, int] | None], spare: int) -> tuple[int, int] | None:
-    """The gain and the bits of a candidate, if no information is lost by it and what it leaves out is covered."""
-    gain = bits = cost = 0
-    for bill in bills:
-        if bill is None:
-            return None
-        gain, bits, cost = gain + bill[0], bits + bill[1], cost + bill[2]
-    return (gain, bits) if cost <= spare and gain >= 0 else None
+def affordable(bills: Sequence[tuple[Weighed, int] | None], spare: int) -> Weighed | None:
+    """What a candidate is worth, if no information is lost by it and what it leaves out is covered."""
+    held = [bill for bill in bills if bill is not None]
+    if len(held) < len(bills):
+        return None
+    together = added([weighed for weighed, _ in held])
+    return together if sum(cost for _, cost in held) <= spare and together.gain >= 0 else None
 
 
 @dataclass

@@ -13,6 +13,7 @@ from unveil.evaluation import Given
 
 
 def test_why_no_attribute_is_finer(project: Project, run: Run) -> None:
+    project.search_as_in_the_paper()
     before = project.files()
     outcome = run("explain", project.spec, "--no-shadow")
     assert outcome.code == 0, outcome
@@ -59,6 +60,7 @@ def test_a_table_too_small_to_be_parted_still_has_reasons(project: Project, run:
 
 
 def test_json(project: Project, run: Run) -> None:
+    project.search_as_in_the_paper()
     found = json.loads(run("explain", project.spec, "--seeds", 1, "--json").out)
     assert [item["attribute"] for item in found["attributes"]] == ["age", "job", "town"]
     broken = [item for cut in found["attributes"] for stop in cut["stops"] for item in stop["breaks"]]

@@ -103,7 +103,7 @@ def test_a_few_records_are_named_that_cost_everybody_a_label() -> None:
         "table": {"class": "ill"},
         "attributes": {"answer": {"kind": "category", "taxonomy": tree, "keep": ["Given", "Refused"]}},
         "require": [{"kind": "k-anonymity", "quasi-identifier": ["answer"], "k": 101}],
-        "publish": {"search": "joint"},
+        "publish": {"search": "joint", "recoding": "global"},
     }
     (cut,) = unveil.explain(frame, {**asked, "require": [asked["require"][0] | {"k": 95}]}, shadow=False).cuts
     (fewest,) = [stop.fewest for stop in cut.stops if stop.fewest]

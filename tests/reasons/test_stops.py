@@ -285,6 +285,7 @@ def test_alpha_k_anonymity_names_the_part_that_breaks() -> None:
                     "alpha": 0.7,
                 }
             ],
+            "publish": {"search": "paper"},
         }
     )
     found = unveil.explain(table_of(problem), spec, shadow=False)

@@ -118,7 +118,7 @@ def test_ties_that_follow_the_order_of_rows_are_found(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(loop.JointSearch, "_enter", youngest_first)
 
-    @settings(deadline=None, max_examples=200, database=None, phases=(Phase.generate,), derandomize=True)
+    @settings(deadline=None, max_examples=1000, database=None, phases=(Phase.generate,), derandomize=True)
     @given(problems())
     def differs(problem: Problem) -> None:
         assert steps_of(problem) == expected(problem)

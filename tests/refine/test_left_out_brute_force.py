@@ -61,6 +61,14 @@ def test_same_steps_rows_set_aside_and_table(
     assert_same(problem, recoding, share, way, tmp_path_factory.mktemp("left") / "release")
 
 
+def test_labels_that_cover_all_values_alike_verify(tmp_path: Path) -> None:
+    """The cut has the lowest of them, fully masked records would have the highest."""
+    tree = ("Any", [("Some", [("Clerk", []), ("Judge", [])])])
+    rows = [Record({"job": "Clerk"}, "Y"), Record({"job": "Judge"}, "N")]
+    chain = Problem([Generalized("job", tree)], rows, qids=[QID(("job",), 2)])
+    assert assert_same(chain, "global", Fraction(1, 20), "mask", tmp_path / "release") == 0
+
+
 def judges(records: int) -> Problem:
     """Eight clerks and a few judges, at k = 4: to tell them apart, fewer than four judges must be left out."""
     tree = ("Any", [("Clerk", []), ("Judge", [])])

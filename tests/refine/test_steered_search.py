@@ -24,7 +24,7 @@ from oracles.strategies import mixed_problems, some_of
 from unveil.counting.engine import open_engine
 from unveil.errors import RequirementError
 from unveil.publishers.joint import start_joint
-from unveil.refine.goals import ClassInformation, Statistics
+from unveil.refine.goals import ClassInformation, Goal, Statistics
 from unveil.refine.hierarchies import Intervals, Key, Labels, Shape, Values
 from unveil.refine.joint import JointSearch
 from unveil.schema import Fineness, Recoding, Spec
@@ -269,8 +269,9 @@ FAULTS: dict[str, tuple[object, str, object]] = {
     "labels above those to keep are left": (Labels, "kept", lambda *_: None),
     "bounds to keep are left": (Intervals, "kept", lambda *_: None),
     "values to keep are hidden": (Values, "kept", lambda *_: None),
-    "weights do not count": (ClassInformation, "gain", lambda self, gain, bits, attribute: gain / self.fine),
-    "statistics count the class": (Statistics, "gain", lambda self, gain, bits, attribute: gain / self.fine),
+    "weights do not count": (Goal, "_worth", lambda self, steps, attribute: steps / self.fine),
+    "statistics count the class": (Statistics, "weighed", Goal.weighed),
+    "every split pays": (ClassInformation, "price", Goal.price),
     "all steps of a number are allowed": (steering_of_publishers, "step_split", lambda left, right, *_: right),
 }
 

@@ -65,6 +65,11 @@ class Scan(NamedTuple):
     owner: IntArray
     """The candidate of each piece."""
 
+    @property
+    def made(self) -> IntArray:
+        """How many pieces each candidate gives; 0 if it tells no records apart."""
+        return np.bincount(self.owner, minlength=len(self.box))
+
 
 class Parts(NamedTuple):
     """Pieces of boxes that hold rows."""

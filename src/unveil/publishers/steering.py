@@ -13,7 +13,7 @@ from unveil.counting import Marked
 from unveil.errors import RequirementError, SpecError, TableError, did_you_mean, named
 from unveil.publishers.guards import resolved_requirements, shared_groups
 from unveil.refine.boxes import Lowest
-from unveil.refine.goals import ClassInformation, Statistics, steps_per_bit
+from unveil.refine.goals import ClassInformation, Goal, Statistics, steps_per_bit
 from unveil.refine.grid import cut_points
 from unveil.refine.hierarchies import Cutter, Hierarchy, Intervals, Labels, Values
 from unveil.refine.joint import JointSearch
@@ -63,13 +63,17 @@ def targeted(marked: Marked, spec: Spec, class_: str) -> Marked:
     return marked._replace(marks=marked.marks[1:], widths=marked.widths[1:])
 
 
-def goal_of(table: Outline, spec: Spec, masked: Sequence[int]) -> ClassInformation:
+def goal_of(table: Outline, spec: Spec, masked: Sequence[int]) -> Goal:
     """What a refinement is worth."""
     weights = [table.attributes[column].gain_weight for column in masked]
     fine = steps_per_bit(table.records)
+    finer = Statistics(weights, fine, [table.histograms[column] for column in masked])
     if spec.goal == "statistics":
-        return Statistics(weights, fine, [table.histograms[column] for column in masked])
-    return ClassInformation(weights, fine)
+        return finer
+    held = [table.histograms[column].sum(axis=1) for column in target_columns(table, spec)]
+    if spec.goal == "class" or table.classes.name in spec.goal:
+        held.append(table.histograms[masked[0]].sum(axis=0))
+    return ClassInformation(weights, fine, sum(int(np.count_nonzero(counts)) - 1 for counts in held), finer)
 
 
 def hierarchy_of(table: Outline, column: int, spec: Spec, shared: IntArray | None, targets: int) -> Hierarchy:

@@ -121,6 +121,7 @@ def summary(cut: Cut) -> str:
         f"{counts[why]} {words}"
         for why, words in (
             ("pure", "of one class only, so that nothing is gained"),
+            ("noise", "whose parts would tell less about the class than chance may"),
             ("unveiled", "as fine as can be"),
             ("unheld", "held by no record"),
         )
@@ -140,6 +141,8 @@ def reason(stop: Stop) -> str:
             return f"{stop.block}: no record holds it."
         case "pure":
             return f"{stop.block}: all its {stop.records:,} records are of one class, so that nothing is gained."
+        case "noise":
+            return f"{stop.block}: its parts would tell less about the class than chance may."
         case "invalid":
             return f"{_step(stop)}: {_breaks(stop.breaks)}."
 

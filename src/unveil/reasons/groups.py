@@ -94,6 +94,10 @@ class Groups:
         self._at_once: dict[tuple[int, int, int], Tried] = {}
         """For each group and attribute: to refine it into all parts of its block."""
         self._records = 0 if any(map(compares_with_whole, requirements)) else table.records
+        self._open: set[tuple[int, int, int]] = set()
+        """The groups and attributes that could be refined, but by nothing that pays."""
+        self._ways: dict[int, set[tuple[int, int]]] = {}
+        """The ways to refine a block that some group could be refined by, where only those that pay are taken."""
         search.blocks.reopen()
         for number in range(len(search.partitions)):
             self._scan(number)
@@ -120,12 +124,26 @@ class Groups:
         live = self._live[number]
         every = np.ones(len(partition.attributes), dtype=np.bool_)
         scans = partition.scan(live, every)
-        for place, (scan, _, sizes, mixed) in enumerate(scans):
+        for place, (scan, valid, sizes, mixed) in enumerate(scans):
+            if partition.endless:
+                self._note_valid(number, scan, valid)
             for tried in _tried(number, live, scan, partition.levels, atoms):
                 self._note(tried)
             if not place:  # the arrays are of all groups, and are filled as the scan goes on
                 self._sizes.append(sizes)
                 self._mixed.append(np.ones_like(mixed) if self._pure_too else mixed)
+
+    def _note_valid(self, number: int, scan: Scan, valid: BoolArray) -> None:
+        """Keeps what could be refined: a search that is at its end did not, because it does not pay."""
+        partition = self._search.partitions[number]
+        for candidate in np.flatnonzero(valid & (scan.made > 1)).tolist():
+            box, column = int(self._live[number][scan.box[candidate]]), int(scan.column[candidate])
+            if partition.by_box[column]:
+                self._open.add((number, box, column))
+                continue
+            block = int(partition.blocks.rows[box, column])
+            way, cells = int(scan.way[candidate]), _cells(scan, candidate)
+            self._ways.setdefault(block, set()).update((way, cell) for cell in cells)
 
     def _note(self, tried: Tried) -> None:
         """Keeps the way of a group that is nearest to valid; of a block, every way by the group that is farthest."""
@@ -152,7 +170,9 @@ class Groups:
             block, records = int(partition.blocks.rows[box, column]), int(self._sizes[number][place])
             group = self._search.labels(number, box)
             tried = self._by_group.get((number, box, column))
-            if tried is not None and self._mixed[number][place]:
+            if (number, box, column) in self._open and self._mixed[number][place]:
+                yield Stop(blocks.label(block), (), "noise", records, group=group)
+            elif tried is not None and self._mixed[number][place]:
                 stop = self._stop(block, tried, tried.cells[-1], records, group)
                 at_once = self._at_once.get((number, box, column))
                 yield (
@@ -176,6 +196,8 @@ class Groups:
             ways = self._by_block.get(block, {})
             if not records:
                 yield Stop(blocks.label(block), (), "unheld", 0)
+            elif mixed and self._ways.get(block, set()) - ways.keys():
+                yield Stop(blocks.label(block), (), "noise", records)
             elif ways and mixed:
                 (_, cell), nearest = min(ways.items(), key=lambda item: item[1].distance)
                 stop = self._stop(block, nearest, cell, records, None)
@@ -243,11 +265,16 @@ def _tried(
             breaks.setdefault(candidate, []).append(broken)
     small = np.bincount(scan.owner, weights=scan.pieces[:, 0] * fails, minlength=len(scan.box))
     for candidate, found in breaks.items():
-        way, since, cell = int(scan.way[candidate]), int(scan.since[candidate]), int(scan.cell[candidate])
         distance = max(_share(atoms[broken.atom], broken.level) for broken in found)
         box, column = int(live[scan.box[candidate]]), int(scan.column[candidate])
-        cells = range(since if way == SPLIT else cell, cell + 1)
+        way, cells = int(scan.way[candidate]), _cells(scan, candidate)
         yield Tried(number, box, column, way, cells, tuple(found), distance, int(small[candidate]))
+
+
+def _cells(scan: Scan, candidate: int) -> range:
+    """The cells at which a candidate would be the same; several for the split of an interval."""
+    cell = int(scan.cell[candidate])
+    return range(int(scan.since[candidate]) if scan.way[candidate] == SPLIT else cell, cell + 1)
 
 
 def _broken(place: int, level: Level, counts: IntArray, scan: Scan) -> Iterator[tuple[int, Broken]]:

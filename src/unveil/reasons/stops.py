@@ -91,8 +91,9 @@ def break_of(number: int, atom: Atom, piece: Piece, group: dict[str, str], telli
     return Break(number, atom, group, telling, piece.records, level, atom.bound, piece.broken, piece.pieces)
 
 
-Why = Literal["unveiled", "unheld", "pure", "invalid"]
-"""Nothing is below the block; no record holds it; all its records are of one class; a requirement would break."""
+Why = Literal["unveiled", "unheld", "pure", "noise", "invalid"]
+"""Nothing is below the block; no record holds it; all its records are of one class; a refinement would tell too little
+about the class; a requirement would break."""
 
 
 FEW = 0.05

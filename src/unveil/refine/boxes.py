@@ -11,9 +11,9 @@ from unveil.arrays import BoolArray, FloatArray, Growing, IntArray
 from unveil.counting.boxes import Boxes, BoxRows, Choices, Parts, Scan
 from unveil.counting.scans import ALL, SPLIT, first_best
 from unveil.refine.blocks import Blocks
-from unveil.refine.goals import ClassInformation
+from unveil.refine.goals import Candidates, Goal
 from unveil.refine.omissions import Omissions
-from unveil.schema import Level
+from unveil.schema import Level, hold_alone
 
 WIDTH = 4
 """Of how many attributes the best candidate is looked at more closely."""
@@ -69,7 +69,7 @@ class Partition:
         attributes: Sequence[int],
         by_box: Sequence[bool],
         blocks: Blocks,
-        goal: ClassInformation,
+        goal: Goal,
     ) -> None:
         """One box with all rows.
 
@@ -115,6 +115,8 @@ class Partition:
         roots = [blocks.roots[attribute] for attribute in attributes]
         self._add(np.array([0]), np.array([len(rows)]), np.array([roots]), np.array([0]))
         self.live.rows[0] = True
+        self.endless = hold_alone(levels, rows.totals(self.boxes(np.array([0])))[0])
+        """Whether a single record could be a group: then only splits that pay are made, or records would be."""
 
     def boxes(self, numbers: IntArray) -> Boxes:
         """Some boxes."""
@@ -302,17 +304,8 @@ class Partition:
         self.rank.add(len(start), -np.inf)
         self.choice.add(len(start), NONE)
         self.first.add(len(start), NONE)
-        for array in (
-            self.gain,
-            self.bits,
-            self.pieces,
-            self.live,
-            self.done,
-            self.age,
-            self.aside,
-            self.spare,
-            self.frugal,
-        ):
+        zero = self.gain, self.bits, self.pieces, self.live, self.done, self.age, self.aside, self.spare, self.frugal
+        for array in zero:
             array.add(len(start))
 
     def _blocks_of(self, boxes: Boxes, choices: Choices, parts: Parts) -> IntArray:
@@ -348,8 +341,11 @@ class Partition:
             held, gain_left = self._judged(scan, spare)
             valid = np.flatnonzero(held)
             box, column = scan.box[valid], scan.column[valid]
-            gains = self._goal.gain(gain_left[valid], scan.bits[valid], self.attributes[column])
-            ranks = self._goal.rank(gains, scan.bits[valid], records[box])
+            price = self._goal.price(scan.made[valid], records[box])
+            found = Candidates(gain_left[valid], scan.bits[valid], price, records[box], self.attributes[column])
+            gains, ranks = self._goal.weighed(found)
+            if self.endless:
+                ranks[ranks < 0] = -np.inf
             first = first_best(box * shape[1] + column, ranks, shape[0] * shape[1])
             first = first[first >= 0]
             at = box[first], column[first]
@@ -360,10 +356,10 @@ class Partition:
     def _look_ahead(self, numbers: IntArray, best: Best) -> IntArray:
         """The attribute by which to split each box.
 
-        Of a few attributes with the best candidates, it is the one with the most to gain by it and by the next splits.
+        Of the best candidates of a few attributes, the one with the most to gain by it and by the next that pay.
         """
         order = np.argsort(-best.rank, axis=1, kind="stable")[:, :WIDTH]
-        open_ = np.isfinite(np.take_along_axis(best.rank, order, axis=1))
+        open_ = np.take_along_axis(best.rank, order, axis=1) >= 0
         large = best.records >= self.records / SHARE
         box, option = np.nonzero(open_ & (open_.sum(axis=1, keepdims=True) > 1) & large[:, None])
         winner = order[:, 0].copy()
@@ -390,7 +386,7 @@ class Partition:
         best = self._best(rows, pieces, spare)
         every = np.arange(len(parts.box))
         column = np.argmax(best.rank, axis=1)
-        open_ = np.isfinite(best.rank[every, column]) & ~gone
+        open_ = (best.rank[every, column] >= 0) & ~gone
         gain, bits = np.zeros(len(drawn.start)), np.zeros(len(drawn.start), dtype=np.int64)
         np.add.at(gain, parts.box[open_], best.gain[every, column][open_])
         np.add.at(bits, parts.box[open_], best.bits[every, column][open_])

@@ -12,9 +12,9 @@ from unveil.counting.boxes import Scan
 from unveil.counting.scans import ALL, INTERVAL, PEEL, SPLIT
 from unveil.refine.blocks import Blocks
 from unveil.refine.boxes import Partition, Turn
-from unveil.refine.goals import ClassInformation
+from unveil.refine.goals import Candidates, Goal
 
-GAIN, BITS, BROKEN = 0, 1, 2
+GAIN, BITS, BROKEN, PRICE = 0, 1, 2, 3
 
 
 class Refined(NamedTuple):
@@ -40,7 +40,7 @@ class Cuts:
         partitions: Sequence[Partition],
         cut: Mapping[int, Sequence[int]],
         blocks: Blocks,
-        goal: ClassInformation,
+        goal: Goal,
         spare: int = 0,
     ) -> None:
         """Counts the groups as they are.
@@ -58,7 +58,12 @@ class Cuts:
         self._sharing = {
             attribute: sum(attribute in partition.attributes for partition in partitions) for attribute in cut
         }
-        self._sums = Growing(np.int64, 3)
+        self._endless = {
+            attribute: any(partition.endless and attribute in partition.attributes for partition in partitions)
+            for attribute in cut
+        }
+        """The attributes that only splits that pay refine."""
+        self._sums = Growing(np.int64, 4)
         self._first = Growing(np.int64)
         """Where the sums of each block begin; −1 if it cannot be refined, or no longer."""
         self._records: dict[int, int] = {}
@@ -90,7 +95,8 @@ class Cuts:
             gain, cost = scan.gain, (~valid).astype(np.int64)
             if held.omissions is not None:
                 gain, cost = held.omissions.judged(scan)
-            sums = sign * np.stack([gain, scan.bits, cost], axis=1)
+            price = self._goal.price(scan.made, sizes[scan.box])
+            sums = sign * np.stack([gain, scan.bits, cost, price], axis=1)
             self._add(blocks[scan.box, scan.column], scan, sums)
             totals = np.stack([sizes, mixed], axis=1)
         for column in np.flatnonzero(active).tolist():
@@ -165,10 +171,13 @@ class Cuts:
             self._blocks.close(block)
             self._first.rows[block] = -1
             return None
-        attribute = self._blocks.owner(block)
-        gain = self._goal.gain(sums[:, GAIN], sums[:, BITS], np.full(len(sums), attribute)) / self._sharing[attribute]
-        rank = self._goal.rank(gain, sums[:, BITS], np.full(len(sums), self._records[block]))
-        slot = int(np.argmax(np.where(valid, rank, -np.inf)))
+        attribute, same = self._blocks.owner(block), np.ones(len(sums), dtype=np.int64)
+        found = sums[:, GAIN], sums[:, BITS], sums[:, PRICE], self._records[block] * same, attribute * same
+        gain, rank = self._goal.weighed(Candidates(*found), self._sharing[attribute])
+        rank = np.where(valid, rank, -np.inf)
+        slot = int(np.argmax(rank))
+        if rank[slot] < 0 and self._endless[attribute]:
+            return None  # it may pay when other attributes are refined
         way, cell = (SPLIT, slot) if interval else (PEEL, slot - 1) if slot else (ALL, 0)
         place = self._blocks.place(block)
         bits = sums[slot, BITS] / self._goal.fine / self._sharing[attribute]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,6 +13,8 @@ FINEST = 24
 """Gains are counted in steps of 2^−24 bits, or in larger ones if the records are so many that sums would not fit."""
 LEAST_BITS = 0.01
 """A split by fewer bits per record ranks as if it had these."""
+TINY = 1e-300
+"""Keeps a division by 0 away from splits that pay because they do not split anything."""
 
 
 def steps_per_bit(records: int) -> float:
@@ -19,8 +22,20 @@ def steps_per_bit(records: int) -> float:
     return 2.0 ** min(FINEST, 56 - records.bit_length())
 
 
-class ClassInformation:
-    """The information about the class, or about several target columns."""
+class Candidates(NamedTuple):
+    """What some candidates would do, each in one box or summed over several; gains, bits and prices in steps."""
+
+    gain: IntArray
+    bits: IntArray
+    price: IntArray
+    """What they must gain to pay."""
+    records: IntArray
+    """The records of the boxes."""
+    attribute: IntArray
+
+
+class Goal:
+    """What the loops ask: what candidates gain, and in which order they come."""
 
     pure_too = False
     """Whether a box is refined in which no target differs."""
@@ -29,16 +44,25 @@ class ClassInformation:
         """Keeps what is given.
 
         Args:
-            weights: What the owner multiplies the gain of each masked attribute by.
+            weights: What a gain by each masked attribute is multiplied by.
             fine: How many steps a bit has.
         """
         self._weights = np.array(weights, dtype=np.float64)
         self.fine = fine
 
-    def gain(self, gain: IntArray, bits: IntArray, attribute: IntArray) -> FloatArray:
-        """The gain in bits over the records, with the weight of the attribute."""
-        worth: FloatArray = gain / self.fine * self._weights[attribute]
-        return worth
+    def weighed(self, candidates: Candidates, shared: int = 1) -> tuple[FloatArray, FloatArray]:
+        """The gains of candidates in bits over the records, and their ranks.
+
+        Args:
+            candidates: What the candidates would do.
+            shared: Over how many sets of attributes they are added up.
+        """
+        gain = self._worth(candidates.gain, candidates.attribute) / shared
+        return gain, self.rank(gain, candidates.bits, candidates.records)
+
+    def price(self, pieces: IntArray, records: IntArray) -> IntArray:
+        """What splits of boxes into so many pieces must gain to pay, in steps."""
+        return np.zeros_like(records)
 
     def rank(self, gain: FloatArray, bits: IntArray, records: IntArray) -> FloatArray:
         """Gain per root of the bits per record by which the records are told apart.
@@ -50,8 +74,12 @@ class ClassInformation:
         ranks: FloatArray = gain / np.sqrt(apart)
         return ranks
 
+    def _worth(self, steps: IntArray, attribute: IntArray) -> FloatArray:
+        worth: FloatArray = steps / self.fine * self._weights[attribute]
+        return worth
 
-class Statistics(ClassInformation):
+
+class Statistics(Goal):
     """The information about the masked attributes themselves, so that tables of their values are kept.
 
     Attributes count alike: a bit counts relative to what the attribute has at its finest.
@@ -71,9 +99,42 @@ class Statistics(ClassInformation):
         # A single value cannot be refined, so what it would be divided by does not matter.
         super().__init__([weight / (held or 1) for weight, held in zip(weights, bits, strict=True)], fine)
 
-    def gain(self, gain: IntArray, bits: IntArray, attribute: IntArray) -> FloatArray:
-        """The bits by which the records are told apart, as a share of those of the attribute, with its weight."""
-        return super().gain(bits, bits, attribute)
+    def weighed(self, candidates: Candidates, shared: int = 1) -> tuple[FloatArray, FloatArray]:
+        """The gain is the bits by which the records are told apart, as a share of those of the attribute."""
+        return super().weighed(candidates._replace(gain=candidates.bits), shared)
+
+
+class ClassInformation(Goal):
+    """The information about the class, or about several target columns.
+
+    A split pays if it gains at least what its pieces cost: each has shares of the targets of its own, and a share
+    that n records estimate costs log₂(n)/2 bits (Schwarz 1978, Rissanen 1978). What gains less fits noise. Such splits
+    come last, in the order of what they tell about the attributes themselves, and rank below 0.
+    """
+
+    def __init__(self, weights: Sequence[float], fine: float, shares: int, finer: Statistics) -> None:
+        """Keeps what is given.
+
+        Args:
+            weights: What the owner multiplies the gain of each masked attribute by.
+            fine: How many steps a bit has.
+            shares: How many shares say how the targets are distributed in a group: their values, less one per target.
+            finer: Orders the splits that do not pay.
+        """
+        super().__init__(weights, fine)
+        self._shares, self._finer = shares, finer
+
+    def price(self, pieces: IntArray, records: IntArray) -> IntArray:
+        """Half a logarithm of the records for each share that the pieces add. One piece adds none."""
+        bits = (np.maximum(pieces, 1) - 1) * self._shares * np.log2(np.maximum(records, 1)) / 2
+        return np.floor(bits * self.fine + 0.5).astype(np.int64)
+
+    def weighed(self, candidates: Candidates, shared: int = 1) -> tuple[FloatArray, FloatArray]:
+        """The gains, and ranks from 0 where a split pays; a split that does not has the rank −1 / (its other rank)."""
+        gain, rank = super().weighed(candidates, shared)
+        pays = gain >= candidates.price / self.fine / shared
+        _, finer = self._finer.weighed(candidates, shared)
+        return gain, np.where(pays, rank, -1 / np.maximum(finer, TINY))
 
 
 def _entropy(counts: IntArray) -> float:

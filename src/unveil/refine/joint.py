@@ -23,7 +23,7 @@ from unveil.masking import Block
 from unveil.refine.blocks import Blocks
 from unveil.refine.boxes import Partition, Turn
 from unveil.refine.cuts import Cuts, Refined
-from unveil.refine.goals import ClassInformation
+from unveil.refine.goals import Goal
 from unveil.refine.memberships import Memberships
 from unveil.schema import Attribute
 
@@ -40,6 +40,7 @@ class JointStep:
     loss: float
     """By how many bits over the records it tells the records of a group apart."""
     score: float
+    """Its rank; below 0 if it does not pay and was made because its labels are finer."""
     group: dict[str, str] | None
     """The labels of the group that was refined by itself; None if all groups with the block were."""
 
@@ -60,7 +61,7 @@ class JointSearch:
         self,
         blocks: Blocks,
         partitions: Sequence[Partition],
-        goal: ClassInformation,
+        goal: Goal,
         spare: int = 0,
     ) -> None:
         """Finds the first candidates.

@@ -51,6 +51,7 @@ from unveil.schema.requirements import (
     TCloseness,
     Template,
     Worst,
+    hold_alone,
     stated,
     without_redundant,
 )

@@ -107,7 +107,7 @@ def fit_of(spec: Spec, table: Table, progress: Watcher = unwatched) -> Fit:
     from unveil.counting.memory import MemoryEngine
 
     requirements = resolved_requirements(table, spec)
-    if spec.search == "joint":
+    if spec.plan is None and spec.search == "joint":
         start_joint(table, spec, MemoryEngine(table), progress)
     else:
         make_guards(table, spec, requirements, MemoryEngine(table), progress)

@@ -15,11 +15,12 @@ refinement can only lower it, and the search can rely on three facts:
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, ClassVar, Literal, Protocol, Self
 
+import numpy as np
 from pydantic import PrivateAttr
 
 from unveil.arrays import BoolArray, FloatArray, IntArray
@@ -51,6 +52,21 @@ class Level:
     def holds(self, level: FloatArray) -> BoolArray:
         """Whether the requirement is satisfied at a level."""
         return level >= self.least
+
+
+def hold_alone(levels: Iterable[tuple[Level, slice]], counts: IntArray) -> bool:
+    """Whether a group of one record, with some value that the table has, can hold all levels.
+
+    Args:
+        levels: The levels, each with the counts that it needs.
+        counts: Those of the whole table.
+    """
+    held: dict[int, BoolArray] = {}
+    for level, section in levels:
+        ones = np.eye(len(counts[section]), dtype=np.int64)[counts[section] > 0]
+        alone = level.holds(level.of(ones))
+        held[section.start] = held.get(section.start, np.ones_like(alone)) & alone
+    return all(bool(alone.any()) for alone in held.values())
 
 
 @dataclass(frozen=True)
