@@ -43,33 +43,40 @@ def test_a_release_is_that_of_a_table_with_labels(coded: Project, tmp_path_facto
     assert release.trace == named.trace
 
 
-def test_every_verb_shows_labels(coded: Project, run: Run) -> None:
-    assert run("check", coded.spec).code == 0
-    published = run("publish", coded.spec, "--to", coded.release)
+@pytest.fixture
+def disclosed(coded: Project) -> Project:
+    """The paper's search discloses towns one by one in this table; the joint one needs none of them."""
+    coded.spec.write_text(coded.spec.read_text() + '\n[publish]\nsearch = "paper"\n')
+    return coded
+
+
+def test_every_verb_shows_labels(disclosed: Project, run: Run) -> None:
+    assert run("check", disclosed.spec).code == 0
+    published = run("publish", disclosed.spec, "--to", disclosed.release)
     assert "Bergen" in published.out
-    verified = run("verify", coded.release, "--raw", coded.spec)
+    verified = run("verify", disclosed.release, "--raw", disclosed.spec)
     assert (verified.code, verified.err) == (0, "")
-    later = coded.folder / "later.parquet"
-    assert run("apply", coded.release, coded.table, "--to", later, "--unseen", "suppress").code == 0
-    masked, release = pq.read_table(later), pq.read_table(coded.release / "data.parquet")
+    later = disclosed.folder / "later.parquet"
+    assert run("apply", disclosed.release, disclosed.table, "--to", later, "--unseen", "suppress").code == 0
+    masked, release = pq.read_table(later), pq.read_table(disclosed.release / "data.parquet")
     for name in ("job", "town", "ill"):
         assert set(release[name].to_pylist()) <= set(masked[name].to_pylist())
-    assert run("evaluate", coded.spec, "--seeds", 1).code == 0
-    assert run("explain", coded.spec).code == 0
-    page = coded.folder / "page.html"
-    assert run("report", coded.release, "--owner", coded.spec, "--to", page).code == 0
+    assert run("evaluate", disclosed.spec, "--seeds", 1).code == 0
+    assert run("explain", disclosed.spec).code == 0
+    page = disclosed.folder / "page.html"
+    assert run("report", disclosed.release, "--owner", disclosed.spec, "--to", page).code == 0
     assert "Aarhus" in page.read_text()
 
 
-def test_planted_faults(coded: Project, run: Run) -> None:
-    run("publish", coded.spec, "--to", coded.release)
-    manifest = coded.release / "manifest.json"
+def test_planted_faults(disclosed: Project, run: Run) -> None:
+    run("publish", disclosed.spec, "--to", disclosed.release)
+    manifest = disclosed.release / "manifest.json"
     original = manifest.read_text()
 
     def found(old: str, new: str) -> str:
         assert old in original
         manifest.write_text(original.replace(old, new))
-        verified = run("verify", coded.release, "--raw", coded.spec)
+        verified = run("verify", disclosed.release, "--raw", disclosed.spec)
         assert verified.code == 1
         return verified.out + verified.err
 
@@ -78,8 +85,8 @@ def test_planted_faults(coded: Project, run: Run) -> None:
     assert "holds 'yes', which its derivation never gives" in found('"1": "yes"', '"1": "yess"')
     assert "invisible" in found('"1": "Aarhus"', '"1": "Aar\u200bhus"')
     manifest.write_text(original)
-    coded.edit(coded.table, ",1,1000.5,", ",2,1000.5,")
-    assert "truth" in run("verify", coded.release, "--raw", coded.spec).out
+    disclosed.edit(disclosed.table, ",1,1000.5,", ",2,1000.5,")
+    assert "truth" in run("verify", disclosed.release, "--raw", disclosed.spec).out
 
 
 def test_codes_that_pandas_made_floats(coded: Project) -> None:
