@@ -1,7 +1,6 @@
 """Makes the pictures of docs/report.md: pages about the bundled data, as a browser shows them.
 
-Usage: python scripts/picture_reports.py (needs Chromium, see CONTRIBUTING.md). With `--census report.html`
-it makes that of docs/tutorial-census.md instead, from the page that the commands there write.
+Usage: python scripts/picture_reports.py (needs Chromium, see CONTRIBUTING.md).
 """
 
 from __future__ import annotations
