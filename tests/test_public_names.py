@@ -177,6 +177,8 @@ def test_a_command_loads_each_loop_once_and_neither_pandas_nor_scipy(project: Pr
 
     And garbage is collected again once the modules are loaded.
     """
+    with project.spec.open("a", encoding="utf-8") as spec:
+        spec.write('\n[publish]\nsearch = "paper"\n')
     words = [sys.executable, "-c", PUBLISHED, str(project.spec), str(project.release)]
     run = subprocess.run(words, capture_output=True, text=True, check=True)
     assert run.stdout.splitlines()[-2:] == ["1", "False False True"]

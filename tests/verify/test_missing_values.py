@@ -181,7 +181,7 @@ def test_transformers_take_gaps_and_tell_them_apart() -> None:
 
 
 def test_classifiers_see_them() -> None:
-    found = unveil.evaluate(people(), spec(search="joint", recoding="local"), classifiers=("tree", "bayes"))
+    found = unveil.evaluate(people(), spec(search="joint", recoding="global"), classifiers=("tree", "bayes"))
     errors = {line.classifier: line.error for line in found.lines if line.setting == "released"}
     assert set(errors) == {"tree", "bayes"}
     assert max(errors.values()) < 0.25
