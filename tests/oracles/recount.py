@@ -126,21 +126,21 @@ def broken_requirements(published: Published) -> Iterator[str]:
 
 
 def broken_headcounts(published: Published) -> Iterator[str]:
-    """Every group of a requirement on persons has records of so many; what is left out is in no released group."""
+    """Every group of a requirement on persons has records of so many; what is left out is in none, or fully masked."""
+    masked = [name for name, entry in published.manifest["masking"].items() if entry["kind"] != "released"]
+    released = {tuple(row[name] for name in masked) for row in published.rows}
+    labels = (published.manifest.get("leave-out") or {}).get("labels")
     for entry in published.manifest["requirements"]:
         if entry.get("of") != "persons" or not published.persons:
             continue
         names = entry["quasi-identifier"]
-        shown = {tuple(row[name] for name in names) for row in published.rows}
-        whose: dict[tuple[Any, ...], set[int]] = {key: set() for key in shown}
-        labels = (published.manifest.get("leave-out") or {}).get("labels")
+        whose: dict[tuple[Any, ...], set[int]] = {tuple(row[name] for name in names): set() for row in published.rows}
         for row, person in published.persons:
             found = labels_of(published.manifest, row)
-            key = tuple(found[name] for name in names)
-            if key not in whose and labels:
-                key = tuple(labels[name] for name in names)
-            if key in whose:
-                whose[key].add(person)
+            if tuple(found[name] for name in masked) not in released:
+                found = labels
+            if found:
+                whose[tuple(found[name] for name in names)].add(person)
         for key, persons in whose.items():
             if len(persons) < entry["k"]:
                 yield f"{key} has records of {len(persons)} persons, but must have {entry['k']}"

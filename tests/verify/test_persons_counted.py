@@ -6,11 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pytest
 
 import unveil
+from verify.releases import edit_manifest
 
 SPEC = """\
 [table]
@@ -141,3 +143,51 @@ def test_check_says_how_many_persons_have_several_rows(tmp_path: Path) -> None:
     assert fit.persons == "20 of 20 persons have several rows, 3 at most."
     assert "60 records of 20 persons can be released" in fit.summary
     assert fit.groups[0].people == 60  # in groups of one age, where nobody has two rows
+
+
+def lone_records(seed: int) -> pa.Table:
+    """Persons with several rows on two sets of attributes; the number tells every released row."""
+    draw = np.random.default_rng(seed)
+    size = 90
+    person = draw.integers(0, 40, size)
+    return pa.table(
+        {
+            "number": np.arange(size),
+            "who": [f"p{number}" for number in person],
+            "age": np.where(draw.random(size) < 0.5, person * 3 % 20, draw.integers(0, 20, size)),
+            "town": draw.choice(["a", "b", "c", "d"], size),
+            "job": draw.choice(["x", "y", "z"], size),
+            "ill": draw.choice(["y", "n"], size),
+        }
+    )
+
+
+@pytest.mark.parametrize("recoding", ["global", "local"])
+@pytest.mark.parametrize("left_out", ["drop", "mask"])
+def test_records_left_out_for_another_set_count_where_they_are(left_out: str, recoding: str, tmp_path: Path) -> None:
+    """Each release holds; and if it claimed one person more than its smallest group has, that would be found."""
+    for seed in range(6):
+        raw = lone_records(seed)
+        spec = {
+            "table": {"class": "ill", "person": "who", "others": "release"},
+            "attributes": {"age": {"kind": "number"}, "town": {"kind": "category"}, "job": {"kind": "category"}},
+            "require": [
+                {"kind": "k-anonymity", "quasi-identifier": ["age", "town"], "k": 3},
+                {"kind": "k-anonymity", "quasi-identifier": ["town", "job"], "k": 3},
+            ],
+            "publish": {"recoding": recoding, "leave-out": "20%", "left-out": left_out},
+        }
+        release = unveil.publish(raw, spec)
+        assert unveil.verify(release, raw=spec, table=raw) == []
+        folder = tmp_path / f"release-{seed}"
+        release.write(folder)
+        whose = dict(zip(raw["number"].to_pylist(), raw["who"].to_pylist(), strict=True))
+        persons: dict[tuple[str, str], set[str]] = {}
+        for row in release.table.to_pylist():
+            persons.setdefault((row["town"], row["job"]), set()).add(whose[row["number"]])
+        smallest = min(map(len, persons.values()))
+        assert smallest >= 3
+        edit_manifest(folder, lambda manifest, k=smallest + 1: manifest["requirements"][1].update(k=k))
+        asked = {**spec, "require": [spec["require"][0], {**spec["require"][1], "k": smallest + 1}]}
+        found = unveil.verify(folder, raw=asked, table=raw)
+        assert any(finding.claim == "persons" and "requirement 2" in finding.message for finding in found)

@@ -132,7 +132,7 @@ def check_truth(
     columns = [side.column(codes) for side, codes in zip(sides, keys, strict=True)]
     groups = Groups(columns, keys, excess)
     if person:
-        yield from whose.findings(columns, released)
+        yield from whose.findings(groups, released)
     if manifest.leave_out is None or not manifest.leave_out.records:
         yield from _difference_findings(groups)
     else:

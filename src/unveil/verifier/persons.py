@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from unveil.errors import count_text, records_text
 from unveil.verifier.claims import MANIFEST, RefinementManifest
-from unveil.verifier.columns import Codes, Column, Groups, Tally, plain, summed, text
+from unveil.verifier.columns import Codes, Column, Counts, Groups, Tally, plain, summed, text
 from unveil.verifier.findings import Finding
 
 PERSONS = "persons"
@@ -74,15 +74,17 @@ class Whose:
         numbers = [known.setdefault(text(value), len(known)) for value in plain(column.values)]
         return np.array(numbers, dtype=np.int32)[column.codes]
 
-    def findings(self, columns: Sequence[Column], released: Sequence[Codes]) -> Iterator[Finding]:
+    def findings(self, compared: Groups, released: Sequence[Codes]) -> Iterator[Finding]:
         """Groups with too few persons, and a number of persons that the raw table does not have.
 
         Args:
-            columns: The compared columns, to name groups.
+            compared: The distinct rows of both sides; their sizes are released records minus raw ones.
             released: The released rows, in the codes of the compared columns.
         """
+        columns = compared.columns
         keys, rows = self._tally.result()
         masked, persons = keys[: len(self._names)], keys[len(self._names) :]
+        gone, some = self._lost(compared, masked, rows)
         claimed, counted = self._manifest.persons, len(summed(persons, rows)[1])
         if claimed is None or not counted - self._manifest.dropped <= claimed <= counted:
             message = f"{MANIFEST} says that persons is {claimed}, but the raw table has {counted:,}."
@@ -93,16 +95,36 @@ class Whose:
                 places = [self._names.index(name) for name in names]
                 shown = np.unique(np.stack([released[place] for place in places], axis=1), axis=0)
                 held = np.stack([masked[place] for place in places], axis=1)
-                groups = self._groups([columns[place] for place in places], shown, held, persons)
+                groups = self._groups([columns[place] for place in places], shown, held, persons, gone, some)
                 yield from _few_persons(f"requirement {number}", int(stated["k"]), groups)
 
+    def _lost(
+        self, compared: Groups, masked: Sequence[Codes], rows: Counts
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which raw rows are not released under their labels, and which of these labels lack some rows only.
+
+        Of equal masked rows of which some were left out, the release does not say whose those are.
+        """
+        place = _numbers_of(np.stack(masked, axis=1), np.stack(compared.keys, axis=1))
+        lost = np.maximum(-compared.sizes, 0)
+        held = np.bincount(place, weights=rows, minlength=len(lost)).astype(np.int64)
+        return (lost >= held)[place], ((lost > 0) & (lost < held))[place]
+
     def _groups(
-        self, columns: Sequence[Column], shown: NDArray[np.int32], held: NDArray[np.int32], persons: Sequence[Codes]
+        self,
+        columns: Sequence[Column],
+        shown: NDArray[np.int32],
+        held: NDArray[np.int32],
+        persons: Sequence[Codes],
+        gone: NDArray[np.bool_],
+        some: NDArray[np.bool_],
     ) -> Groups:
-        """The persons of each released group. Rows of other groups were left out: dropped, or fully masked."""
-        group = _numbers_of(held, shown)
+        """The persons that each released group can have. Rows that are gone were left out: dropped, or fully masked."""
+        group = np.where(gone, -1, _numbers_of(held, shown))
         if (root := self._root(columns)) is not None:
-            group[group < 0] = _numbers_of(np.array([root], dtype=np.int32), shown)[0]
+            masked = np.full(len(group), _numbers_of(np.array([root], dtype=np.int32), shown)[0])
+            group = np.concatenate([np.where(gone, masked, group), np.where(some, masked, -1)])
+            persons = [np.concatenate([codes, codes]) for codes in persons]
         kept = group >= 0
         number: Codes = group[kept].astype(np.int32)
         pairs, _ = summed([number, *(codes[kept] for codes in persons)], np.ones(kept.sum(), dtype=np.int64))
