@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from unveil.sklearn import Additive, DiffGen, ProgressiveDisclosure, TopDownRefinement
+from unveil.sklearn import Additive, DiffGen, ProgressiveDisclosure, SafeRows, TopDownRefinement
 
 DECLARED = {"range": [-1000, 1000], "step": 0.01, "outside": "clamp"}
 LABELS = range(-1, 10)
@@ -20,6 +20,7 @@ ESTIMATORS = [
     ),
     (DiffGen(specializations=3, default=DECLARED, classes=LABELS, unsafe_seed=0), {}),
     (Additive(default=DECLARED, classes=LABELS, unsafe_seed=0), {}),
+    (SafeRows(specializations=3, default=DECLARED, classes=LABELS, unsafe_seed=0), {}),
     (
         DiffGen(specializations=3, default=DECLARED, classes=LABELS),
         {WEIGHTS: DRAWN, "check_fit_idempotent": DRAWN},
