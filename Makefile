@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 # The versions that the tests run on; an empty LOCK takes the newest that pyproject.toml allows.
 LOCK   ?= requirements-test.lock
-EVERYTHING := --editable ".[pandas,polars,c45,report,countries,spark,duckdb]" --group dev --group docs
+EVERYTHING := --editable ".[pandas,polars,c45,report,countries,spark,duckdb,sign,studio]" --group dev --group docs
 
 PEERS  := .venv-peers/.ready
 
