@@ -17,8 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
 
-from unveil.attacks.measured import rounded
-from unveil.attacks.neighbours import Pair
+from unveil.attacks.neighbours import Pair, rounded
 from unveil.schema import AdditivePlan, PrivatePlan, Spec, load_spec
 from unveil.tables import load_table
 

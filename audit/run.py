@@ -22,9 +22,8 @@ from neighbours import COUNTED, MEASURED, SCENARIOS, Statistic, pair_of
 from rich.console import Console
 from rich.table import Table
 
-from unveil.attacks.epsilon import Bound, lower_bound
-from unveil.attacks.measured import Evidence, MeasuredNeighbours
-from unveil.attacks.neighbours import Neighbours, Seen
+from unveil.attacks.neighbours import Evidence, MeasuredNeighbours, Neighbours, Seen
+from unveil.attacks.privacy_loss import Bound, lower_bound
 from unveil.noise import SeededSource, SystemSource
 from unveil.publishers.additive import support
 from unveil.schema import AdditivePlan

@@ -7,7 +7,7 @@ import unveil
 from attacks.people import people, spec
 from unveil.attacks import Outcome
 from unveil.attacks.composition import common_parts
-from unveil.attacks.records import Records
+from unveil.attacks.scene import Records
 
 SEARCHES = pytest.mark.parametrize(("search", "recoding"), [("paper", "global"), ("joint", "local")])
 

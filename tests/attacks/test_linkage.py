@@ -9,9 +9,8 @@ import pytest
 import unveil
 from attacks.people import QUASI, people, spec
 from unveil.attacks import Outcome
-from unveil.attacks.linkage import worst_columns
-from unveil.attacks.population import unique_people
-from unveil.attacks.records import Records
+from unveil.attacks.linkage import unique_people, worst_columns
+from unveil.attacks.scene import Records
 
 SEARCHES = pytest.mark.parametrize(
     ("search", "recoding"), [("paper", "global"), ("joint", "global"), ("joint", "local")]

@@ -15,11 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from unveil.attacks.exposure import Outcome
+from unveil.attacks.exposure import Outcome, Rate
 from unveil.attacks.inference import beliefs_about, homogeneous, secrets_of
-from unveil.attacks.rates import Rate
-from unveil.attacks.records import NONE, Records
-from unveil.attacks.scene import Scene
+from unveil.attacks.scene import NONE, Records, Scene
 from unveil.errors import braced, count_text
 from unveil.evaluation.information import promised_k
 from unveil.evaluation.reidentification import quasi_identifiers, refinement_manifest

@@ -1,22 +1,30 @@
-"""Linkage and singling out: finding a person's record by what a stranger knows, on any columns of the release.
+"""Linkage, singling out and membership: finding a person's record by what a stranger knows, on any columns.
 
 The sets of columns that hurt most are searched for: from each of the best sets of one size, all sets with one column
 more are counted. Columns that are released as they are count too, and so does the class.
+
+How many people are alone in the population that a table is a sample of is estimated by Pitman's sampling formula
+(Hoshino, *Applying Pitman's Sampling Formula to Microdata Disclosure Risk Assessment*, Journal of Official Statistics
+17(4), 2001), which Dankar et al. (*Estimating the re-identification risk of clinical data sets*, 2012) find best where
+at most a tenth of the population is sampled.
+
+For membership, somebody who has the whole row of a person looks how many records fit it, or how much its cell weighs,
+and says yes from some number on. The number is learned from one half of the people and tried on the other half.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import exp, log
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from unveil.attacks.exposure import Outcome
-from unveil.attacks.population import unique_people
-from unveil.attacks.rates import Rate
-from unveil.attacks.records import Records
-from unveil.attacks.scene import Scene
+from unveil.arrays import FloatArray
+from unveil.attacks.exposure import Outcome, Rate
+from unveil.attacks.scene import Records, Scene
 from unveil.errors import braced, count_text
 from unveil.evaluation.reidentification import attacker_risk, size_counts
 from unveil.progress import Watcher, unwatched
@@ -27,6 +35,49 @@ WIDTH = 4
 """How many sets of each size the search goes on from."""
 SHOWN = 8
 """How many columns of a set a sentence names."""
+
+
+def unique_people(groups: Mapping[int, int], population: int) -> float:
+    """An estimate of how many people of a population are alone in their group.
+
+    Args:
+        groups: How many groups of the sample have each size.
+        population: How many people there are, those of the sample included.
+    """
+    from scipy.special import gammaln
+
+    records = sum(size * count for size, count in groups.items())
+    if population <= records or not groups.get(1):
+        return float(groups.get(1, 0))
+    alpha, theta = _fitted(groups)
+    return float(min(population, exp(gammaln(theta + 1) - gammaln(theta + alpha) + alpha * log(population))))
+
+
+def _fitted(groups: Mapping[int, int]) -> tuple[float, float]:
+    """The α in (0, 1) and θ > 0 that make the sizes of the sample likeliest."""
+    import numpy as np
+    from scipy.optimize import minimize
+    from scipy.special import expit, gammaln
+
+    sizes, counts = (np.array(part, dtype=np.float64) for part in zip(*groups.items(), strict=True))
+    records, number = float((sizes * counts).sum()), float(counts.sum())
+
+    def parameters(place: Any) -> tuple[float, float]:
+        return float(expit(place[0])), float(np.exp(place[1]))
+
+    def unlikelihood(place: Any) -> float:
+        alpha, theta = parameters(place)
+        start = (number - 1) * np.log(alpha) + gammaln(theta / alpha + number) - gammaln(theta / alpha + 1)
+        rest = gammaln(theta + records) - gammaln(theta + 1)
+        inside = (counts * (gammaln(sizes - alpha) - gammaln(1 - alpha))).sum()
+        return float(-(start - rest + inside))
+
+    starts = [(place, np.log(1 + number)) for place in (-2.0, 0.0, 2.0)]
+    found = min(
+        (minimize(unlikelihood, start, method="L-BFGS-B", bounds=[(-12, 12), (-10, 25)]) for start in starts),
+        key=lambda result: float(result.fun),
+    )
+    return parameters(found.x)
 
 
 @dataclass(frozen=True)
@@ -128,3 +179,34 @@ def _figures(records: Records, names: Sequence[str], population: int | None) -> 
         figures["population"], figures["population_unique"] = population, unique
         figures["journalist"] = min(1.0, unique / population * records.total / max(figures["alone"], 1))
     return figures
+
+
+def membership(scene: Scene) -> Iterator[Outcome]:
+    """The attack on people who are in the table, and on people who are not."""
+    if scene.truth is None or scene.control is None:
+        return
+    present, absent = _fitting(scene.records, scene.truth.people), _fitting(*scene.control)
+    half = len(present) // 2
+    if not half:
+        return
+    least = _threshold(present[:half], absent[:half])
+    success, control = (Rate(int((found[half:] >= least).sum()), len(found) - half) for found in (present, absent))
+    fit = "1 record or more fits" if least <= 1 else f"{least:,.0f} records or more fit"
+    what = f"{fit} it" if scene.has_rows else f"its cell weighs at least {least:,.1f}"
+    sentence = (
+        f"Somebody who has a person's row and says “in the table” where {what} is right about "
+        f"{success.hits:,} of {success.tries:,} people who are in it, and wrong about {control.hits:,} of "
+        f"{control.tries:,} who are not."
+    )
+    yield Outcome("membership", sentence, success, control, figures={"threshold": least})
+
+
+def _fitting(records: Records, people: pa.Table) -> FloatArray:
+    return np.array([fit.records for fit in records.fitting(people, records.names)])
+
+
+def _threshold(present: FloatArray, absent: FloatArray) -> float:
+    """The number from which on a yes is right most often."""
+    values = np.unique(np.concatenate([present, absent]))
+    gains = [float((present >= value).mean() - (absent >= value).mean()) for value in values]
+    return float(values[int(np.argmax(gains))])

@@ -23,10 +23,8 @@ import numpy as np
 import pyarrow as pa
 
 from unveil.arrays import FloatArray, IntArray, group_numbers
-from unveil.attacks.exposure import Outcome
-from unveil.attacks.rates import Rate
-from unveil.attacks.records import coded
-from unveil.attacks.scene import Truth
+from unveil.attacks.exposure import Outcome, Rate
+from unveil.attacks.scene import Truth, coded
 from unveil.masking import AsIs
 from unveil.progress import Tasks, Watcher, unwatched
 from unveil.publishers import trial_release

@@ -1,25 +1,37 @@
-"""A table with and without one person, published by DiffGen again and again.
+"""A table with and without one person, published again and again by DiffGen or the additive method.
 
-Who attacks knows all other people, the spec and the release, and wants to know whether the person was in the table.
+Who attacks knows all other people, the spec and the release, and wants to know whether the person was in the table. An
+additive release shows every noisy number, so the attacker computes what each would be with the person and without;
+noise of rate r then says r · (|distance without| − |distance with|) about whether the person is there. That is the best
+that can be said, so a statistic of it comes close to what a draw really costs.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from unveil.arrays import FloatArray
-from unveil.attacks.records import coded
+from unveil.attacks.scene import coded
 from unveil.counting.memory import MemoryEngine
 from unveil.masking import Discretization, Generalization
 from unveil.noise import Source
-from unveil.publishers import publish_diffgen
+from unveil.publishers import publish_additive, publish_diffgen
 from unveil.release import Release
-from unveil.schema import PrivatePlan, Spec
+from unveil.schema import AdditivePlan, PrivatePlan, Spec
 from unveil.tables import Table, part_of
+from unveil.verifier.columns import encode
+from unveil.verifier.measured import Replay, measured
+from unveil.verifier.private_claims import AdditiveManifest
+from unveil.verifier.raw import Raw
 from unveil.version import __version__
+
+PARTS = 8
+"""Evidence is rounded to this part of what it may come to."""
 
 
 class Pair:
@@ -104,3 +116,63 @@ class Neighbours:
         for name, label in cell.items():
             held &= np.array(release.table[name].to_pylist()) == label
         return Seen(int(counts[held].sum()) - int(among.sum()), tuple(structure), tuple(sides))
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the noisy numbers of one release say, as logarithms of likelihood ratios in shares of ε."""
+
+    totals: float
+    sums: float
+    leaves: float
+    chosen: tuple[tuple[str, str], ...]
+
+    @property
+    def all(self) -> float:
+        """All numbers together."""
+        return self.totals + self.sums + self.leaves
+
+
+def rounded(evidence: float, share: float = 1) -> int:
+    """Evidence in parts of its share of ε."""
+    return round(PARTS * evidence / share)
+
+
+class MeasuredNeighbours:
+    """The additive method on two tables that differ by one record."""
+
+    def __init__(self, pair: Pair) -> None:
+        self._pair = pair
+        self._raw = {present: raw_rows(table) for present, table in ((True, pair.person), (False, pair.others))}
+
+    def publish(self, plan: AdditivePlan, source: Source, *, present: bool) -> Evidence:
+        """Publishes the table with or without the person, and looks at the release."""
+        pair = self._pair
+        release = publish_additive(pair.tables[present], pair.spec, plan, pair.engines[present], source, __version__)
+        manifest = claims_of(release)
+        person, others = (Replay(manifest, pair.spec) for _ in range(2))
+        person.add(self._raw[True])
+        others.add(self._raw[False])
+        spent = float(plan.epsilon)
+        totals, *sums, leaves = (
+            one.rate * _closer(one.noisy, one.true, more.true) / spent
+            for one, more in zip(measured(manifest, others), measured(manifest, person), strict=True)
+        )
+        chosen = tuple((done.attribute, done.class_) for done in manifest.rounds)
+        return Evidence(totals, sum(sums), leaves, chosen)
+
+
+def claims_of(release: Release) -> AdditiveManifest:
+    """What a release claims, as a reader parses it."""
+    return AdditiveManifest.model_validate(json.loads(release.manifest.to_json()))
+
+
+def raw_rows(table: pa.Table) -> Raw:
+    """Rows as the verifier reads them."""
+    columns = {name: encode(name, table[name]) for name in table.column_names}
+    return Raw(columns, np.ones(table.num_rows, dtype=np.int64), table.num_rows, 0)
+
+
+def _closer(noisy: Any, without: Any, more: Any) -> float:
+    """By how much the noisy numbers are nearer to those with the person than to those without."""
+    return float((np.abs(noisy - without) - np.abs(noisy - without - more)).sum())

@@ -1,18 +1,179 @@
-"""What is attacked, and the people by whom the attacks are judged."""
+"""What is attacked, and the people by whom the attacks are judged.
+
+The rows of a release are held in codes, so that finding those that fit what somebody knows of a person is arithmetic.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from unveil.arrays import IntArray
-from unveil.attacks.records import Records
+from unveil.arrays import BoolArray, IntArray, NumberArray, group_numbers
+from unveil.masking import AnyMasking, AsIs, Discretization, Generalization, dictionary_of, python_values
 from unveil.release import RefinementManifest, Release, SafeManifest
-from unveil.schema import Spec
+from unveil.schema import Spec, number_of, value_text
 from unveil.tables import Table
+
+SMALL = 1 << 24
+"""So many possible keys are counted in an array; more are sorted."""
+NONE = -1
+
+
+class Coded(NamedTuple):
+    """A column: its distinct values, and which of them each row has."""
+
+    values: list[Any]
+    codes: IntArray
+
+
+class Fit(NamedTuple):
+    """The records that fit what is known of one person."""
+
+    records: float
+    """How many there are."""
+    places: IntArray
+    """The distinct rows among them."""
+
+
+class Records:
+    """The distinct rows of a release, each with its number of records; noisy counts and weights are taken as given."""
+
+    def __init__(self, release: Release) -> None:
+        self.release = release
+        manifest = release.manifest
+        distinct, counts = release.counted
+        weight = manifest.weighed_by
+        self.counts: NumberArray = counts if weight is None else counts * distinct[weight].to_numpy()
+        self.total = int(self.counts.sum())
+        self.names = tuple(dict.fromkeys((*release.masking, manifest.class_)))
+        """All released columns, the class last."""
+        self.columns = {name: coded(distinct[name]) for name in self.names}
+
+    def numbers(self, names: Sequence[str]) -> tuple[IntArray, int]:
+        """The number of each row's group on these columns, and how many groups there are."""
+        if not names:
+            return np.zeros(len(self.counts), dtype=np.int64), 1
+        return group_numbers([self.columns[name].codes for name in names])
+
+    def group_sizes(self, names: Sequence[str]) -> IntArray:
+        """The records in each group on these columns."""
+        numbers, groups = self.numbers(names)
+        return np.bincount(numbers, weights=self.counts, minlength=groups).astype(np.int64)
+
+    def alone(self, numbers: IntArray, groups: int, name: str) -> tuple[int, int]:
+        """If groups are split by one more column: how many records are alone, and how many groups there are."""
+        column = self.columns[name]
+        keys = numbers * len(column.values) + column.codes
+        if groups * len(column.values) <= SMALL:
+            sums = np.bincount(keys, weights=self.counts)
+        else:
+            order = np.argsort(keys, kind="stable")
+            fresh = np.flatnonzero(np.diff(keys[order], prepend=NONE))
+            sums = np.add.reduceat(self.counts[order], fresh)
+        return int((sums == 1).sum()), int((sums > 0).sum())
+
+    def fitting(self, people: pa.Table, names: Sequence[str]) -> list[Fit]:
+        """For each person, given by raw values, the records that fit these columns.
+
+        A label fits if it is the one that the person would have. Where groups are refined one by one, that label
+        follows only from all columns of their tree; without them, every label fits that covers the value.
+        """
+        masked = self.release.masking.rows(people, unseen="suppress")
+        loose = self._loose(names)
+        exact = [name for name in names if name not in loose]
+        group, first, last, order = self._ranges(masked, exact)
+        covers = {name: self._covering(name, people[name]) for name in loose}
+        fits = []
+        for person, number in enumerate(group):
+            places = order[first[number] : last[number]] if number != NONE else order[:0]
+            for name, (value, covered) in covers.items():
+                places = places[covered[value[person]][self.columns[name].codes[places]]]
+            fits.append(Fit(float(self.counts[places].sum()), places))
+        return fits
+
+    def rows_of(self, people: pa.Table) -> list[tuple[int, ...]]:
+        """The whole row of each person in codes, as the release would have it."""
+        masked = self.release.masking.rows(people, unseen="suppress")
+        return list(zip(*(self.codes(masked, name).tolist() for name in self.names), strict=True))
+
+    def represented(self, rows: pa.Table) -> IntArray:
+        """How many of some raw rows each distinct row represents."""
+        masked = self.release.masking.rows(rows, unseen="suppress")
+        group, first, last, order = self._ranges(masked, self.names)
+        sums = np.bincount(group[group != NONE], minlength=len(first))
+        counts: IntArray = np.zeros(len(self.counts), dtype=np.int64)
+        occupied = first < last
+        counts[order[first[occupied]]] = sums[occupied]
+        return counts
+
+    def row(self, place: int) -> tuple[int, ...]:
+        """A distinct row in codes."""
+        return tuple(int(self.columns[name].codes[place]) for name in self.names)
+
+    def _loose(self, names: Sequence[str]) -> list[str]:
+        """The columns refined group by group whose tree has a column that is not known."""
+        trees = [set(tree.attributes) for tree in self.release.masking.boxes]
+        open_ = {name for tree in trees if not tree <= set(names) for name in tree}
+        return [name for name in names if name in open_ and getattr(self.release.masking[name], "local", False)]
+
+    def _ranges(self, masked: pa.Table, names: Sequence[str]) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """Per person the number of its group on columns known exactly, and where in an order each group is."""
+        people = masked.num_rows
+        if not names:
+            one = np.zeros(people, dtype=np.int64)
+            return one, one[:1], np.full(1, len(self.counts)), np.arange(len(self.counts))
+        both = [np.concatenate([self.columns[name].codes, self.codes(masked, name)]) for name in names]
+        unknown = np.any([codes[len(self.counts) :] == NONE for codes in both], axis=0)
+        numbers, groups = group_numbers([np.maximum(codes, 0) for codes in both])
+        own = numbers[: len(self.counts)]
+        places = np.argsort(own, kind="stable")
+        bounds = np.searchsorted(own[places], np.arange(groups + 1))
+        return np.where(unknown, NONE, numbers[len(self.counts) :]), bounds[:-1], bounds[1:], places
+
+    def codes(self, rows: pa.Table, name: str) -> IntArray:
+        """The codes of other rows in a column of this release; -1 for a value that it does not have."""
+        held, own = coded(rows[name]), self.columns[name]
+        code_of = {value: code for code, value in enumerate(own.values)}
+        found = np.array([code_of.get(value, NONE) for value in held.values], dtype=np.int64)
+        codes: IntArray = found[held.codes]
+        return codes
+
+    def _covering(self, name: str, column: pa.ChunkedArray) -> tuple[IntArray, BoolArray]:
+        """The value of each person, and for each value which labels of the column cover it."""
+        held, labels = coded(column), self.columns[name].values
+        entry = self.release.masking[name]
+        covered = [[covers(entry, label, value) for label in labels] for value in held.values]
+        return held.codes, np.array(covered, dtype=np.bool_).reshape(len(held.values), len(labels))
+
+
+def coded(column: pa.ChunkedArray) -> Coded:
+    """A column in codes; a missing value has the last one."""
+    encoded = dictionary_of(column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column]))
+    values = python_values(encoded.dictionary)
+    indices = encoded.indices
+    if indices.null_count:
+        values, indices = [*values, None], indices.fill_null(len(values))
+    return Coded(values, indices.to_numpy(zero_copy_only=False).astype(np.int64))
+
+
+def covers(entry: AnyMasking, label: Any, value: Any) -> bool:
+    """Whether a label may be that of a raw value. One that the entry does not have is a full mask."""
+    if isinstance(entry, AsIs):
+        return bool(label == value)
+    if value is None:
+        return True
+    if isinstance(entry, Discretization):
+        interval, number = entry.intervals.get(label), number_of(value, entry.unit)
+        return interval is None or number is None or interval.lo <= number < interval.hi
+    if isinstance(entry, Generalization):
+        held = next((block.values for block in entry.blocks if block.label == label), None)
+        return held is None or value_text(value) in held
+    return bool(label in (entry.marker, value_text(value)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,10 +11,8 @@ import pyarrow as pa
 
 from unveil.attacks import Exposure, Outcome, Scene, Truth
 from unveil.attacks.composition import compositions
-from unveil.attacks.determination import determinations
-from unveil.attacks.inference import group_inferences
-from unveil.attacks.linkage import singling_out
-from unveil.attacks.membership import membership
+from unveil.attacks.inference import determinations, group_inferences
+from unveil.attacks.linkage import membership, singling_out
 from unveil.attacks.minimality import minimality
 from unveil.attacks.privacy_loss import likelihood_ratio, noise_of_release
 from unveil.errors import SpecError, UnveilError
