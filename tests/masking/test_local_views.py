@@ -11,8 +11,8 @@ import pytest
 
 from masking.trees import Box, Grown, frozen, refinements, root_block
 from unveil.masking import BoxTree, Discretization, Generalization, Masking, Split, Suppression, View
+from unveil.masking.boxes import groups_text, sketch
 from unveil.masking.entries import Generalized, Interval
-from unveil.masking.sketch import groups_text, sketch
 from unveil.sklearn.encoding import Encoding
 
 ROWS = [

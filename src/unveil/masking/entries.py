@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from unveil.arrays import FloatArray
 from unveil.errors import BrokenPromiseError
-from unveil.masking.scales import Scale
+from unveil.masking.trees import Scale
 from unveil.schema import SUPPRESSED, Kind, Missing, Range, Unit, missing_number, number_of, value_text
 
 Bound = int | float | datetime.date

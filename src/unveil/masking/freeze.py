@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from unveil.masking.blocks import Block
 from unveil.masking.boxes import REST
 from unveil.masking.entries import (
     AsIs,
@@ -17,6 +16,7 @@ from unveil.masking.entries import (
     Interval,
     Suppression,
 )
+from unveil.masking.trees import Block
 from unveil.schema import SUPPRESSED, Attribute, Taxonomy, Unit, day_of, plain_number
 
 

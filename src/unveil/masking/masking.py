@@ -14,12 +14,19 @@ from unveil.arrays import CodeArray, IntArray
 from unveil.choices import Intervals, Unseen
 from unveil.errors import ReleaseError, TableError, count_text, did_you_mean, rows_text, shortened
 from unveil.frames import arrow_table, is_pandas, like
-from unveil.masking.boxes import BoxTree
-from unveil.masking.derived import Derivations
+from unveil.masking.boxes import BoxTree, groups_text, sketch
 from unveil.masking.entries import AnyMasking, AsIs, Discretization, known_values
-from unveil.masking.labels import ClassType, typed_labels
-from unveil.masking.sketch import groups_text, sketch
-from unveil.masking.values import date_column, days, decoded, dictionary_of, is_text, python_values
+from unveil.masking.values import (
+    ClassType,
+    Derivations,
+    date_column,
+    days,
+    decoded,
+    dictionary_of,
+    is_text,
+    python_values,
+    typed_labels,
+)
 from unveil.masking.views import View
 from unveil.schema import SUPPRESSED, Derivation, Kind, code_text, value_text
 

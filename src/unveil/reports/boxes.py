@@ -10,7 +10,7 @@ import numpy as np
 from unveil.errors import count_text, named
 from unveil.evaluation.reidentification import SIZE, grouped
 from unveil.masking import BoxTree
-from unveil.masking.sketch import Sketched, sketch
+from unveil.masking.boxes import Sketched, sketch
 from unveil.release import Release
 from unveil.reports.attributes import Branch, CutTree, cut_tree
 from unveil.reports.figures import Figure
