@@ -108,7 +108,7 @@ def test_a_share_that_no_percentage_says_exactly_is_rounded_down(
 def test_leaving_out_too_many_stops_the_release(recoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted defect: everything is affordable."""
     monkeypatch.setattr(Judged, "affordable", lambda self, spare: self.cost < 1 << 40)
-    monkeypatch.setattr("unveil.refine.cuts.Cuts.spend", lambda self, records: None)
+    monkeypatch.setattr("unveil.refine.partitions.Cuts.spend", lambda self, records: None)
     asked = spec(KAnonymity(quasi_identifier=QID, k=40), recoding=recoding, leave_out=Fraction(3, 100))
     with pytest.raises(BrokenPromiseError, match="more than it may"):
         unveil.publish(people(3), asked)

@@ -24,7 +24,7 @@ from oracles.strategies import mixed_problems, some_of
 from unveil.counting.engine import open_engine
 from unveil.errors import RequirementError
 from unveil.publishers.joint import start_joint
-from unveil.refine.goals import ClassInformation, Goal, Statistics
+from unveil.refine.gains import ClassInformation, Goal, Statistics
 from unveil.refine.hierarchies import Intervals, Key, Labels, Shape, Values
 from unveil.refine.joint import JointSearch
 from unveil.schema import Fineness, Recoding, Spec

@@ -13,9 +13,8 @@ from unveil.counting import Marked
 from unveil.errors import RequirementError, SpecError, TableError, did_you_mean, named
 from unveil.publishers.guards import resolved_requirements, shared_groups
 from unveil.refine.boxes import Lowest
-from unveil.refine.goals import ClassInformation, Goal, Statistics, steps_per_bit
-from unveil.refine.grid import cut_points
-from unveil.refine.hierarchies import Cutter, Hierarchy, Intervals, Labels, Values
+from unveil.refine.gains import ClassInformation, Goal, Statistics, steps_per_bit
+from unveil.refine.hierarchies import Cutter, Hierarchy, Intervals, Labels, Values, cut_points
 from unveil.refine.joint import JointSearch
 from unveil.schema import (
     AFTER_ALL,

@@ -11,7 +11,7 @@ from unveil.arrays import BoolArray, FloatArray, Growing, IntArray
 from unveil.counting.boxes import Boxes, BoxRows, Choices, Parts, Scan
 from unveil.counting.scans import ALL, SPLIT, first_best
 from unveil.refine.blocks import Blocks
-from unveil.refine.goals import Candidates, Goal
+from unveil.refine.gains import Candidates, Goal
 from unveil.refine.omissions import Omissions
 from unveil.schema import Level, hold_alone
 

@@ -1,8 +1,15 @@
-"""Information gain, from `[value, class]` counts alone."""
+"""What a refinement is worth: information gain from `[value, class]` counts, DiffGen's utilities, and goals.
+
+A utility is an integer with a known sensitivity. The goal of a joint search is the class information that a refinement
+adds to the groups, per information that it gives away.
+"""
 
 from __future__ import annotations
 
-from typing import Protocol
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -13,6 +20,14 @@ NOTHING = 1e-12
 """A gain below this is rounding error and counts as none."""
 TIED = 1e-9
 """Scores within this fraction of the best one are tied."""
+FINE = 1 << 30
+"""Information gain is counted in steps of 2^−30."""
+FINEST = 24
+"""Gains are counted in steps of 2^−24 bits, or in larger ones if the records are so many that sums would not fit."""
+LEAST_BITS = 0.01
+"""A split by fewer bits per record ranks as if it had these."""
+TINY = 1e-300
+"""Keeps a division by 0 away from splits that pay because they do not split anything."""
 
 
 def info_gain(children: IntArray) -> FloatArray:
@@ -81,3 +96,196 @@ def best_split(values: NumberArray, histogram: IntArray, interval: Block) -> flo
 def disclosures(parts: IntArray, hidden: IntArray) -> IntArray:
     """For each part, the pair of that part and the rest of the hidden block: the result of disclosing it."""
     return np.stack([parts, hidden - parts], axis=1)
+
+
+class Utility(Protocol):
+    """A gain for the exponential mechanism: every value is an integer."""
+
+    sensitivity: int
+    """By how much one record can change it."""
+    monotone: bool
+    """Whether adding a record can only raise it."""
+
+    def of(self, children: IntArray) -> FloatArray:
+        """The utility of specializations, from class counts of shape `[specializations, children, classes]`."""
+        ...
+
+    def beneficial(self, records: IntArray) -> bool:
+        """Always True: what is a candidate must not depend on the data."""
+        ...
+
+    def rate(self, epsilon: Fraction, *, tight: bool) -> Fraction:
+        """How much a point counts in a choice that may cost ε (see `noise/choice.py`)."""
+        ...
+
+
+class _Whole:
+    sensitivity: int
+    monotone: bool
+
+    def beneficial(self, records: IntArray) -> bool:
+        """Always True: what is a candidate must not depend on the data."""
+        return True
+
+    def rate(self, epsilon: Fraction, *, tight: bool) -> Fraction:
+        """ε / Δ for a monotone utility if the tight exponent is requested, else ε / (2Δ)."""
+        return epsilon / self.sensitivity / (1 if tight and self.monotone else 2)
+
+
+class MaxUtility(_Whole):
+    """Equation 4: the sum over the children of their largest class.
+
+    A record adds at most one to one child's largest class and never removes anything: sensitivity 1, monotone.
+    """
+
+    sensitivity = 1
+    monotone = True
+
+    def of(self, children: IntArray) -> FloatArray:
+        """Max(D, v)."""
+        totals: FloatArray = children.max(axis=2).sum(axis=1).astype(np.float64)
+        return totals
+
+
+class InfoGainUtility(_Whole):
+    """Equation 3: information gain, between 0 and log2 of the number of classes, which is its sensitivity.
+
+    It is rounded down to steps of 2^−30 so that it is a whole number. Rounding, and computing it in floats, moves it by
+    less than two steps either way, which the sensitivity allows for.
+    """
+
+    monotone = False
+
+    def __init__(self, classes: int) -> None:
+        self.sensitivity = math.ceil(math.log2(classes) * FINE) + 4
+
+    def of(self, children: IntArray) -> FloatArray:
+        """InfoGain(D, v) in steps of 2^−30."""
+        steps: FloatArray = np.floor(info_gain(children) * FINE)
+        return steps
+
+
+def steps_per_bit(records: int) -> float:
+    """How many steps a bit has, so that whole numbers hold the information of all records about a few targets."""
+    return 2.0 ** min(FINEST, 56 - records.bit_length())
+
+
+class Candidates(NamedTuple):
+    """What some candidates would do, each in one box or summed over several; gains, bits and prices in steps."""
+
+    gain: IntArray
+    bits: IntArray
+    price: IntArray
+    """What they must gain to pay."""
+    records: IntArray
+    """The records of the boxes."""
+    attribute: IntArray
+
+
+class Goal:
+    """What the loops ask: what candidates gain, and in which order they come."""
+
+    pure_too = False
+    """Whether a box is refined in which no target differs."""
+
+    def __init__(self, weights: Sequence[float], fine: float) -> None:
+        """Keeps what is given.
+
+        Args:
+            weights: What a gain by each masked attribute is multiplied by.
+            fine: How many steps a bit has.
+        """
+        self._weights = np.array(weights, dtype=np.float64)
+        self.fine = fine
+
+    def weighed(self, candidates: Candidates, shared: int = 1) -> tuple[FloatArray, FloatArray]:
+        """The gains of candidates in bits over the records, and their ranks.
+
+        Args:
+            candidates: What the candidates would do.
+            shared: Over how many sets of attributes they are added up.
+        """
+        gain = self._worth(candidates.gain, candidates.attribute) / shared
+        return gain, self.rank(gain, candidates.bits, candidates.records)
+
+    def price(self, pieces: IntArray, records: IntArray) -> IntArray:
+        """What splits of boxes into so many pieces must gain to pay, in steps."""
+        return np.zeros_like(records)
+
+    def rank(self, gain: FloatArray, bits: IntArray, records: IntArray) -> FloatArray:
+        """Gain per root of the bits per record by which the records are told apart.
+
+        Between the gain alone, which prefers splits into many pieces that nothing can refine afterwards, and the gain
+        ratio, which prefers splits that tell hardly anybody apart.
+        """
+        apart = np.maximum(bits / (np.maximum(records, 1) * self.fine), LEAST_BITS)
+        ranks: FloatArray = gain / np.sqrt(apart)
+        return ranks
+
+    def _worth(self, steps: IntArray, attribute: IntArray) -> FloatArray:
+        worth: FloatArray = steps / self.fine * self._weights[attribute]
+        return worth
+
+
+class Statistics(Goal):
+    """The information about the masked attributes themselves, so that tables of their values are kept.
+
+    Attributes count alike: a bit counts relative to what the attribute has at its finest.
+    """
+
+    pure_too = True
+
+    def __init__(self, weights: Sequence[float], fine: float, histograms: Sequence[IntArray]) -> None:
+        """Keeps what is given.
+
+        Args:
+            weights: What the owner multiplies the gain of each masked attribute by.
+            fine: How many steps a bit has.
+            histograms: The `[value, class]` counts of each masked attribute.
+        """
+        bits = [_entropy(histogram.sum(axis=1)) for histogram in histograms]
+        # A single value cannot be refined, so what it would be divided by does not matter.
+        super().__init__([weight / (held or 1) for weight, held in zip(weights, bits, strict=True)], fine)
+
+    def weighed(self, candidates: Candidates, shared: int = 1) -> tuple[FloatArray, FloatArray]:
+        """The gain is the bits by which the records are told apart, as a share of those of the attribute."""
+        return super().weighed(candidates._replace(gain=candidates.bits), shared)
+
+
+class ClassInformation(Goal):
+    """The information about the class, or about several target columns.
+
+    A split pays if it gains at least what its pieces cost: each has shares of the targets of its own, and a share
+    that n records estimate costs log₂(n)/2 bits (Schwarz 1978, Rissanen 1978). What gains less fits noise. Such splits
+    come last, in the order of what they tell about the attributes themselves, and rank below 0.
+    """
+
+    def __init__(self, weights: Sequence[float], fine: float, shares: int, finer: Statistics) -> None:
+        """Keeps what is given.
+
+        Args:
+            weights: What the owner multiplies the gain of each masked attribute by.
+            fine: How many steps a bit has.
+            shares: How many shares say how the targets are distributed in a group: their values, less one per target.
+            finer: Orders the splits that do not pay.
+        """
+        super().__init__(weights, fine)
+        self._shares, self._finer = shares, finer
+
+    def price(self, pieces: IntArray, records: IntArray) -> IntArray:
+        """Half a logarithm of the records for each share that the pieces add. One piece adds none."""
+        bits = (np.maximum(pieces, 1) - 1) * self._shares * np.log2(np.maximum(records, 1)) / 2
+        return np.floor(bits * self.fine + 0.5).astype(np.int64)
+
+    def weighed(self, candidates: Candidates, shared: int = 1) -> tuple[FloatArray, FloatArray]:
+        """The gains, and ranks from 0 where a split pays; a split that does not has the rank −1 / (its other rank)."""
+        gain, rank = super().weighed(candidates, shared)
+        pays = gain >= candidates.price / self.fine / shared
+        _, finer = self._finer.weighed(candidates, shared)
+        return gain, np.where(pays, rank, -1 / np.maximum(finer, TINY))
+
+
+def _entropy(counts: IntArray) -> float:
+    """The bits of a value, per record, to nine decimals, so that no rounding error decides between attributes."""
+    held = counts[counts > 0] / max(counts.sum(), 1)
+    return round(float(-(held * np.log2(held)).sum()), 9)

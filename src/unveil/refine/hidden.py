@@ -17,8 +17,7 @@ from unveil.arrays import FloatArray, Growing, IntArray
 from unveil.masking import Block, Offer, Refinement, Rest
 from unveil.refine.gains import Gain, disclosures
 from unveil.refine.guard import Watch
-from unveil.refine.ranking import Ranked
-from unveil.refine.shelves import NOWHERE, Shelves
+from unveil.refine.ranking import NOWHERE, Ranked, Shelves
 
 Criterion = Callable[[FloatArray, FloatArray], FloatArray]
 """The score of candidates from their gains and losses."""

@@ -22,9 +22,8 @@ from unveil.counting.scans import ALL
 from unveil.masking import Block
 from unveil.refine.blocks import Blocks
 from unveil.refine.boxes import Partition, Turn
-from unveil.refine.cuts import Cuts, Refined
-from unveil.refine.goals import Goal
-from unveil.refine.memberships import Memberships
+from unveil.refine.gains import Goal
+from unveil.refine.partitions import Cuts, Memberships, Refined
 from unveil.schema import Attribute
 
 

@@ -1,13 +1,20 @@
 """Candidates by score: a heap of scores, and for each score the candidates in the order that breaks ties.
 
 Ties are common, and thousands of candidates may be tied, such as intervals of two records. So the heap holds scores,
-not candidates: the first of all tied candidates is among the first candidates of a few scores.
+not candidates: the first of all tied candidates is among the first candidates of a few scores. Suppressed values of the
+same kind and the same levels share a shelf: they have the same score, so the first one wins.
 """
 
 from __future__ import annotations
 
 import heapq
 from typing import NamedTuple
+
+import numpy as np
+
+from unveil.arrays import BoolArray, FloatArray, Growing, IntArray
+
+NOWHERE = -1
 
 
 class Ranked(NamedTuple):
@@ -75,3 +82,114 @@ class Ranking:
         while tied and self._score.get(tied[0].candidate) != score:
             heapq.heappop(tied)
         return bool(tied)
+
+
+class Shelves:
+    """Numbered values on shelves. Empty shelves are reused."""
+
+    def __init__(self, values: int, requirements: int) -> None:
+        self.shelf_of: IntArray = np.full(values, NOWHERE)
+        self._kind = Growing(np.int64)
+        self._after = Growing(np.float64, requirements)
+        self._first = Growing(np.int64)
+        self._members = Growing(np.int64)
+        self._heaps: list[list[int]] = []
+        self._shelf: dict[tuple[int, bytes], int] = {}
+        self._empty: list[int] = []
+
+    @property
+    def kind(self) -> IntArray:
+        """The kind of the values on each shelf."""
+        return self._kind.rows
+
+    @property
+    def after(self) -> FloatArray:
+        """The levels after the values on each shelf."""
+        return self._after.rows
+
+    @property
+    def first(self) -> IntArray:
+        """The first value on each shelf."""
+        return self._first.rows
+
+    @property
+    def used(self) -> BoolArray:
+        """Which shelves have values."""
+        return self._members.rows > 0
+
+    def members(self, shelf: int) -> IntArray:
+        """The values on a shelf, ascending."""
+        return np.flatnonzero(self.shelf_of == shelf)
+
+    def put(self, values: IntArray, kinds: IntArray, after: FloatArray) -> None:
+        """Puts values, in ascending order, on the shelves where they belong."""
+        keys = np.column_stack([kinds, after])
+        if np.all(keys == keys[0]):
+            self._put(values, int(kinds[0]), after[0])
+            return
+        order = np.lexsort(keys.T)
+        fresh = np.any(keys[order][1:] != keys[order][:-1], axis=1)
+        for same in np.split(order, np.flatnonzero(fresh) + 1):
+            self._put(values[same], int(kinds[same[0]]), after[same[0]])
+
+    def take(self, values: IntArray) -> None:
+        """Removes values from their shelves, if they are on any."""
+        shelves, left = np.unique(self.shelf_of[values], return_counts=True)
+        self.shelf_of[values] = NOWHERE
+        for shelf, count in zip(shelves.tolist(), left.tolist(), strict=True):
+            if shelf != NOWHERE:
+                self._members.rows[shelf] -= count
+                self._tidy(shelf)
+
+    def _put(self, values: IntArray, kind: int, after: FloatArray) -> None:
+        shelf = self._shelf.get((kind, after.tobytes()), NOWHERE)
+        if shelf == NOWHERE and self._relabel(values, kind, after):
+            return
+        self.take(values)
+        if shelf == NOWHERE:
+            shelf = self._new(kind, after)
+            self._heaps[shelf] = values.tolist()
+        else:
+            for value in values.tolist():
+                heapq.heappush(self._heaps[shelf], value)
+        self.shelf_of[values] = shelf
+        self._members.rows[shelf] += len(values)
+        self._tidy(shelf)
+
+    def _relabel(self, values: IntArray, kind: int, after: FloatArray) -> bool:
+        """Changes a shelf in place if all its values move together; says whether it did."""
+        shelf = int(self.shelf_of[values[0]])
+        if shelf == NOWHERE or self._members.rows[shelf] != len(values) or np.any(self.shelf_of[values] != shelf):
+            return False
+        del self._shelf[self._key(shelf)]
+        self._kind.rows[shelf] = kind
+        self._after.rows[shelf] = after
+        self._shelf[self._key(shelf)] = shelf
+        return True
+
+    def _key(self, shelf: int) -> tuple[int, bytes]:
+        return int(self._kind.rows[shelf]), self._after.rows[shelf].tobytes()
+
+    def _new(self, kind: int, after: FloatArray) -> int:
+        if not self._empty:
+            for array in (self._kind, self._after, self._first, self._members):
+                array.add(1)
+            self._empty.append(len(self._heaps))
+            self._heaps.append([])
+        shelf = self._empty.pop()
+        self._kind.rows[shelf] = kind
+        self._after.rows[shelf] = after
+        self._shelf[self._key(shelf)] = shelf
+        return shelf
+
+    def _tidy(self, shelf: int) -> None:
+        """Finds the first value of a shelf, or frees a shelf without values."""
+        if not self._members.rows[shelf]:
+            del self._shelf[self._key(shelf)]
+            self._heaps[shelf] = []
+            self._empty.append(shelf)
+            return
+        heap = self._heaps[shelf]
+        while self.shelf_of[heap[0]] != shelf:
+            heapq.heappop(heap)
+        self._first.rows[shelf] = heap[0]

@@ -1,4 +1,9 @@
-"""The cuts of attributes that are refined everywhere: sums over all boxes that hold a block, in all partitions."""
+"""What all partitions share: cuts of attributes that are refined everywhere, and rows that are left out of all.
+
+A cut is refined by sums over all boxes that hold a block, in all partitions. A row that is left out of one partition is
+left out of all. So a refinement may leave out rows only if every other group that they are in keeps some, and still
+satisfies its requirements.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unveil.arrays import Growing, IntArray
+from unveil.arrays import BoolArray, Growing, IntArray
 from unveil.counting.boxes import Scan
 from unveil.counting.scans import ALL, INTERVAL, PEEL, SPLIT
 from unveil.refine.blocks import Blocks
-from unveil.refine.boxes import Partition, Turn
-from unveil.refine.goals import Candidates, Goal
+from unveil.refine.boxes import NONE, Partition, Turn
+from unveil.refine.gains import Candidates, Goal
 
 GAIN, BITS, BROKEN, PRICE = 0, 1, 2, 3
 
@@ -191,3 +196,51 @@ def _added_up(blocks: IntArray, totals: IntArray) -> Iterator[tuple[int, list[in
     sums = np.zeros((len(numbers), totals.shape[1]), dtype=np.int64)
     np.add.at(sums, place, totals)
     return zip(numbers.tolist(), sums.tolist(), strict=True)
+
+
+class Memberships:
+    """The groups of every row, by its number, in partitions that share their rows."""
+
+    def __init__(self, partitions: Sequence[Partition]) -> None:
+        """Notes the groups as they are."""
+        self._partitions = partitions
+        rows = len(partitions[0].rows)
+        self._group: list[IntArray] = [np.full(rows, NONE) for _ in partitions]
+        self._weight = partitions[0].rows.weights()
+        self.out: BoolArray = np.zeros(rows, dtype=np.bool_)
+        """The rows that are left out."""
+        self.records = 0
+        """How many records these represent."""
+        for number, partition in enumerate(partitions):
+            self.enter(number, np.flatnonzero(partition.live.rows))
+
+    def enter(self, number: int, boxes: IntArray) -> None:
+        """Puts the rows of some boxes of a partition into these boxes."""
+        partition = self._partitions[number]
+        held = partition.boxes(boxes)
+        self._group[number][partition.rows.numbers(held)] = np.repeat(boxes, held.stop - held.start)
+
+    def leaving(self, pieces: Sequence[IntArray]) -> IntArray:
+        """The rows in those pieces of each partition that break a requirement."""
+        aside = [
+            partition.rows.numbers(partition.boxes(made[partition.aside.rows[made]]))
+            for partition, made in zip(self._partitions, pieces, strict=True)
+        ]
+        return np.unique(np.concatenate(aside))
+
+    def left_by(self, leaving: IntArray) -> Iterator[tuple[int, IntArray]]:
+        """The boxes of each partition that rows leave, other than those that leave as a whole."""
+        for number, (partition, group) in enumerate(zip(self._partitions, self._group, strict=True)):
+            boxes = np.unique(group[leaving])
+            yield number, boxes[~partition.aside.rows[boxes]]
+
+    def leave(self, leaving: IntArray, spare: int) -> bool:
+        """Leaves out rows, if there is a budget for them and the groups that they leave stay valid; says whether."""
+        records = int(self._weight[leaving].sum())
+        if records > spare:
+            return False
+        self.out[leaving] = True
+        valid = all(self._partitions[number].holds(boxes, self.out) for number, boxes in self.left_by(leaving))
+        self.out[leaving] = valid
+        self.records += records if valid else 0
+        return valid
