@@ -26,31 +26,30 @@ def private_parts(found: Mapping[str, Found], splits: int, draws: int) -> dict[s
     for table, held in found.items():
         epsilons = sorted({float(key.rpartition("@")[2]) for key in held if not key.startswith("raw@")})
         if table == "census":
-            for score in ("balanced", "auc"):
-                parts[f"census_{score}"] = "\n".join(_learned(held, epsilons, score))
+            parts["census"] = "\n".join(_learned(held, epsilons, "balanced"))
             continue
         measured = {key.rpartition("@")[0] for key in held}
         absent = ", ".join(title for method, title in TITLES.items() if method not in measured)
         left_out = f" This run left out: {absent}." if absent else ""
         parts |= {
             "runs": f"Mean ± standard deviation of {splits} random splits, {releases}.{left_out}",
-            "accuracy": "\n".join(_learned(held, epsilons, "accuracy")),
-            "auc": "\n".join(_learned(held, epsilons, "auc")),
+            "adult": "\n".join(_learned(held, epsilons, "accuracy")),
             "tables": "\n".join(_tables(held, epsilons)),
         }
     return parts
 
 
 def _learned(found: Found, epsilons: Sequence[float], score: str) -> Iterator[str]:
+    """A score and the AUC of every method and reader at each ε."""
     yield f"| released by | read by | {' | '.join(f'ε = {epsilon:g}' for epsilon in epsilons)} |"
     yield f"|---|---|{'---|' * len(epsilons)}"
     for method, title in TITLES.items():
         for reader, called in READERS.items():
-            cells = [_cell(found.get(f"{method}@{epsilon:g}", ()), reader, score) for epsilon in epsilons]
+            cells = [_scores(found.get(f"{method}@{epsilon:g}", ()), reader, score) for epsilon in epsilons]
             if any(cells):
                 yield f"| {title} | {called} | {' | '.join(cell or '–' for cell in cells)} |"
     for reader in READERS:
-        if cell := _cell(found.get("raw@1", ()), reader, score):
+        if cell := _scores(found.get("raw@1", ()), reader, score):
             yield f"| raw records | {reader} |{' |' * (len(epsilons) - 1)} {cell} |"
 
 
@@ -62,6 +61,12 @@ def _tables(found: Found, epsilons: Sequence[float]) -> Iterator[str]:
             cells = [_cell(found.get(f"{method}@{epsilon:g}", ()), "tables", width) for epsilon in epsilons]
             if any(cells):
                 yield f"| {title} | {called} | {' | '.join(cell or '–' for cell in cells)} |"
+
+
+def _scores(runs: Sequence[Mapping[str, Mapping[str, float]]], reader: str, score: str) -> str:
+    """A score with its deviation, and the mean AUC."""
+    held = [100 * run[reader]["auc"] for run in runs if reader in run]
+    return f"{_cell(runs, reader, score)} / {mean(held):.1f}" if held else ""
 
 
 def _cell(runs: Sequence[Mapping[str, Mapping[str, float]]], reader: str, score: str) -> str:

@@ -20,7 +20,7 @@ class Worth:
     """What the release of one table is worth; errors, distances and NCP as shares."""
 
     k: int
-    """The smallest group on a quasi-identifier, counted anew."""
+    """The smallest group on a quasi-identifier, counted again."""
     released: int
     tree: float
     """The error of a pruned decision tree."""
@@ -128,4 +128,4 @@ def _one(cells: Sequence[Cell], figure: str) -> str:
 
 
 def _pair(cells: Sequence[Cell], first: str, second: str) -> str:
-    return f"{_one(cells, first)} / {_one(cells, second)}" if cells else ""
+    return f"{_one(cells, first)}/{_one(cells, second)}" if cells else ""

@@ -40,18 +40,18 @@ def main() -> None:
 
 
 def _section(title: str, exposure: Exposure) -> str:
-    """The leaks in a table, and of the other attacks the worst of each kind, which comes first."""
+    """The worst attack of each kind, which comes first, in a table; what a leak shows in words."""
     lines = [f"\n## {title}\n", "| attack | success | control | in words |", "|---|---|---|---|"]
     seen: set[str] = set()
     for outcome in exposure.outcomes:
-        if outcome.attack in seen and not outcome.leak:
+        if outcome.attack in seen:
             continue
         seen.add(outcome.attack)
         attack, success, control = outcome.cells
         shown = f"**{attack}**" if outcome.leak else attack
-        found = outcome.sentence.partition(". ")[0].rstrip(".")  # the rates that may follow have columns
-        lines.append(f"| {shown} | {success} | {control} | {found}. |")
-    leaks = f"\n{len(exposure.leaks)} of {len(exposure.outcomes)} attacks found a leak, in bold."
+        found = outcome.sentence.partition(". ")[0].rstrip(".") + "."  # the rates that may follow have columns
+        lines.append(f"| {shown} | {success} | {control} | {found if outcome.leak or not success else ''} |")
+    leaks = f"\n{len(exposure.leaks)} of {len(exposure.outcomes)} attacks found a leak (bold)."
     return "\n".join([*lines, leaks, ""])
 
 

@@ -1,4 +1,4 @@
-"""Makes the pictures of docs/report.md: pages about the bundled data, as a browser shows them.
+"""Makes the pictures of docs/how-to/prove.md: pages about the bundled data, as a browser shows them.
 
 Usage: python scripts/picture_reports.py (needs Chromium, see CONTRIBUTING.md).
 """

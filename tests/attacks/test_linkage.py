@@ -31,7 +31,7 @@ def test_a_unique_number_released_as_it_is_gives_everybody_away(search: str, rec
     assert (worst.success.hits, worst.success.tries) == (120, 120)
     assert worst.control.hits == 0
     assert worst.risk == 1
-    assert worst.sentence.startswith("480 of 480 records are alone on {number}.")
+    assert worst.sentence.startswith("480 of 480 records are unique on {number}.")
 
 
 @SEARCHES

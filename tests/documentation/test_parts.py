@@ -44,7 +44,7 @@ def test_every_place_of_the_page_about_the_additive_method_is_written_by_the_ben
     parts = private_parts({"adult": found, "census": found}, 2, 1)
     assert places == list(parts)
     assert set(private_parts({"adult": found}, 2, 1)) < set(parts)
-    assert "| additive | tree | 70.0±0.0 |" in parts["census_balanced"]
-    assert "| additive | tree | 80.0±0.0 |" in parts["accuracy"]
+    assert "| additive | tree | 70.0±0.0 / 90.0 |" in parts["census"]
+    assert "| additive | tree | 80.0±0.0 / 90.0 |" in parts["adult"]
     assert "| additive | two columns | 20.0±0.0 |" in parts["tables"]
-    assert "| raw records | tree | 80.0 |" in parts["accuracy"]
+    assert "| raw records | tree | 80.0 / 90.0 |" in parts["adult"]

@@ -21,7 +21,7 @@ PAGES = [
     "api.html",
     "notebooks/k-anonymity.html",
     "notebooks/differential-privacy.html",
-    "report.html",
+    "how-to/prove.html",
     "results.html",
     "architecture.html",
     "spec.html",
@@ -84,10 +84,10 @@ def test_a_page_looks_right(page: str, size: str, address: str, browser: Browser
 
 def test_pages_with_pictures_are_among_them(address: str, browser: Browser) -> None:
     counts = {}
-    for page in ("report.html", "results.html"):
+    for page in ("how-to/prove.html", "results.html"):
         browser.open(f"{address}/{page}")
         counts[page] = browser.run("return document.querySelectorAll('.md-content img').length")
-    assert counts["report.html"] >= 5
+    assert counts["how-to/prove.html"] >= 5
     assert counts["results.html"] >= 10
 
 

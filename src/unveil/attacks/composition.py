@@ -50,7 +50,7 @@ def _difference(later: Records, earlier: Records, names: Sequence[str], k: int) 
     moved = sum(abs(count) for count in change.values())
     few = sum(abs(count) for count in change.values() if abs(count) < k)
     sentence = (
-        f"Subtracting the releases on {braced(names, 8)} shows {count_text(moved, 'record')} that came or went, "
+        f"Subtracting the releases on {braced(names, 8)} shows {count_text(moved, 'record')} that appeared or disappeared, "
         f"{few:,} of them in groups of fewer than {k:,}."
     )
     return Outcome("difference of releases", sentence, Rate(few, moved), figures={"columns": list(names), "k": k})
@@ -155,7 +155,7 @@ def _intersection(later: Records, earlier: Records, people: pa.Table, names: Seq
     sure = (left.sum(axis=1) == 1) & left[np.arange(len(seen.true)), seen.true] & (seen.true >= 0)
     success, control = seen.rate(sure), seen.rate(homogeneous(seen))
     sentence = (
-        f"Who knows {braced(names, 8)} and intersects both releases is left with one {about}, the right one, for "
+        f"Knowing {braced(names, 8)} and intersecting both releases leaves one {about}, the right one, for "
         f"{success.hits:,} of {success.tries:,} people; the later release alone leaves one for {control.hits:,}."
     )
     figures = {"columns": list(names), "about": about}

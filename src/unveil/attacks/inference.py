@@ -92,12 +92,15 @@ def excluded(beliefs: Beliefs) -> BoolArray:
 
 GUESS, BACKGROUND = "attribute inference", "background knowledge"
 ATTACKS: dict[str, tuple[Callable[[Beliefs], BoolArray], str]] = {
-    GUESS: (likeliest, "The commonest {secret} of what fits {columns} is theirs"),
-    "homogeneity": (homogeneous, "All records that fit {columns} have the same {secret}, and it is theirs"),
-    "skewness": (skewed, "Among the records that fit {columns}, their {secret} is at least twice as likely as overall"),
+    GUESS: (likeliest, "The most common {secret} among the records that match {columns} is the right guess"),
+    "homogeneity": (homogeneous, "All records that match {columns} have the same {secret}, the right one"),
+    "skewness": (
+        skewed,
+        "Among the records that match {columns}, the right {secret} is at least twice as likely as overall",
+    ),
     BACKGROUND: (
         excluded,
-        "Who knows {columns} and one {secret} that they do not have is left with theirs alone",
+        "Knowing {columns} and one {secret} that the person does not have leaves only the right one",
     ),
 }
 """What is tried, when it succeeds, and how a sentence says so."""
@@ -134,9 +137,10 @@ def _outcome(attack: str, secret: str, names: Sequence[str], seen: Beliefs, abse
     succeeds, words = ATTACKS[attack]
     success = seen.rate(succeeds(seen))
     control = None if absent is None else absent.rate(succeeds(absent))
-    sentence = f"{words.format(columns=braced(names, 8), secret=secret)}: {success.hits:,} of {success.tries:,} people"
+    told = words.format(columns=braced(names, 8), secret=secret)
+    sentence = f"{told} for {success.hits:,} of {success.tries:,} people"
     if control is not None:
-        sentence += f", and {control.hits:,} of {control.tries:,} who are not in the table"
+        sentence += f", and for {control.hits:,} of {control.tries:,} who are not in the table"
     return Outcome(attack, f"{sentence}.", success, control, figures={"columns": list(names), "about": secret})
 
 
@@ -231,8 +235,8 @@ def _best(name: str, rows: pa.Table, labels: dict[str, IntArray], people: int) -
     chosen = max(rates, key=lambda names: (rates[names].hits, -len(names)))
     success = rates[chosen]
     sentence = (
-        f"{braced(chosen)} and its own label tell the raw value of the masked {name} for {success.hits:,} of "
-        f"{success.tries:,} people; the label alone tells it for {control.hits:,}."
+        f"{braced(chosen)} and its own label reveal the raw value of the masked {name} for {success.hits:,} of "
+        f"{success.tries:,} people; the label alone reveals it for {control.hits:,}."
     )
     return Outcome(
         "determination",

@@ -136,16 +136,16 @@ def _outcome(scene: Scene, columns: Columns, population: int | None) -> Outcome:
     records, names, truth = scene.records, columns.names, scene.truth
     figures = _figures(records, names, population)
     together = f"all {len(names)} released columns together" if len(names) > SHOWN else braced(names)
-    sentence = f"{columns.alone:,} of {count_text(records.total, 'record')} are alone on {together}."
+    sentence = f"{columns.alone:,} of {count_text(records.total, 'record')} are unique on {together}."
     if population is not None:
-        sentence += f" About {figures['population_unique']:,.0f} of {population:,} people are alone on them."
+        sentence += f" About {figures['population_unique']:,.0f} of {population:,} people are unique on them."
     success, control = Rate(columns.alone, records.total), None
     if truth is not None:
         success = _picked(records, truth.people, names, own=True)
         sentence += f" Of {success.tries:,} people in the table, known by these columns, {success.hits:,} were found"
         if scene.control is not None:
             control = _picked(*scene.control, names, own=False)
-            sentence += f"; one record fits {control.hits:,} of {control.tries:,} who are not in it"
+            sentence += f"; one record matches {control.hits:,} of {control.tries:,} who are not in it"
         sentence += "."
     return Outcome("singling out", sentence, success, control, breach=columns.alone > 0, figures=figures)
 
@@ -191,12 +191,11 @@ def membership(scene: Scene) -> Iterator[Outcome]:
         return
     least = _threshold(present[:half], absent[:half])
     success, control = (Rate(int((found[half:] >= least).sum()), len(found) - half) for found in (present, absent))
-    fit = "1 record or more fits" if least <= 1 else f"{least:,.0f} records or more fit"
+    fit = "a record matches" if least <= 1 else f"at least {least:,.0f} records match"
     what = f"{fit} it" if scene.has_rows else f"its cell weighs at least {least:,.1f}"
     sentence = (
-        f"Somebody who has a person's row and says “in the table” where {what} is right about "
-        f"{success.hits:,} of {success.tries:,} people who are in it, and wrong about {control.hits:,} of "
-        f"{control.tries:,} who are not."
+        f"Guessing that a person's row was in the table if {what} is right for {success.hits:,} of {success.tries:,} "
+        f"people who are in it, and wrong for {control.hits:,} of {control.tries:,} who are not."
     )
     yield Outcome("membership", sentence, success, control, figures={"threshold": least})
 

@@ -140,8 +140,8 @@ def _exact(search: Search) -> Outcome:
     watched = _watched(search)
     success, control = watched.above(after / possible), watched.above(before / worlds)
     sentence = (
-        f"{possible:,} of the {worlds:,} tables that the release allows lead to it. Who tries them all is "
-        f"{watched.words} of {success.hits:,} of {success.tries:,} people; without that, of {control.hits:,}."
+        f"{possible:,} of the {worlds:,} tables that the release allows lead to it. Trying them all makes "
+        f"a reader {watched.words} for {success.hits:,} of {success.tries:,} people; without that, for {control.hits:,}."
     )
     figures = {"exact": True, "tables": worlds, "possible": possible}
     return Outcome("minimality", sentence, success, control, NAIVE, success.hits > control.hits, figures)
@@ -175,7 +175,7 @@ def _watched(search: Search) -> Watched:
         column = table.column(limited["sensitive"])
         held = [code for code, value in enumerate(column.values) if str(value) in limited["values"]]
         limit = float(limited["limit"] if "limit" in limited else limited["alpha"])
-        words = f"more than {limit:.0%} sure of a {column.name} that is limited to that"
+        words = f"more than {limit:.0%} sure of a {column.name} limited to that"
     codes = np.zeros(int(search.values.max()) + 1, dtype=np.int64)
     codes[search.values] = column.codes
     return Watched(words, limit, (codes[:, None] == np.array(held)).astype(np.float64))
@@ -198,8 +198,8 @@ def _swaps(search: Search, drawn: np.random.Generator, doubts: Tasks, tries: int
             doubts.finish()
     rate = Rate(told, done)
     sentence = (
-        f"Somebody who knows everything but which of two people of a group has which unmasked values knows it for "
-        f"{rate.hits:,} of {rate.tries:,} pairs, because the search would have ended elsewhere."
+        f"A reader who knows everything except which of two people in a group has which unmasked values finds out for "
+        f"{rate.hits:,} of {rate.tries:,} pairs, because the other way the search would have ended elsewhere."
     )
     return Outcome("minimality", sentence, rate, figures={"exact": False})
 
@@ -225,7 +225,7 @@ def _downcoding(search: Search, drawn: np.random.Generator, doubts: Tasks, tries
             doubts.finish()
     rate = Rate(told, done)
     sentence = (
-        f"Somebody who knows everything but which of two values under a label a person has knows it for {rate.hits:,} "
-        f"of {rate.tries:,} people, because the search would have ended elsewhere."
+        f"A reader who knows everything except which of two values under a label a person has finds out for "
+        f"{rate.hits:,} of {rate.tries:,} people, because the other way the search would have ended elsewhere."
     )
     return Outcome("downcoding", sentence, rate, figures={"exact": False})

@@ -136,9 +136,9 @@ def likelihood_ratio(
     bound = lower_bound(seen[True], seen[False], DOUBT)
     least, epsilon = max(bound.epsilon, 0.0), float(claimed.epsilon)
     sentence = (
-        f"Somebody who knows all rows but one tells {tries:,} releases with the most conspicuous person from {tries:,} "
-        f"without: what they see {bound.often:.0%} of the time on one side comes {bound.seldom:.0%} of the time on the "
-        f"other, so the release costs at least ε = {least:.2f} of the claimed {decimal_text(claimed.epsilon)}."
+        f"In {tries:,} releases with the most conspicuous person and {tries:,} without, the best test found occurs "
+        f"{bound.often:.0%} of the time on one side and {bound.seldom:.0%} on the other, so the release costs at least "
+        f"ε = {least:.2f} of the claimed {decimal_text(claimed.epsilon)}."
     )
     yield _loss("likelihood ratio", sentence, least, epsilon)
 
@@ -163,8 +163,8 @@ def noise_of_release(scene: Scene) -> Iterator[Outcome]:
     epsilon = float(Fraction(manifest.requirements[0]["epsilon"]))
     least, numbers = max(factor, 0.0) * epsilon, sum(len(moved) for moved, _ in moves)
     sentence = (
-        f"By {numbers:,} noisy numbers of this release and the true ones, its noise costs at least ε = {least:.2f} of "
-        f"the claimed {epsilon:g}."
+        f"Compared with the true numbers, the noise of {numbers:,} numbers of this release costs at least "
+        f"ε = {least:.2f} of the claimed {epsilon:g}."
     )
     yield _loss("noise", sentence, least, epsilon)
 
