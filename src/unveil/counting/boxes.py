@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from unveil.arrays import Array, BoolArray, IntArray
+from unveil.cores import each, shares
 from unveil.counting.engine import Marked
 from unveil.counting.persons import PERSON_COUNTS, count_box_persons, distinct_persons
 from unveil.counting.scans import scan_boxes
@@ -186,28 +187,43 @@ class BoxRows:
             pure_too: Whether boxes are scanned in which no target differs.
 
         Yields:
-            The candidates; the records of all boxes up to those scanned, and where some target differs.
+            The candidates; the records of the boxes scanned so far, and where some target differs.
         """
-        cells = shapes.cells[boxes.blocks] * active
-        widest = cells.max(axis=0, initial=0)
+        sizes, mixed = np.zeros(len(boxes.start), dtype=np.int64), np.zeros(len(boxes.start), dtype=np.bool_)
+        parts = shares(boxes.stop - boxes.start)
+        scans = [self._scans(boxes, part, active, shapes, pure_too, sizes, mixed) for part in parts]
+        while any(found := each(lambda part: next(part, None), scans)):
+            yield from ((scan, sizes, mixed) for scan in found if scan is not None)
+
+    def _scans(
+        self,
+        boxes: Boxes,
+        part: range,
+        active: BoolArray,
+        shapes: Shapes,
+        pure_too: bool,
+        sizes: IntArray,
+        mixed: BoolArray,
+    ) -> Iterator[Scan]:
+        """The candidates of some of the boxes, as many at a time as there is room for; overwritten by the next."""
+        widest = (shapes.cells[boxes.blocks[part.start : part.stop]] * active).max(axis=0, initial=0)
         room = max(ROOM, int(widest.sum()) + len(widest))
         tally = np.zeros((int(widest.sum()), int(self._sections[-1])), dtype=np.int64)
         found = np.empty(int(widest.max(initial=1)), dtype=np.int64)
-        sizes, mixed = np.zeros(len(boxes.start), dtype=np.int64), np.zeros(len(boxes.start), dtype=np.bool_)
         candidates = np.empty((room, 7), dtype=np.int64)
         private = int(self._sections[-1] - self._sections[self._targets])
         pieces = np.empty((3 * room, 1 + private + self._by_person), dtype=np.int64)
         persons = np.zeros((len(found), PERSON_COUNTS), dtype=np.int64)
         purities, owner = np.empty(3 * room, dtype=np.int64), np.empty(3 * room, dtype=np.int64)
-        done = 0
-        while done < len(boxes.start):
+        done = part.start
+        while done < part.stop:
             made, used, done = scan_boxes(
                 self._codes,
                 self._weight,
                 self._marks,
                 self._sections,
                 self._targets,
-                boxes.start,
+                boxes.start[: part.stop],
                 boxes.stop,
                 boxes.blocks,
                 done,
@@ -234,8 +250,7 @@ class BoxRows:
                 count_box_persons(*rows, *cells_of, candidates[:made], persons, pieces[:used])
             box, column, way, since, cell, gain, bits = candidates[:made].T
             counted = pieces[:used], purities[:used], owner[:used]
-            found_here = Scan(box, column, way, since, cell, gain, bits, *counted)
-            yield found_here, sizes, mixed
+            yield Scan(box, column, way, since, cell, gain, bits, *counted)
 
     def numbers(self, boxes: Boxes) -> IntArray:
         """The numbers of the rows of some boxes, box after box."""
@@ -295,7 +310,15 @@ class BoxRows:
         chosen = np.stack(choices, axis=1)
         depth, first, cells = shapes.depth[block], shapes.first[block], shapes.cells[block]
         rows = self._codes, self._weight, self._marks, self._whose
-        found = split_boxes(*rows, boxes.start, boxes.stop, chosen, depth, shapes.cell_of, first, cells)
+
+        def split(part: range) -> IntArray:
+            here = slice(part.start, part.stop)
+            held = boxes.start[here], boxes.stop[here], chosen[here], depth[here]
+            pieces: IntArray = split_boxes(*rows, *held, shapes.cell_of, first[here], cells[here])
+            pieces[:, 0] += part.start
+            return pieces
+
+        found = np.concatenate([np.empty((0, 4), dtype=np.int64), *each(split, shares(boxes.stop - boxes.start))])
         return Parts(*np.ascontiguousarray(found.T))
 
     def drawn(self, boxes: Boxes, most: int, copies: IntArray) -> tuple[BoxRows, Boxes]:

@@ -16,6 +16,7 @@ import numpy as np
 from numba import njit
 
 from unveil.arrays import Array, CodeArray, IntArray
+from unveil.cores import each
 from unveil.errors import ReleaseError
 from unveil.masking.boxes import LEAF, BoxTree, Split
 from unveil.masking.entries import AnyMasking, AsIs, Discretization, Generalization, Suppression
@@ -24,7 +25,7 @@ from unveil.schema import value_text
 UNSEEN = -1
 """The cell of a value that has no block."""
 NONE = -1
-BLOCK = 1 << 18
+BLOCK = 1 << 17
 """How many rows are placed at a time, so that their cells stay in the cache."""
 
 
@@ -177,10 +178,13 @@ class Walk:
         """
         ends: CodeArray = np.empty(len(codes[0]), dtype=np.int32)
         lookups = [lookup.astype(np.int32) for lookup in cell_of]
-        for start in range(0, len(ends), BLOCK):
+
+        def place(start: int) -> None:
             part = slice(start, start + BLOCK)
             rows = np.stack([cell[code[part]] for cell, code in zip(lookups, codes, strict=True)], axis=1)
             ends[part] = place_rows(rows, *self._steps)
+
+        each(place, range(0, len(ends), BLOCK))
         return ends
 
     def labels(self, name: str) -> tuple[tuple[str, ...], IntArray]:

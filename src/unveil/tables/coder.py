@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from unveil.arrays import Array, BoolArray, CodeArray, IntArray
+from unveil.cores import each
 from unveil.errors import TableError
 from unveil.masking import days
 from unveil.schema import Missing
@@ -46,14 +47,20 @@ class Reading:
 
     def sight(self, batch: pa.Table, names: Collection[str], numbered: Numbered, person: Sequence[str] = ()) -> Sight:
         """The rows that miss no value in some columns, nor in those that say whose row each is."""
-        columns, missing = {}, {}
-        kept = np.ones(batch.num_rows, dtype=np.bool_)
-        for name in [*names, *person]:
+
+        def column(name: str) -> RawColumn:
             shown = days(batch[name]) if name in self.dates else batch[name]
-            columns[name] = checked_column(name, shown, self.missing[name], self.origin, self.checks)
-            gone = columns[name].missing
-            missing[name] = int(gone.sum())
-            kept &= ~gone
+            return checked_column(name, shown, self.missing[name], self.origin, self.checks)
+
+        read = [*names, *person]
+        columns, missing = dict(zip(read, each(column, read), strict=True)), {}
+        kept = np.ones(batch.num_rows, dtype=np.bool_)
+        for name, raw in columns.items():
+            missing[name] = 0
+            if raw.has_missing:
+                gone = raw.missing
+                missing[name] = int(gone.sum())
+                kept &= ~gone
         if not kept.all():
             columns = {name: replace(column, entries=column.entries[kept]) for name, column in columns.items()}
         # Values that only dropped rows hold get numbers too, but no counts.
@@ -127,11 +134,9 @@ class Coder:
         def looked_up(name: str, by_number: Array) -> Array:
             return followed(sight.numbers[name], by_number)[sight.columns[name].entries]
 
-        codes = {
-            place: looked_up(name, self.codes[name])
-            for place, name in enumerate(self.attributes)
-            if name in sight.columns
-        }
+        places = [place for place, name in enumerate(self.attributes) if name in sight.columns]
+        found = each(lambda place: looked_up(self.attributes[place], self.codes[self.attributes[place]]), places)
+        codes = dict(zip(places, found, strict=True))
         weight = None if self.weight is None or self.records is None else looked_up(self.weight, self.records)
         # Converted to plain types first: Arrow cannot filter some others, such as string views.
         released = other_columns(batch.select(others), self.reading.origin)

@@ -45,10 +45,15 @@ class RawColumn:
         return self.place_of[self.entries]
 
     @property
+    def has_missing(self) -> bool:
+        """Whether some entry is no value."""
+        return bool((self.place_of == MISSING).any())
+
+    @property
     def missing(self) -> BoolArray:
         """Which rows hold no value."""
         gone: BoolArray = self.place_of == MISSING
-        return gone[self.entries] if gone.any() else np.zeros(len(self.entries), dtype=np.bool_)
+        return gone[self.entries]
 
     def rows(self) -> IntArray:
         """How many rows hold each entry."""

@@ -7,6 +7,8 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 import pyarrow as pa
@@ -136,7 +138,7 @@ class CsvFile:
             "read_options": pa.csv.ReadOptions(column_names=names, skip_rows=1, block_size=BLOCK),
             "parse_options": pa.csv.ParseOptions(
                 delimiter=self.delimiter,
-                newlines_in_values=not self._by_line,
+                newlines_in_values=not self._by_line and self._quotes,
             ),
             "convert_options": pa.csv.ConvertOptions(
                 column_types=dict.fromkeys(names, TEXT),
@@ -145,6 +147,14 @@ class CsvFile:
                 null_values=[],
             ),
         }
+
+    @cached_property
+    def _quotes(self) -> bool:
+        """Whether a value may be quoted, and so span lines; otherwise several cores can parse lines at once."""
+        if self.path.suffix != ".csv":
+            return True  # compressed, so it would have to be read to know
+        with self.path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+            return content.find(b'"', content.find(b"\n") + 1) >= 0
 
 
 def _check_header(names: list[str], origin: str) -> None:

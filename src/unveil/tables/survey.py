@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from unveil.arrays import IntArray
+from unveil.cores import each
 from unveil.errors import TableError, did_you_mean, listed, rows_text
 from unveil.schema import Attribute, Spec, parse_number
 from unveil.tables.coder import Coder, Reading, Sight, add_counts
@@ -110,9 +111,10 @@ class Survey:
         self._kept += int(sight.kept.sum())
         class_ = self._spec.table.class_
         records = self._provisional(sight)
+        classes = len(self.columns[class_].number_of)
+        each(lambda column: column.count(sight, class_, classes, records), self.columns.values())
         for name, column in self.columns.items():
             column.missing += sight.missing[name]
-            column.count(sight, class_, len(self.columns[class_].number_of), records)
         for name in self._nobody:
             self._nobody[name] += sight.missing[name]
         return sight

@@ -1,0 +1,60 @@
+"""Work on several cores at once, with the same result whatever their number.
+
+Loops over rows release the interpreter, so threads are enough and nothing is copied.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from itertools import pairwise
+from threading import current_thread
+from typing import TypeVar
+
+import numpy as np
+
+from unveil.arrays import IntArray
+
+VARIABLE = "UNVEIL_CORES"
+"""The environment variable that says how many cores to use; without it, all that the process may use."""
+WORTH = 1 << 15
+"""How many rows a thread must get: with fewer, starting it takes longer than it saves."""
+NAME = "unveil-rows"
+
+Part = TypeVar("Part")
+Found = TypeVar("Found")
+
+
+def cores() -> int:
+    """How many cores to use."""
+    asked = os.environ.get(VARIABLE, "")
+    if asked.isdecimal() and int(asked):
+        return int(asked)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def each(work: Callable[[Part], Found], parts: Iterable[Part]) -> list[Found]:
+    """What the work finds for each part, in the order of the parts."""
+    held = list(parts)
+    # A thread that waited for others of the same pool might wait forever.
+    if len(held) < 2 or cores() < 2 or current_thread().name.startswith(NAME):
+        return [work(part) for part in held]
+    return list(_threads(cores(), os.getpid()).map(work, held))
+
+
+@cache
+def _threads(number: int, process: int) -> ThreadPoolExecutor:
+    """The threads of a process: a fork has none of those that its parent started."""
+    return ThreadPoolExecutor(number, thread_name_prefix=NAME)
+
+
+def shares(rows: IntArray) -> list[range]:
+    """Divides things with so many rows each into runs of about as many rows, one for each core if that is worth it."""
+    ends = np.cumsum(rows)
+    total = int(ends[-1]) if len(ends) else 0
+    number = max(min(cores(), total // WORTH), 1)
+    inner = np.searchsorted(ends, [total * part // number for part in range(1, number)]) + 1
+    edges = sorted({0, *inner.tolist(), len(rows)})
+    return [range(start, stop) for start, stop in pairwise(edges) if stop <= len(rows)]
