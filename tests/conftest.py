@@ -4,7 +4,6 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from browser import browser
 from commands import Outcome, Run
 from project import Project
 from recounting import recounting
+from unveil import publishers
 from unveil.cli import main
 from unveil.publishers import publish_refinement
 
@@ -98,7 +98,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[str]:
 def _recounted() -> Iterator[None]:
     """Counts every published table again, so that no test can miss a broken promise."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(import_module("unveil.workflow.publish"), "publish_refinement", recounting(publish_refinement))
+        patch.setattr(publishers, "publish_refinement", recounting(publish_refinement))
         yield
 
 

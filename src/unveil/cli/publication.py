@@ -42,7 +42,6 @@ def publish(
     as_json: Annotated[bool, typer.Option("--json", help="Print what was released as JSON.")] = False,
 ) -> None:
     """Make a release from a spec."""
-    from unveil.cli import screens
     from unveil.counting.engine import check_formats
     from unveil.release import check_absent
     from unveil.schema import load_spec
@@ -66,6 +65,8 @@ def publish(
                 checked, steps=steps, stop=stop, engine=engine, index=index, spark=settings, progress=progress
             )
         write(release, to, formats, trace, progress, "kept" if keep_formulas else "guarded")
+    from unveil.cli import screens
+
     if as_json:
         print_json(screens.release_facts(release, to))
         return

@@ -7,10 +7,7 @@ from typing import Any
 
 from unveil.counting.engine import open_engine
 from unveil.errors import SpecError, UnveilError
-from unveil.noise import SeededSource, SystemSource
 from unveil.progress import Watcher, phases_only, unwatched
-from unveil.publishers import drawn, publish_refinement
-from unveil.publishers.budget import enter
 from unveil.release import Release
 from unveil.schema import Spec, SpecLike, load_spec
 from unveil.version import __version__
@@ -54,9 +51,15 @@ def publish(
     source = checked.source if spec is None or table is None else table
     told = progress if checked.plan is None else phases_only(progress)
     loaded, counts = open_engine(checked, source, engine, index, spark, told)
+    # They need the compiled loops, which were loaded while the rows were read.
+    from unveil.publishers import drawn, publish_refinement
+
     if checked.plan is not None:
         if steps is not None:
             raise SpecError(f"{checked.origin}: steps is for refinement; a private release is drawn once.")
+        from unveil.noise import SeededSource, SystemSource
+        from unveil.publishers.budget import enter
+
         if unsafe_seed is None:
             enter(checked, source)
         bits = SystemSource() if unsafe_seed is None else SeededSource(unsafe_seed)
