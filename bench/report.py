@@ -62,8 +62,8 @@ def linearity(results: Results) -> Iterator[str]:
         few, many = results.of(setting.name, first), results.of(setting.name, last)
         wall, cpu = (many.mean(figure) / few.mean(figure) for figure in (FIGURES[1][0], FIGURES[2][0]))
         yield (
-            f"{setting.name}: {last / first:.1f} times the rows ({first:,} to {last:,}) take {wall:.1f} times the search "
-            f"time and {cpu:.1f} times the CPU."
+            f"{setting.name}: {last / first:.1f} times the rows ({first:,} to {last:,}) take {wall:.1f} times the "
+            f"search time and {cpu:.1f} times the CPU."
         )
 
 
@@ -73,8 +73,8 @@ def local_ratio(results: Results) -> Iterator[str]:
     paper, local = (results.of(name, rows).cases[0] for name in ("GA", GA_LOCAL))
     search, command = (figure(local) / figure(paper) for figure in (FIGURES[2][0], FIGURES[6][0]))
     yield (
-        f"{GA_LOCAL}, {rows:,} rows: {search:.1f} times the CPU of GA for the search, {command:.1f} times for the whole "
-        f"command, and {local.command.peak / GB:.2f} GB instead of {paper.command.peak / GB:.2f}."
+        f"{GA_LOCAL}, {rows:,} rows: {search:.1f} times the CPU of GA for the search, {command:.1f} times for the "
+        f"whole command, and {local.command.peak / GB:.2f} GB instead of {paper.command.peak / GB:.2f}."
     )
 
 

@@ -118,7 +118,7 @@ def test_a_release_in_memory_is_verified_and_reported_by_the_frame_it_came_from(
     assert unveil.verify(release) == []
     assert unveil.verify(release, raw=SPEC, table=table) == []
     assert "At least 5 records" in unveil.report(release)
-    assert "Keep it as you keep the raw table" in unveil.report(release, owner=SPEC, table=table)
+    assert "Protect it like the raw table" in unveil.report(release, owner=SPEC, table=table)
 
 
 def test_another_frame_is_not_the_one_a_release_came_from() -> None:

@@ -49,13 +49,13 @@ def test_an_identifier_of_few_values_does_not_name_people() -> None:
 
 def test_a_column_that_nearly_identifies() -> None:
     [warning] = warnings({"pay": np.arange(ROWS) * 1.5})
-    assert warning == "'pay' is released as it is, and 100% of the rows hold a value of their own in it"
+    assert warning == "'pay' is released as it is, and 100% of the rows have a unique value in it"
 
 
 def test_a_column_that_tells_a_masked_one() -> None:
     codes = np.array([{"Aarhus": 8000, "Bergen": 5000, "Cork": 7000}[town] for town in TOWNS])
     [warning] = warnings({"pay": codes})
-    assert warning == "'pay' is released as it is, and tells the raw value of the masked 'town' for 100% of the rows"
+    assert warning == "'pay' is released as it is, and reveals the raw value of the masked 'town' for 100% of the rows"
 
 
 def test_a_column_that_tells_what_nearly_everybody_is_tells_nothing() -> None:

@@ -75,7 +75,7 @@ def test_apply_shows_intervals_as_asked(spec: Path, run: Run) -> None:
 def test_init_guesses_dates(spec: Path, run: Run) -> None:
     drafted = run("init", spec.parent / "people.csv").out
     born = len({row.split(",")[1] for row in ROWS[1:]})
-    risk = "100% of the rows hold a value of their own"
+    risk = "100% of the rows have a unique value"
     assert (
         f'[attributes.born]    # guess: {born} different dates; {risk}\nkind = "date"\n# range = [1999-01-01, '
         in drafted

@@ -21,9 +21,9 @@ def test_every_engine_gives_the_same_release(engine: str, project: Project, run:
     [
         (("--engine", "sparc"), "there is no engine 'sparc'; it is one of auto, memory, stream, spark; did you mean"),
         (("--engine", "duck"), "there is no engine 'duck'; it is one of auto, memory, stream, spark.\n"),
-        (("--index", "driver"), "where the index lies and how Spark is set up are for the engine 'spark'"),
+        (("--index", "driver"), "the options for Spark and its index are for the engine 'spark'"),
         (("--spark", f"spark.master={engines.SPARK['spark.master']}"), "are for the engine 'spark', not for 'memory'"),
-        (("--engine", "spark", "--index", "moon"), "the index of Spark lies in one of auto, driver, cluster, not in"),
+        (("--engine", "spark", "--index", "moon"), "the index of Spark must be one of auto, driver, cluster, not"),
         (
             ("--engine", "spark", "--spark", "spark.master"),
             "--spark 'spark.master': a Spark setting has the form spark.KEY=VALUE",

@@ -155,7 +155,7 @@ def test_whole_numbers_that_may_be_codes_are_told(project: Project, run: Run) ->
 def test_a_single_value_is_one_value(project: Project, run: Run) -> None:
     project.table.write_text("unit,ill\n" + "ward,yes\nward,no\n" * 30)
     assert (
-        "[attributes.unit]    # guess: 1 different value; constant, so it tells nothing\n"
+        "[attributes.unit]    # guess: 1 different value; constant, so it says nothing\n"
         in run("init", project.table).out
     )
 
@@ -181,7 +181,7 @@ def test_people_weights_marks_and_dependencies_are_found(project: Project, run: 
         "'patient_nbr' repeats (130 values in 200 rows), so people seem to have several rows; the draft counts persons",
         "'wgtp' seems to be the weight of a survey",
         " of 200 rows (20%) lack a value, and the draft drops them",
-        "1 column can be told from another one: 'drug group' by 'drug'.",
+        "1 column can be derived from another one: 'drug group' by 'drug'.",
         "The draft releases 'drug', 'drug group', 'version', 'note' as they are",
     ):
         assert words in told.out

@@ -143,7 +143,7 @@ def test_a_row_that_reaches_no_leaf_fails_the_release(monkeypatch: pytest.Monkey
         walk.leaf_of[:] = -1
 
     monkeypatch.setattr(Walk, "__init__", without_leaves)
-    with pytest.raises(Exception, match=r"a row lies in no group of \{age, job, home\}") as caught:
+    with pytest.raises(Exception, match=r"a row is in no group of \{age, job, home\}") as caught:
         opened(PAIR).released(frozen(_roots()), None).table()
     assert isinstance(caught.value, BrokenPromiseError) or "BrokenPromiseError" in str(caught.value)
 

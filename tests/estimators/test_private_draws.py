@@ -52,7 +52,7 @@ def test_the_release_is_that_of_publish():
 
 def test_without_a_seed_it_is_private_and_differs():
     X, y = people()
-    with pytest.warns(unveil.UnchargedWarning, match=r"costs ε = 0\.5 and is entered in no ledger"):
+    with pytest.warns(unveil.UnchargedWarning, match=r"costs ε = 0\.5 and is not entered in a ledger"):
         first, second = (private(epsilon=0.5).fit(X, y) for _ in range(2))
     assert first.release_.manifest.private
     assert "ε-differentially private with ε = 0.5" in first.guarantee_

@@ -117,7 +117,7 @@ def test_what_no_ledger_counts_is_said(private: PrivateProject, monkeypatch: pyt
     monkeypatch.chdir(private.folder)
     rows = pd.read_csv(private.table, dtype=str)
     before = private.files()
-    with pytest.warns(UnchargedWarning, match=r"costs ε = 0\.5 and is entered in no ledger"):
+    with pytest.warns(UnchargedWarning, match=r"costs ε = 0\.5 and is not entered in a ledger"):
         unveil.publish(rows, content(private))
     assert private.files() == before
     with warnings.catch_warnings():

@@ -89,7 +89,7 @@ def test_blocks_that_only_move_are_not_called_nothing() -> None:
 
 def test_a_single_run_tells_nothing_from_noise() -> None:
     single = price(run(2, 0.5, 0.2), run(3, 0.6, 0.1))
-    assert "one run: no telling it from noise" in single.sentence()
+    assert "one run: it may be noise" in single.sentence()
     assert single.to_dict()["accuracy"]["tree"]["within-noise"] is True
 
 

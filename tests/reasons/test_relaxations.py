@@ -42,7 +42,7 @@ def test_k(k: int, expected: list[int]) -> None:
     if not expected:
         (left,) = found
         assert isinstance(left, Unrelaxed)
-        assert left.reason == f"k = {k} of requirement 1 on {{a, b}}: any less would ask for nothing."
+        assert left.reason == f"k = {k} of requirement 1 on {{a, b}}: any less would require nothing."
 
 
 def test_a_step_that_is_cut_short_says_so() -> None:
@@ -59,7 +59,7 @@ OTHERS: list[tuple[dict[str, Any], list[str]]] = [
     ),
     (
         {"kind": "confidence", "channel": ["a"], "sensitive": "s", "limit": 0.96},
-        ["limit 96% → 98% of requirement 1 on {a} → s (half the way to asking for nothing)"],
+        ["limit 96% → 98% of requirement 1 on {a} → s (halfway to requiring nothing)"],
     ),
     ({"kind": "l-diversity", **QI, "sensitive": "s", "l": 3}, ["l 3 → 2 of requirement 1 on {a, b} → s"]),
     (
@@ -68,7 +68,7 @@ OTHERS: list[tuple[dict[str, Any], list[str]]] = [
     ),
     (
         {"kind": "l-diversity", **QI, "sensitive": "s", "l": 1.5, "variant": "entropy"},
-        ["l 1.5 → 1.25 of requirement 1 on {a, b} → s (half the way to asking for nothing)"],
+        ["l 1.5 → 1.25 of requirement 1 on {a, b} → s (halfway to requiring nothing)"],
     ),
     ({"kind": "t-closeness", **QI, "sensitive": "s", "t": 0.2}, ["t 0.2 → 0.25 of requirement 1 on {a, b} → s"]),
     (
@@ -97,14 +97,14 @@ def test_other_requirements(require: dict[str, Any], expected: list[str]) -> Non
 def test_what_cannot_be_relaxed_is_told(require: dict[str, Any]) -> None:
     (left,) = tried(require)
     assert isinstance(left, Unrelaxed)
-    assert left.reason.endswith("any less would ask for nothing.")
+    assert left.reason.endswith("any less would require nothing.")
 
 
 def test_an_implied_requirement_buys_nothing_alone() -> None:
     found = tried(k_anonymity(20), k_anonymity(10, ("a",)))
     assert [(item.requirement, item.after) for item in found if isinstance(item, Relaxation)] == [(1, 15), (1, 10)]
     left = [item.reason for item in found if isinstance(item, Unrelaxed)]
-    assert left == ["k = 10 of requirement 2 on {a}: other requirements imply it, so that alone it buys nothing."]
+    assert left == ["k = 10 of requirement 2 on {a}: other requirements imply it, so relaxing it alone buys nothing."]
 
 
 def test_only_one_number_changes() -> None:

@@ -57,7 +57,7 @@ def test_sections_and_links(project: Project) -> None:
     seen = read(unveil.report(project.release))
     assert [name for name in seen.ids() if name in SECTIONS] == SECTIONS
     assert {address.removeprefix("#") for address in seen.addresses()} <= set(seen.ids())
-    for sentence in ("finds at least 3 records that fit, or none", "In no requirement", "unveil verify DIR"):
+    for sentence in ("finds at least 3 records that match, or none", "In no requirement", "unveil verify DIR"):
         assert sentence.lower().replace("in no", "are in no") in seen.text.lower()
 
 
@@ -127,7 +127,7 @@ SENSITIVE = {"sensitive": "illness"}
         ),
         (
             {"kind": "alpha-k-anonymity", **QID, **SENSITIVE, "k": 4, "values": ["flu"], "alpha": 0.5},
-            "finds at least 4 records that fit, or none.",
+            "finds at least 4 records that match, or none.",
         ),
     ],
 )

@@ -107,7 +107,7 @@ def test_every_measure_is_explained(private: str) -> None:
         "Class mix (CM)",
     ]
     assert all("keep" in words for _, _, words in names)
-    assert f"from {ROWS:,} (all told apart) to {ROWS**2:,} (none)" in kept
+    assert f"from {ROWS:,} (all different) to {ROWS**2:,} (all equal)" in kept
 
 
 @pytest.mark.parametrize(

@@ -63,8 +63,8 @@ def test_a_tree_may_run_over_lines(tmp_path: Path) -> None:
             "sex:discrete\n{Any {Female}} {Other {Male}}\n",
             "the braces of '{Any {Female}} {Other {Male}}' do not make one tree.",
         ),
-        ("sex:discrete\n{Any {Female} Male}\n", "'Male' is not in braces of its own."),
-        ("sex:discrete\nAny {Female}\n", "'Any' is not in braces of its own."),
+        ("sex:discrete\n{Any {Female} Male}\n", "'Male' is not in its own braces."),
+        ("sex:discrete\nAny {Female}\n", "'Any' is not in its own braces."),
         ("{Any {Female}}\n", "line 1: '{Any {Female}}' comes before the first attribute."),
     ],
     ids=[

@@ -134,7 +134,7 @@ def test_keep_and_finest_may_be_the_same() -> None:
         ),
         ({**JOINT, "criterion": "infogain"}, "criterion = 'infogain' belongs to search = 'paper', not to 'joint'."),
         ({**JOINT, "bounds": "observed"}, "bounds = 'observed' belongs to search = 'paper', not to 'joint'."),
-        ({**JOINT, "left-out": "mask"}, "left-out is 'mask', but leave-out lets no row be left out."),
+        ({**JOINT, "left-out": "mask"}, "left-out is 'mask', but leave-out allows no row to be left out."),
         ({**JOINT, "search": "greedy"}, "search is 'greedy', but it must be 'paper' or 'joint'."),
         ({**JOINT, "goal": "best"}, "goal is 'best', but it must be 'class', 'statistics' or a list of columns."),
         ({**JOINT, "goal": []}, "goal is [], but it must be 'class', 'statistics' or a list of columns."),

@@ -185,7 +185,7 @@ def test_a_decimal_that_is_released_as_it_is_keeps_its_digits() -> None:
 
 @pytest.mark.parametrize("value", [1.7e308, -2e300])
 def test_a_number_too_large_for_an_observed_range_is_refused(value: float) -> None:
-    with pytest.raises(TableError, match=r"attribute 'v': the value .* is too large for a range that nobody declared"):
+    with pytest.raises(TableError, match=r"attribute 'v': the value .* is too large for an observed range"):
         unveil.publish(people(pa.array([value, 1.0] * (N // 2))), spec("number", "masked"))
 
 

@@ -50,8 +50,8 @@ def _difference(later: Records, earlier: Records, names: Sequence[str], k: int) 
     moved = sum(abs(count) for count in change.values())
     few = sum(abs(count) for count in change.values() if abs(count) < k)
     sentence = (
-        f"Subtracting the releases on {braced(names, 8)} shows {count_text(moved, 'record')} that appeared or disappeared, "
-        f"{few:,} of them in groups of fewer than {k:,}."
+        f"Subtracting the releases on {braced(names, 8)} shows {count_text(moved, 'record')} that appeared "
+        f"or disappeared, {few:,} of them in groups of fewer than {k:,}."
     )
     return Outcome("difference of releases", sentence, Rate(few, moved), figures={"columns": list(names), "k": k})
 

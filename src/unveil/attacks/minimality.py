@@ -141,7 +141,8 @@ def _exact(search: Search) -> Outcome:
     success, control = watched.above(after / possible), watched.above(before / worlds)
     sentence = (
         f"{possible:,} of the {worlds:,} tables that the release allows lead to it. Trying them all makes "
-        f"a reader {watched.words} for {success.hits:,} of {success.tries:,} people; without that, for {control.hits:,}."
+        f"a reader {watched.words} for {success.hits:,} of {success.tries:,} people; without that, "
+        f"for {control.hits:,}."
     )
     figures = {"exact": True, "tables": worlds, "possible": possible}
     return Outcome("minimality", sentence, success, control, NAIVE, success.hits > control.hits, figures)

@@ -37,7 +37,7 @@ def draft(
     ] = None,
     above: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="A column whose values lie above it; repeatable, the coarsest first."),
+        typer.Option(metavar="COLUMN", help="A column whose values are above it; repeatable, the coarsest first."),
     ] = None,
     to: Annotated[
         Path | None, typer.Option("--to", metavar="FILE", help="Write it here: .tree, .csv (ARX) or .hchy.")

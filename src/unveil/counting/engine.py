@@ -183,7 +183,7 @@ def open_engine(
         progress("counting values on Spark", 0, None)
         return _spark(spec, where, index, settings)
     if index is not None or settings:
-        raise SpecError(f"where the index lies and how Spark is set up are for the engine 'spark', not for {name!r}.")
+        raise SpecError(f"the options for Spark and its index are for the engine 'spark', not for {name!r}.")
     with loops_loaded(progress, boxes=spec.search == "joint" and spec.plan is None):
         rows = StreamedTable(spec, where, progress) if name == "stream" else load_table(spec, where, progress)
     # It needs the loops, which take time to load; what other verbs use of this module does not.
@@ -220,6 +220,6 @@ def _spark(spec: Spec, source: Any, index: str | None, settings: Mapping[str, st
 
     place = index or os.environ.get(INDEX_VARIABLE) or "auto"
     if place not in PLACES:
-        raise SpecError(f"the index of Spark lies in one of {', '.join(PLACES)}, not in {place!r}.")
+        raise SpecError(f"the index of Spark must be one of {', '.join(PLACES)}, not {place!r}.")
     counts = SparkEngine(spec, source, place, settings)
     return counts.outline, counts

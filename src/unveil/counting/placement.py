@@ -43,7 +43,7 @@ class Placement:
             nodes = walk.nodes([chunk.codes[place] for place in places], cell_of)
             if (walk.leaf_of[nodes] < 0).any():
                 names = ", ".join(walk.attributes)
-                raise BrokenPromiseError(f"a row lies in no group of {{{names}}}; nothing was released.")
+                raise BrokenPromiseError(f"a row is in no group of {{{names}}}; nothing was released.")
             found.append(nodes)
         return found
 

@@ -227,9 +227,9 @@ def _judged(guess: Guess, column: Facts, told: Sequence[Dependency]) -> Guess:
     own = _own(guess, column)
     risks = [guess.risk] if guess.risk else []
     if guess.distinct == 1:
-        risks.append("constant, so it tells nothing")
+        risks.append("constant, so it says nothing")
     if own >= OWN:
-        risks.append(f"{own:.0%} of the rows hold a value of their own")
+        risks.append(f"{own:.0%} of the rows have a unique value")
     risks += [_dependency(item) for item in told if item.determined == guess.name]
     known = "known by its name" if KNOWN_NAMES.search(guess.name) else "it nearly identifies" if own >= OWN else ""
     return replace(guess, risk="; ".join(risks), known="" if guess.distinct == 1 else known)
@@ -282,7 +282,7 @@ def _warnings(guess: TableGuess) -> Iterator[str]:
         more = f" and {len(exact) - SHOWN:,} more" if len(exact) > SHOWN else ""
         pairs = ", ".join(f"{item.determined!r} by {item.by!r}" for item in exact[:SHOWN]) + more
         columns = count_text(len(exact), "column")
-        yield f"{columns} can be told from another one: {pairs}. Do not mask one and release the other."
+        yield f"{columns} can be derived from another one: {pairs}. Do not mask one and release the other."
     protected = {item.name for item in guess.quasi_identifier}
     if free := [item.name for item in guess.released if item.name not in protected]:
         verb = "it is" if len(free) == 1 else "they are"

@@ -106,12 +106,12 @@ def _taxonomy_hint(name: str, table: Path | None, place: Path) -> Iterator[str]:
 
 
 def _require(guess: TableGuess) -> Iterator[str]:
-    yield "# guess: what others can know or look up. Add what they can know too, and leave out what nobody can know."
+    yield "# guess: what others can know or look up. Add what is missing, and remove what nobody can know."
     yield "[[require]]"
     yield 'kind             = "k-anonymity"'
     yield "quasi-identifier = ["
     for column in guess.quasi_identifier:
-        yield f"  {_text(column.name)},    # guess: {column.known or 'nothing says that nobody can know it'}"
+        yield f"  {_text(column.name)},    # guess: {column.known or 'others might know it'}"
     yield "]"
     yield f"k                = {K}    # guess"
     yield ""

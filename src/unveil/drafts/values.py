@@ -85,7 +85,7 @@ def by_pairs(table: Any, values: Values, above: Sequence[str]) -> Proposal:
             continue
         if paths.setdefault(value, tuple(path)) != tuple(path):
             one, other = (" > ".join(labels) for labels in (paths[value], tuple(path)))
-            below = f"the value {value!r} lies below {one!r} and below {other!r}"
+            below = f"the value {value!r} is below {one!r} and below {other!r}"
             raise TableError(f"{values.place}: {below}, so the columns above it make no tree.")
     ordered = dict(sorted(paths.items(), key=lambda item: (item[1], item[0])))
     return Proposal(ordered, f"each of {len(ordered):,} values has one label in {', '.join(map(repr, above))}")

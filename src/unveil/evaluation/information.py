@@ -83,8 +83,8 @@ class InformationLoss:
         yield Measure(
             "Discernibility (DM)",
             f"{self.discernibility:,} pairs",
-            "How many pairs of records the masked attributes do not tell apart, each record paired with itself too: "
-            f"from {self.records:,} (all told apart) to {self.records**2:,} (none); lower keeps more.",
+            "How many pairs of records have the same masked values, counting each record with itself: "
+            f"from {self.records:,} (all different) to {self.records**2:,} (all equal); lower keeps more.",
         )
         yield Measure(
             "Class mix (CM)",

@@ -33,7 +33,7 @@ class Holdout:
 
     def __post_init__(self) -> None:
         if not 0 < self.test < 1:
-            raise UnveilError(f"the share to test on is {self.test:g}, but it must lie between 0 and 1.")
+            raise UnveilError(f"the share to test on is {self.test:g}, but it must be between 0 and 1.")
         if not self.seeds:
             raise UnveilError("a hold-out needs at least one seed.")
 
@@ -58,7 +58,7 @@ class Folds:
 
     def __post_init__(self) -> None:
         if self.k < 2:
-            raise UnveilError(f"the number of folds is {self.k}, but there must be 2 at least.")
+            raise UnveilError(f"the number of folds is {self.k}, but there must be at least 2.")
 
     def splits(self, table: pa.Table) -> list[Split]:
         """One split per part."""
@@ -167,4 +167,4 @@ def interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interva
 
 def _enough(table: pa.Table, least: int) -> None:
     if table.num_rows < least:
-        raise TableError(f"the table has {rows_text(table.num_rows)}, too few to be parted {least} ways.")
+        raise TableError(f"the table has {rows_text(table.num_rows)}, too few to split {least} ways.")

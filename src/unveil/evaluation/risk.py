@@ -205,14 +205,14 @@ def _gives_away(name: str, spec: Spec, table: Table) -> Iterator[str]:
     counts = np.bincount(codes)
     own = float(np.mean(counts[codes] == 1)) if len(codes) else 0.0
     if own >= OWN:
-        yield f"{name!r} is released as it is, and {own:.0%} of the rows hold a value of their own in it"
+        yield f"{name!r} is released as it is, and {own:.0%} of the rows have a unique value in it"
         return
     for attribute, column in zip(table.attributes, table.columns, strict=True):
         if attribute.name in spec.masked and attribute.name != name:
             told = _told(codes[:LOOKED_AT], column.codes[:LOOKED_AT].astype(np.int64))
             if told is not None:
                 yield (
-                    f"{name!r} is released as it is, and tells the raw value of the masked {attribute.name!r} for "
+                    f"{name!r} is released as it is, and reveals the raw value of the masked {attribute.name!r} for "
                     f"{told:.0%} of the rows"
                 )
 

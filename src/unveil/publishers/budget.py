@@ -110,7 +110,7 @@ def enter(spec: Spec, source: Any) -> None:
     ledger = ledger_of(spec, rows)
     if ledger is None:
         warnings.warn(
-            f"This release costs ε = {decimal_text(spec.plan.epsilon)} and is entered in no ledger, since its rows "
+            f"This release costs ε = {decimal_text(spec.plan.epsilon)} and is not entered in a ledger, since its rows "
             "came without a path and the spec is not a file; give the rows a name ([table] name) to have it counted.",
             UnchargedWarning,
             stacklevel=3,
@@ -150,7 +150,7 @@ def read_ledger(path: Path) -> list[dict[str, Any]]:
             if not all(isinstance(entry[key], str) for key in ("source", "table", "name") if key in entry):
                 raise TypeError(entry)
     except (ValueError, TypeError, KeyError, ArithmeticError, RecursionError) as error:
-        raise BudgetError(f"{path}: the ledger is damaged, so what is left of the budget is not known.") from error
+        raise BudgetError(f"{path}: the ledger is damaged, so what is left of the budget is unknown.") from error
     return entries
 
 
@@ -174,7 +174,7 @@ def _real(ledger: Path) -> Path:
     try:
         real = ledger.resolve()
         if ledger.is_symlink() and not real.is_file():
-            raise BudgetError(f"{ledger}: the ledger is a link that leads to no file, so what it said is not known.")
+            raise BudgetError(f"{ledger}: the ledger is a broken link, so what was spent is unknown.")
         if real.is_file() and real.stat().st_nlink > 1:
             raise BudgetError(f"{ledger}: the ledger has other names (hard links); share it by a symbolic link.")
     except (OSError, RuntimeError) as error:

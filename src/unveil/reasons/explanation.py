@@ -120,8 +120,8 @@ def summary(cut: Cut) -> str:
     told += [
         f"{counts[why]} {words}"
         for why, words in (
-            ("pure", "of one class only, so that nothing is gained"),
-            ("noise", "whose parts would tell less about the class than chance may"),
+            ("pure", "of one class only, so nothing is gained"),
+            ("noise", "whose parts would say less about the class than chance could"),
             ("unveiled", "as fine as can be"),
             ("unheld", "held by no record"),
         )
@@ -140,9 +140,9 @@ def reason(stop: Stop) -> str:
         case "unheld":
             return f"{stop.block}: no record holds it."
         case "pure":
-            return f"{stop.block}: all its {stop.records:,} records are of one class, so that nothing is gained."
+            return f"{stop.block}: all its {stop.records:,} records are of one class, so nothing is gained."
         case "noise":
-            return f"{stop.block}: its parts would tell less about the class than chance may."
+            return f"{stop.block}: its parts would say less about the class than chance could."
         case "invalid":
             return f"{_step(stop)}: {_breaks(stop.breaks)}."
 

@@ -79,9 +79,9 @@ def relaxations(spec: Spec, table: Table) -> Iterator[Relaxation | Unrelaxed]:
             specs = {after: _with(spec, number, key, after) for after in steps}
             asked = f"{_name(key, bound)} = {bound.text(before)}{where}"
             if not steps:
-                yield Unrelaxed(number, f"{asked}: any less would ask for nothing.")
+                yield Unrelaxed(number, f"{asked}: any less would require nothing.")
             elif all(_searched(relaxed, table) == _searched(spec, table) for relaxed in specs.values()):
-                yield Unrelaxed(number, f"{asked}: other requirements imply it, so that alone it buys nothing.")
+                yield Unrelaxed(number, f"{asked}: other requirements imply it, so relaxing it alone buys nothing.")
             else:
                 for after, relaxed in specs.items():
                     yield Relaxation(number, key, before, after, where, relaxed, steps[after], bound)
@@ -266,6 +266,6 @@ def _points(name: str, gain: Interval) -> str:
         return UNCHANGED
     points = f"{100 * gain.mean:+.2f} points of accuracy ({name}"
     if gain.low is None or gain.high is None:
-        return f"{points}, one run: no telling it from noise)"
+        return f"{points}, one run: it may be noise)"
     reach = f"± {50 * (gain.high - gain.low):.2f}"
     return f"{points}, {reach}: within noise)" if within_noise(gain) else f"{points}, {reach})"

@@ -90,7 +90,7 @@ class Spending:
 
     def _budget(self) -> str:
         shares = ", ".join(f"{share:.1%} to the {purpose}" for purpose, share in self.purposes.items())
-        return f"Of the budget went {shares}."
+        return f"The budget went {shares}."
 
     def _structure(self) -> str:
         held = {name: count for name, count in self.blocks.items() if self.refined[name]}

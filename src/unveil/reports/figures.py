@@ -107,7 +107,7 @@ def detail_chart(release: Release, figure: Figure, spec: Spec | None = None) -> 
     """How many of the possible values of every masked attribute the release tells apart."""
     masked = {name: entry for name, entry in release.masking.columns.items() if not isinstance(entry, AsIs)}
     bars = [_detail(release, name, entry, figure, spec) for name, entry in masked.items()]
-    return Bars.of("Values told apart, of all possible values", bars)
+    return Bars.of("Values distinguished, of all possible values", bars)
 
 
 def _detail(release: Release, name: str, entry: Masked, figure: Figure, spec: Spec | None) -> Bar:

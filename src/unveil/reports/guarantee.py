@@ -37,12 +37,12 @@ def _bounds_nothing(requirement: Requirement) -> bool:
 
 
 LIMITS = (
-    "Several promises hold each by itself. Nothing is promised to somebody who knows the columns of two together.",
-    "Records are counted, not people: somebody who has several rows is counted several times.",
-    "The class is released as it is. Who knows it of a person can use it to narrow a group down.",
-    "A bound of an interval tells that values lie on both sides of it, close to it where it has many digits.",
-    "Other releases of the same people can be joined with this one, and both together can tell more than each.",
-    "A reader who reasons about why the masking is as fine as it is, and not finer, may learn more than the rows say.",
+    "Each promise holds by itself. None covers a reader who knows the columns of two requirements together.",
+    "The promises count records, not people: a person with several rows counts several times.",
+    "The class is released as it is. A reader who knows a person's class can use it to narrow a group down.",
+    "A bound of an interval shows that there are values on both sides of it, and close to it if it has many digits.",
+    "Other releases of the same people can be joined with this one, and together they can reveal more than each alone.",
+    "A reader who reasons about why the masking is not finer may learn more than the rows say.",
 )
 """What no requirement about groups promises (docs/guarantees.md)."""
 

@@ -29,7 +29,9 @@ def read_labels(
         if code in names:
             raise SpecError(f"{place} labels has the code {code!r} twice.")
         if label in code_of:
-            raise SpecError(f"{what} is that of the code {code_of[label]!r} too, so the two could not be told apart.")
+            raise SpecError(
+                f"{what} is that of the code {code_of[label]!r} too, so the two could not be distinguished."
+            )
         if not label or label in marks:
             raise SpecError(f"{what} means a missing value.")
         if label == SUPPRESSED:

@@ -242,7 +242,7 @@ def check_dropped(table: TableSection, policies: Mapping[str, Missing], origin: 
     refusing = [name for name, policy in policies.items() if policy.rows == "refuse"]
     if table.invalid == "drop" and refusing:
         raise SpecError(
-            f"{origin}: [table] invalid = 'drop' lets no row be refused, so missing.rows must be 'drop' or 'keep' too, "
+            f"{origin}: [table] invalid = 'drop' refuses no row, so missing.rows must be 'drop' or 'keep', "
             f"also for {refusing[0]!r}."
         )
 

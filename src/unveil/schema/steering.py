@@ -97,7 +97,7 @@ def _fineness(key: str, value: Any, attribute: Attribute, place: str) -> Finenes
     if attribute.taxonomy is not None:
         return _cut(value, attribute.taxonomy, place)
     if attribute.kind == "category" and key == "finest":
-        raise SpecError(f"{place} needs a taxonomy, whose labels say which values are never told apart.")
+        raise SpecError(f"{place} needs a taxonomy, whose labels say which values are never distinguished.")
     if attribute.kind == "category":
         return _values(value, attribute.values, place)
     return _step(value, attribute, place)
@@ -200,7 +200,9 @@ def check_steering(
                 f"{place} has no effect: no requirement names {attribute.name!r}, so it is released as it is."
             )
     if publish.left_out is not None and share_of(publish, origin) == 0:
-        raise SpecError(f"{origin}: [publish] left-out is {publish.left_out!r}, but leave-out lets no row be left out.")
+        raise SpecError(
+            f"{origin}: [publish] left-out is {publish.left_out!r}, but leave-out allows no row to be left out."
+        )
     if share_of(publish, origin) > 0:
         for number, requirement in enumerate(requirements, start=1):
             if compares_with_whole(requirement):

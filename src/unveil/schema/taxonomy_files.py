@@ -121,7 +121,7 @@ def _braced_branch(body: str, origin: str) -> Branch:
         elif token.strip():
             label, below = stack[-1]
             if label or len(stack) == 1:
-                raise TaxonomyError(f"{origin}: {token.strip()!r} is not in braces of its own.")
+                raise TaxonomyError(f"{origin}: {token.strip()!r} is not in its own braces.")
             parent = stack[-2][1]
             stack[-1] = parent[-1] = (token.strip(), below)
     if len(stack) > 1 or len(top[1]) != 1:

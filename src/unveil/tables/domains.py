@@ -247,7 +247,7 @@ def _checked(raw: RawValues, attribute: Attribute, place: str, snap: bool) -> Nu
 def _check_steps(numbers: NumberArray, raw: RawValues, attribute: Attribute, place: str) -> None:
     if attribute.whole:
         _refuse(numbers != np.floor(numbers), raw, place, "is not whole")
-        _refuse(np.abs(numbers) > 2**53, raw, place, "is too large to be counted on as a whole number")
+        _refuse(np.abs(numbers) > 2**53, raw, place, "is too large for an exact whole number")
     if attribute.step is not None:
         start = attribute.range[0] if attribute.range is not None else 0.0
         off = off_step(numbers, start, attribute.step)
@@ -256,13 +256,13 @@ def _check_steps(numbers: NumberArray, raw: RawValues, attribute: Attribute, pla
 
 def _check_range(numbers: NumberArray, raw: RawValues, attribute: Attribute, place: str) -> None:
     if attribute.unit == "date":
-        _refuse(numbers >= LAST_DAY, raw, place, "is the last day that there is, so no interval can end after it")
+        _refuse(numbers >= LAST_DAY, raw, place, "is the last possible day, so no interval can end after it")
     if attribute.range is not None:
         lo, hi = attribute.range
         outside = (numbers < lo) | (numbers >= hi)
         _refuse(outside, raw, place, f"lies outside its range {interval_label(lo, hi, attribute.unit)}")
     else:
-        _refuse(np.abs(numbers) > LARGEST, raw, place, "is too large for a range that nobody declared")
+        _refuse(np.abs(numbers) > LARGEST, raw, place, "is too large for an observed range")
 
 
 def _refuse(wrong: BoolArray, raw: RawValues, place: str, rule: str) -> None:
@@ -282,9 +282,7 @@ def _number(value: Any, place: str, raw: RawValues, unit: Unit = "number") -> fl
     if not np.isfinite(number):
         raise TableError(f"{place}: the value {value_text(value)!r} is not a finite number.")
     if unit == "number" and not _is_exact(value, number):
-        raise TableError(
-            f"{place}: the value {value_text(value)!r} has more digits than a number can be counted on for."
-        )
+        raise TableError(f"{place}: the value {value_text(value)!r} has more digits than a number can hold.")
     return number
 
 

@@ -324,6 +324,6 @@ def sample_note(origin: str, size: int, rows: int) -> str:
     """What figures of a sample say about the whole."""
     return (
         f"{origin} has {rows:,} rows; these figures are of a uniform random sample of {size:,} of them, and so are the "
-        "releases behind them. Of all rows, groups have more records and noise weighs less, so that a release of all "
-        "rows is as a rule finer and loses less than these figures say."
+        "releases behind them. With all rows, groups have more records and noise matters less, so a release of all "
+        "rows is usually finer and loses less than these figures say."
     )

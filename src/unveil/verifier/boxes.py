@@ -318,7 +318,7 @@ class Position:
             return f"splits a block of {name!r} that it does not hold"
         apart = self._apart[place]
         if apart is not None and not apart.isdisjoint(step.own):
-            return f"tells a part of {name!r} apart that it does not cover"
+            return f"separates a part of {name!r} that it does not cover"
         over = self._left[place] - step.size
         if not self._walk.coverages[place].ordered and (over <= 0 if step.rest else over):
             return f"splits {name!r} into parts that cover {'more' if over <= 0 else 'less'} than the node does"

@@ -235,7 +235,7 @@ def _interval_problems(coverage: Coverage, split: Split) -> Iterator[str]:
 def _part_problems(coverage: Coverage, split: Split) -> Iterator[str]:
     node, own = coverage.node(split.block), coverage.own(split)
     if not own:
-        yield f"a split of {split.block!r} tells nothing apart"
+        yield f"a split of {split.block!r} separates nothing"
     if coverage.has_rest(split) and coverage.node_of[split.into[-1]] != node:
         yield f"{split.into[-1]!r} is not what a split of {split.block!r} leaves"
     if isinstance(coverage.entry, Suppression) and not coverage.has_rest(split):

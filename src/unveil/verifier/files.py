@@ -73,7 +73,7 @@ def check_spelling(folder: Path) -> Iterator[Finding]:
     spelled = f"{json.dumps(content, ensure_ascii=False, indent=2)}\n".encode()
     if written != spelled:
         place = first_difference(written, spelled)
-        yield Finding("form", f"{MANIFEST} is not spelled as a manifest is: it differs from byte {place + 1:,} on.")
+        yield Finding("form", f"{MANIFEST} is not in the form of a manifest: it differs from byte {place + 1:,} on.")
 
 
 def describe_errors(error: ValidationError) -> list[str]:

@@ -110,7 +110,7 @@ class Walk:
         if root != {3: 0, 4: b"schema", 5: len(elements)} and root != {4: b"schema", 5: len(elements)}:
             raise FormError("its schema does not begin with the number of columns")
         if footer.get(7, [{1: {}}] * len(elements)) != [{1: {}}] * len(elements):
-            raise FormError("its columns have an order of their own")
+            raise FormError("its columns have their own order")
         for element in elements:
             _check_fields("schema element", element)
             _check_bare("the type of a column", element.get(10, {}))

@@ -36,7 +36,7 @@ def check_persons(manifest: RefinementManifest) -> Iterator[Finding]:
             yield Finding(PERSONS, message)
         return
     if manifest.persons > manifest.records:
-        message = f"{MANIFEST} has {records_text(manifest.records)} of {manifest.persons:,} persons, who are more."
+        message = f"{MANIFEST} has {manifest.persons:,} persons, more than {records_text(manifest.records)}."
         yield Finding(PERSONS, message)
     for number in counted:
         k = manifest.requirements[number - 1].get("k")

@@ -209,7 +209,7 @@ def reader_notes(manifest: Manifest, data: Data) -> Iterator[str]:
 def _refinement_notes(manifest: RefinementManifest, data: Data) -> Iterator[str]:
     sets = {tuple(stated.get("quasi-identifier") or stated.get("channel") or ()) for stated in manifest.requirements}
     chosen = " and ".join(braced(names, MOST) for names in sorted(sets))
-    yield f"What a stranger may know was the owner's choice: {chosen}. Whoever knows more may find fewer records."
+    yield f"What a stranger may know was the owner's choice: {chosen}. Someone who knows more may find fewer records."
     as_is = [name for name, entry in manifest.masking.items() if isinstance(entry, Released)]
     yield f"Released as they are: {listed([*as_is, manifest.class_])}."
     yield _unique_note(data)
@@ -240,7 +240,7 @@ def _unique_note(data: Data) -> str:
         return f"On all columns together, none of {count_text(data.rows, 'row')} is unique."
     rows = f"{alone:,} of {count_text(data.rows, 'row')} ({alone / data.rows:.1%})"
     verb = "is" if alone == 1 else "are"
-    return f"On all columns together, {rows} {verb} unique: whoever knows all of them about a person finds that row."
+    return f"On all columns together, {rows} {verb} unique: anyone who knows all of them about a person finds that row."
 
 
 def _unheld_notes(manifest: RefinementManifest, data: Data) -> Iterator[str]:

@@ -40,7 +40,7 @@ from unveil.tables import FrameSource, Table, load_table, raw_source
 from unveil.workflow.evaluate import DRAWN, OWNERS, Rows, check_trials, try_releases
 
 NAMED = "These reasons are counted on the raw rows and name small groups and hidden values. Keep them private."
-FROM_RELEASE = "Where the budget went is read from the release alone, so whoever has the release may know it."
+FROM_RELEASE = "Where the budget went is read from the release alone, so anyone who has the release may see it."
 PRICED = "trying relaxed requirements"
 """What a watcher calls the runs behind prices."""
 DRAWS = range(5)

@@ -130,7 +130,7 @@ class SparkEngine:
                 instead = "" if persons else "; search = 'paper' can search on the cluster"
                 raise EngineError(
                     f"the distinct rows of {names}{' by person' if persons else ''} are searched in the driver: up to "
-                    f"{DRIVER_ROWS:,}, or all of them if the index is asked to lie in the driver{instead}."
+                    f"{DRIVER_ROWS:,}, or all of them if you ask for the index in the driver{instead}."
                 )
             codes, weight = _collected(frame, sizes)
             frame.unpersist()

@@ -82,12 +82,12 @@ class TCloseness(OneLevel):
             kind=f"t-closeness, {self.distance} distance",
             headline=f"{self.sensitive}: a group looks like the whole table",
             promise=(
-                f"Among the records that fit what somebody knows of a person's {named(self.quasi_identifier)}, "
+                f"Among the records that match what somebody knows about a person's {named(self.quasi_identifier)}, "
                 f"{self.sensitive} is distributed as in the whole release, up to a distance of {self.t:g} "
                 "(0 is the same, 1 as different as can be)."
             ),
-            cannot=f"find records that fit in which {self.sensitive} is farther than that from the whole release.",
-            can=("learn what the whole table tells: a value that most people hold is likely for each of them.",),
+            cannot=f"find matching records in which {self.sensitive} is farther than that from the whole release.",
+            can=("learn what the whole table shows: a value that most people hold is likely for each of them.",),
         )
 
     def __str__(self) -> str:
@@ -142,10 +142,10 @@ class BetaLikeness(OneLevel):
             kind="β-likeness",
             headline=f"{self.sensitive}: at most {times} times as frequent in a group",
             promise=(
-                f"Among the records that fit what somebody knows of a person's {known}, every value of "
+                f"Among the records that match what somebody knows about a person's {known}, every value of "
                 f"{self.sensitive} is at most {times} times as frequent as in the whole release, rare values too."
             ),
-            cannot=f"find records that fit in which a value of {self.sensitive} is more frequent than that.",
+            cannot=f"find matching records in which a value of {self.sensitive} is more frequent than that.",
             can=("rule a value out: a group in which nobody holds it says so.",),
         )
 

@@ -21,7 +21,7 @@ def less_diverse(least: float) -> dict[float, str]:
         return {least - 1: ""}
     if least <= 1:
         return {}
-    return {round((1 + least) / 2, DECIMALS): "half the way to asking for nothing"}
+    return {round((1 + least) / 2, DECIMALS): "halfway to requiring nothing"}
 
 
 def distinct_values(counts: IntArray) -> FloatArray:
@@ -107,10 +107,10 @@ class LDiversity(OneLevel):
             kind=f"ℓ-diversity, {self.variant}",
             headline=f"{self.sensitive}: at least {self.l:g} values in every group",
             promise=(
-                f"Among the records that fit what somebody knows of a person's {named(self.quasi_identifier)}, "
+                f"Among the records that match what somebody knows about a person's {named(self.quasi_identifier)}, "
                 f"{self.sensitive} takes at least {self.l:g} different values{spread}."
             ),
-            cannot=f"find records that fit with fewer than {self.l:g} values of {self.sensitive}{spread}.",
+            cannot=f"find matching records with fewer than {self.l:g} values of {self.sensitive}{spread}.",
             can=(
                 "find one value much likelier than the others.",
                 "draw conclusions where the possible values mean much the same.",

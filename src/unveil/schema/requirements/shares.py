@@ -38,7 +38,7 @@ def more(share: float) -> dict[float, str]:
     wish = round(share + STEP, DECIMALS)
     if wish < 1:
         return {wish: ""}
-    return {round((1 + share) / 2, DECIMALS): "half the way to asking for nothing"}
+    return {round((1 + share) / 2, DECIMALS): "halfway to requiring nothing"}
 
 
 @dataclass(frozen=True)
@@ -146,8 +146,8 @@ class Confidence(Kind):
             kind="privacy template",
             headline=f"{self.sensitive}: {values} for at most {share} of a group",
             promise=(
-                f"Take all records that fit what somebody knows of a person's {named(self.channel)}. At most {share} "
-                f"of them hold {values} as {self.sensitive}{apart}."
+                f"Take all records that match what somebody knows about a person's {named(self.channel)}. "
+                f"At most {share} of them hold {values} as {self.sensitive}{apart}."
             ),
             cannot=f"find matching records where more than {share} hold {values}{apart}.",
             can=(

@@ -77,17 +77,17 @@ class KAnonymity(OneLevel):
             kind="k-anonymity",
             headline=f"At least {self.k:,} {self.unit}s look alike",
             promise=(
-                f"{WHO} a person's {named(self.quasi_identifier)}, however exactly, finds {self._found} that fit, or "
-                "none. The released values of these columns do not tell these records apart."
+                f"{WHO} a person's {named(self.quasi_identifier)}, however exactly, finds {self._found} that match, "
+                "or none. The released values of these columns do not distinguish these records."
             ),
             cannot=(
                 f"point at one person's record: to somebody who knows nothing else, a guess among the {self.unit}s "
-                f"that fit is right once in {self.k:,} at most."
+                f"that match is right at most once in {self.k:,}."
             ),
             can=(
-                *(("suspect that many alike records that fit are of one person.",) if self._persons else ()),
-                "see what all records that fit have in common: if all have the same class, it is that person's too.",
-                "tell the records apart by columns that are not named here.",
+                *(("suspect that many similar matching records are of one person.",) if self._persons else ()),
+                "see what all matching records have in common: if all have the same class, it is that person's too.",
+                "distinguish the records by columns that are not named here.",
             ),
         )
 
@@ -155,10 +155,10 @@ class KEAnonymity(OneLevel):
             kind="(k, e)-anonymity",
             headline=f"{self.sensitive}: at least {self.k:,} numbers, {e} apart",
             promise=(
-                f"Among the records that fit what somebody knows of a person's {known}, {self.sensitive} takes at "
+                f"Among the records that match what somebody knows about a person's {known}, {self.sensitive} takes at "
                 f"least {self.k:,} different values, and the largest is at least {e} above the smallest."
             ),
-            cannot=f"find records that fit with {self.sensitive} in a narrower range, or with fewer values.",
+            cannot=f"find matching records with {self.sensitive} in a narrower range, or with fewer values.",
             can=("find most of these values close together: only the smallest and the largest are kept apart.",),
         )
 
