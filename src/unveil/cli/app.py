@@ -28,6 +28,7 @@ HOMES = {
     "report": "verbs.report",
     "explain": "evaluation.explain",
     "taxonomy": "taxonomy.commands",
+    "studio": "studio.studio",
 }
 """Where each command is, below `unveil.cli`: a function, or an app with commands of its own."""
 ALONE = "alone"

@@ -19,6 +19,9 @@ from unveil.masking import Block, LeftOut, Masking
 from unveil.release import ReleasedRows
 from unveil.tables import Outline, Persons, Rows, changed
 
+KEPT = 8
+"""So many projections are kept at most."""
+
 
 class MemoryEngine:
     """Counts of a table whose distinct rows fit in memory."""
@@ -87,6 +90,23 @@ class MemoryEngine:
         if not self._outline.weighted:
             return left_out.records
         return Aside(self._outline, masking, left_out).rows(self._rows.chunks(range(len(self._outline.columns))))
+
+
+class KeptEngine(MemoryEngine):
+    """Keeps the distinct rows that it was asked for last: searches that differ in their bounds ask for the same."""
+
+    def __init__(self, rows: Rows) -> None:
+        super().__init__(rows)
+        self._kept: dict[tuple[tuple[int, ...], tuple[int, ...]], Marked] = {}
+
+    def marked(self, columns: Sequence[int], marks: Sequence[int]) -> Marked:
+        """The distinct rows of a projection, counted once. A search copies what it changes."""
+        key = tuple(columns), tuple(marks)
+        if key not in self._kept:
+            if len(self._kept) == KEPT:
+                del self._kept[next(iter(self._kept))]
+            self._kept[key] = super().marked(columns, marks)
+        return self._kept[key]
 
 
 def person_index(rows: SortedRows, columns: Sequence[int], outline: Outline) -> PersonIndex:

@@ -9,13 +9,14 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
+import pyarrow as pa
 
 from unveil.arrays import FloatArray
 from unveil.drafts.dependencies import Dependency, dependencies
 from unveil.drafts.facts import Facts, facts_of
 from unveil.errors import count_text, listed, rows_text
 from unveil.tables.files import header_doubt
-from unveil.tables.sources import FileSource, open_source
+from unveil.tables.sources import FileSource, Source, open_source
 
 CERTAIN = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL")
 """Texts that mean a missing value."""
@@ -125,20 +126,32 @@ class TableGuess:
 def guess_table(source: object) -> tuple[TableGuess, str]:
     """Looks at a table; gives the guess and what messages call the table."""
     opened = open_source(source)
-    origin, table = opened.origin, opened.table(opened.schema.names)
-    columns = [facts_of(name, table[name], origin) for name in table.column_names]
-    del table
+    columns = columns_of(opened.table(opened.schema.names), opened.origin)
+    return guess_columns(columns, doubt_of(opened)), opened.origin
+
+
+def columns_of(table: pa.Table, origin: str) -> list[Facts]:
+    """What each column of a table holds."""
+    return [facts_of(name, table[name], origin) for name in table.column_names]
+
+
+def doubt_of(source: Source) -> str:
+    """Why the column names of a csv file may not be names; a clause."""
+    return header_doubt(source.schema.names) if isinstance(source, FileSource) and source.is_text else ""
+
+
+def guess_columns(columns: Sequence[Facts], doubt: str = "") -> TableGuess:
+    """What the columns of a table seem to be."""
     class_ = _class_of(columns)
     marks = _marks(columns, class_)
     guesses = [_guess(column, column is class_, marks) for column in columns]
     told = tuple(dependencies([column.coded() for column in columns]))
     guesses = [_judged(guess, column, told) for guess, column in zip(guesses, columns, strict=True)]
-    doubt = header_doubt(opened.schema.names) if isinstance(opened, FileSource) and opened.is_text else ""
     missing = [
         column.missing(marks) for column, guess in zip(columns, guesses, strict=True) if guess.role != "identifier"
     ]
     incomplete = int(np.logical_or.reduce(missing).sum())
-    return TableGuess(tuple(guesses), marks, columns[0].rows, incomplete, doubt, told), origin
+    return TableGuess(tuple(guesses), marks, columns[0].rows, incomplete, doubt, told)
 
 
 def _marks(columns: Sequence[Facts], class_: Facts) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from unveil.drafts.guesses import Guess, TableGuess
 from unveil.errors import listed, rows_text
-from unveil.schema import Unit, bound_text, toml_key, widened, widened_days
+from unveil.schema import Unit, bound_text, toml_key, tree_file, widened, widened_days
 
 HEAD = """\
 # A first spec for {origin}. Every line marked `guess` was read off the data: check it.
@@ -96,7 +96,7 @@ def _range(bounds: tuple[float, float], unit: Unit) -> str:
 
 def _taxonomy_hint(name: str, table: Path | None, place: Path) -> Iterator[str]:
     """The key that a taxonomy would have, and for the column of a file the command that drafts it next to the spec."""
-    file = "".join(character if character.isalnum() or character in "-_." else "_" for character in name) + ".tree"
+    file = tree_file(name)
     yield f"# taxonomy = {_text(file)}"
     if table is None:
         return

@@ -15,18 +15,27 @@ from unveil.tables import Outline, Table
 from unveil.version import __version__
 
 
-def trial_release(table: Table, spec: Spec, seed: int = 0) -> Release:
+def trial_release(
+    table: Table, spec: Spec, seed: int = 0, engine: Engine | None = None, progress: Watcher = unwatched
+) -> Release:
     """A release of rows that were read already, for the owner's figures and never to hand out.
 
     A private one is drawn from a seed, says that it is not private, and is not entered into the owner's ledger.
+
+    Args:
+        table: The checked table.
+        spec: What the release must satisfy.
+        seed: What a private release is drawn from.
+        engine: What counts the table, if it has been counted before.
+        progress: Called as the work is done; what it raises ends the work.
     """
     # The engine compiles its loops on import, which other verbs need not wait for.
     from unveil.counting.memory import MemoryEngine
 
-    engine = MemoryEngine(table)
+    counts = MemoryEngine(table) if engine is None else engine
     if spec.plan is None:
-        return publish_refinement(table, spec, engine, __version__)
-    return drawn(table, spec, spec.plan, engine, SeededSource(seed))
+        return publish_refinement(table, spec, counts, __version__, progress=progress)
+    return drawn(table, spec, spec.plan, counts, SeededSource(seed), progress)
 
 
 def drawn(

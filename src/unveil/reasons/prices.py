@@ -76,7 +76,7 @@ def relaxations(spec: Spec, table: Table) -> Iterator[Relaxation | Unrelaxed]:
         where = f" of requirement {number} on {_names(requirement)}"
         for key, steps in requirement.steps().items():
             before, bound = getattr(requirement, key), requirement.bounds[key]
-            specs = {after: _with(spec, number, key, after) for after in steps}
+            specs = {after: with_bound(spec, number, key, after) for after in steps}
             asked = f"{_name(key, bound)} = {bound.text(before)}{where}"
             if not steps:
                 yield Unrelaxed(number, f"{asked}: any less would require nothing.")
@@ -101,7 +101,7 @@ def _of_plan(spec: Spec, plan: Plan) -> Iterator[Relaxation]:
             yield Relaxation(0, "specializations", h, after, "", changed, "" if after == wish else note)
 
 
-def _with(spec: Spec, number: int, key: str, value: float) -> Spec:
+def with_bound(spec: Spec, number: int, key: str, value: float) -> Spec:
     """The spec with another value of one key of a requirement."""
     every: list[Any] = list(spec.requirements)
     every[number - 1] = every[number - 1].model_copy(update={key: value})

@@ -22,7 +22,7 @@ from unveil.schema.attributes import (
     value_text,
 )
 from unveil.schema.derivations import Derivation, UnfitError, code_text
-from unveil.schema.files import DATABASES, Query, source_of
+from unveil.schema.files import DATABASES, Query, source_of, toml_of
 from unveil.schema.grid import Grid, fraction, grid_of, off_step, round_split, widened, widened_days
 from unveil.schema.privacy import (
     COUNT,
@@ -57,8 +57,8 @@ from unveil.schema.requirements import (
 )
 from unveil.schema.sections import Goal, LeftOut, Recoding, SearchName
 from unveil.schema.sentences import toml_key
-from unveil.schema.spec import Bounds, Criterion, Spec, SpecLike, TableSpec, load_spec
+from unveil.schema.spec import Bounds, Criterion, Spec, SpecLike, TableSpec, load_spec, spec_of
 from unveil.schema.steering import compares_with_whole, share_above, share_text
 from unveil.schema.steps import step_bounds, step_bounds_count, step_split
 from unveil.schema.taxonomy import SUPPRESSED, Branch, Node, Taxonomy
-from unveil.schema.taxonomy_files import drawn, printable, read_taxonomy, taxonomy_text
+from unveil.schema.taxonomy_files import drawn, printable, read_taxonomy, taxonomy_of, taxonomy_text, tree_file

@@ -52,7 +52,11 @@ def read_text(path: Path, what: str, error: type[UnveilError]) -> str:
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The content of a spec file."""
-    text = read_text(path, "spec", SpecError)
+    return toml_of(read_text(path, "spec", SpecError), path)
+
+
+def toml_of(text: str, path: Path) -> dict[str, Any]:
+    """The content of a text that is, or may become, the spec file at this path."""
     if long := DOTTED.search(text):
         line = text.count("\n", 0, long.start()) + 1
         raise SpecError(f"{path}: line {line}: a key has more than {PARTS} parts.")

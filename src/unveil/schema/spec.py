@@ -203,7 +203,12 @@ def load_spec(
             f"a spec is a path, a mapping or a Spec, not a {type(source).__name__}; give it after the table."
         )
     path = Path(source)
-    return _resolve(read_sections(change(read_toml(path)), path.name), path.name, path.parent)
+    return spec_of(change(read_toml(path)), path)
+
+
+def spec_of(content: Mapping[str, Any], path: Path) -> Spec:
+    """Checks what a spec file at this path says, or would say if it were written. It may hold taxonomies themselves."""
+    return _resolve(read_sections(content, path.name), path.name, path.parent)
 
 
 def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:

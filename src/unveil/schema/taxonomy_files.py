@@ -36,14 +36,23 @@ def read_taxonomy(path: Path, attribute: str | None = None) -> Taxonomy:
 
     Only a `.hchy` file holds a tree for each of several attributes; if it has only one, the attribute may be omitted.
     """
+    return taxonomy_of(read_text(path, "taxonomy", TaxonomyError), path, attribute)
+
+
+def taxonomy_of(text: str, path: Path, attribute: str | None = None) -> Taxonomy:
+    """The taxonomy in a text that is, or may become, the file at this path; its ending says in which format it is."""
     if path.suffix.lower() == ".csv":
-        return Taxonomy(_arx_branch(path), path.name)
+        return Taxonomy(_arx_branch(text, path), path.name)
     if path.suffix.lower() == ".hchy":
-        return _chosen(path, attribute)
-    text = read_text(path, "taxonomy", TaxonomyError)
+        return _chosen(text, path, attribute)
     first = text.partition("\n")[0]
     mark = _mark(first.removeprefix("#").strip()) if first.startswith("#") else None
     return Taxonomy(_indented_branch(text, path.name), path.name, mark)
+
+
+def tree_file(name: str) -> str:
+    """The file that a taxonomy drafted for a column has."""
+    return "".join(character if character.isalnum() or character in "-_." else "_" for character in name) + ".tree"
 
 
 class HchyEntry(NamedTuple):
@@ -59,14 +68,18 @@ class HchyEntry(NamedTuple):
 
 def hchy_entries(path: Path) -> Iterator[HchyEntry]:
     """The entries of a `.hchy` file."""
-    for name, kind, comment, body in _entries(read_text(path, "taxonomy", TaxonomyError), path.name):
+    return _hchy_entries(read_text(path, "taxonomy", TaxonomyError), path)
+
+
+def _hchy_entries(text: str, path: Path) -> Iterator[HchyEntry]:
+    for name, kind, comment, body in _entries(text, path.name):
         yield HchyEntry(name, kind == "continuous", _mark(comment), _braced_branch(body, path.name))
 
 
-def _chosen(path: Path, attribute: str | None) -> Taxonomy:
+def _chosen(text: str, path: Path, attribute: str | None) -> Taxonomy:
     """The tree of an attribute out of a `.hchy` file; the only one where none is named."""
     entries: dict[str, HchyEntry] = {}
-    for entry in hchy_entries(path):
+    for entry in _hchy_entries(text, path):
         if entry.name in entries:
             raise TaxonomyError(f"{path.name}: the attribute {entry.name!r} appears twice.")
         if entry.name not in NOT_ATTRIBUTES:
@@ -134,9 +147,8 @@ def _mark(comment: str) -> str | None:
     return comment.removeprefix(OBSERVED).strip() if comment.startswith(OBSERVED) else None
 
 
-def _arx_branch(path: Path) -> Branch:
+def _arx_branch(text: str, path: Path) -> Branch:
     """ARX csv: one line per leaf, from the leaf to the root."""
-    text = read_text(path, "taxonomy", TaxonomyError)
     paths: dict[str, list[str]] = {}
     for number, row in enumerate(_rows(text, path.name), start=1):
         labels = _without_repeats([cell.strip() for cell in row])

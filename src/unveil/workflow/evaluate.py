@@ -160,7 +160,7 @@ class Rows:
         return pa.table(columns)
 
     @cached_property
-    def _known(self) -> pa.Table:
+    def known(self) -> pa.Table:
         """The same, with the labels of missing numbers where there are several: nulls would not tell them apart."""
         table = self.table
         for place, column in enumerate(self.checked.columns):
@@ -203,7 +203,7 @@ class Rows:
 
     def masked(self, release: Release, places: IntArray) -> Examples:
         """Some rows masked as a release is; a value that it has no block for is suppressed."""
-        rows = self._known.take(pa.array(places))
+        rows = self.known.take(pa.array(places))
         masked = release.masking.labels(rows, unseen="suppress")
         for name in (self.spec.table.class_, self.spec.table.weight):
             masked = masked if name is None else masked.append_column(name, rows[name])
@@ -313,11 +313,11 @@ def try_releases(tally: Tally, rows: Rows, part: Split, split: int, seeds: Seque
     """Publishes the training rows of a split, and tests what is learned from that; gives what was published."""
     releases = list(rows.releases(part.train, split, seeds))
     for release in releases:
-        tally.try_all("released", _learned(release, tally.records), rows.masked(release, part.test))
+        tally.try_all("released", learned_from(release, tally.records), rows.masked(release, part.test))
     return releases
 
 
-def _learned(release: Release, most: int | None) -> Examples:
+def learned_from(release: Release, most: int | None) -> Examples:
     """A release as whoever gets it learns from it: noisy counts are weights; of more rows without, `most` are drawn."""
     manifest, table = release.manifest, release.table
     if most is not None and manifest.weighed_by is None:

@@ -84,7 +84,7 @@ def explain(
     raw = FrameSource(opened.table(opened.schema.names), opened.origin)
     loaded = load_table(checked, raw, progress)
     spending = _spending(checked, loaded, held)
-    steps, cuts, bought = (None, (), None) if spending else _cuts(loaded, checked, progress)
+    steps, cuts, bought = (None, (), None) if spending else cuts_at_end(loaded, checked, progress)
     rows = Rows(checked, loaded)
     prices, unpriced = _prices(rows, raw, classifiers, protocol, seeds, progress) if shadow else ((), ())
     return Explanation(
@@ -101,7 +101,7 @@ def explain(
     )
 
 
-def _cuts(table: Table, spec: Spec, progress: Watcher) -> tuple[int, tuple[Cut, ...], Bought | None]:
+def cuts_at_end(table: Table, spec: Spec, progress: Watcher) -> tuple[int, tuple[Cut, ...], Bought | None]:
     """How many refinements the search makes, why it makes no more, and what the records left out buy."""
     requirements = resolved_requirements(table, spec)
     if spec.search == "joint":

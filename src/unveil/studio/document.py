@@ -1,0 +1,234 @@
+"""The document behind a page: the text of a spec, the taxonomies that it names, and what was undone."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+from tomlkit.exceptions import ParseError, TOMLKitError
+
+from unveil.errors import SpecError, TaxonomyError
+from unveil.schema import Branch, Node, Spec, Taxonomy, read_taxonomy, spec_of, taxonomy_of, toml_of, tree_file
+from unveil.studio.edits import OPERATIONS, is_guess
+from unveil.workflow.bundle import PAGE, PRIVATE_PAGE, RELEASE
+
+UNDONE = 200
+"""So many edits can be undone."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """A spec as it is at one moment, with the taxonomies that are not in files yet."""
+
+    text: str
+    trees: Mapping[str, Taxonomy] = field(default_factory=dict)
+    """By the column that each belongs to."""
+
+
+class Document:
+    """A spec that is edited. Nothing of it is written here."""
+
+    def __init__(self, text: str, path: Path) -> None:
+        """Takes the text of a spec; the path is where it is, or would be."""
+        self.path = path
+        self._versions, self._place = [Version(text)], 0
+        self._gesture: str | None = None
+        self._named = set(_paths(toml_of(text, path)))
+        """Files that it named when it was opened, wherever they are."""
+
+    @property
+    def version(self) -> Version:
+        """The spec as it is now."""
+        return self._versions[self._place]
+
+    @property
+    def undoable(self) -> int:
+        """How many edits can be undone."""
+        return self._place
+
+    @property
+    def redoable(self) -> int:
+        """How many undone edits can be done again."""
+        return len(self._versions) - 1 - self._place
+
+    def edit(self, operation: Mapping[str, Any], gesture: str | None = None) -> None:
+        """Performs an edit. Those of one gesture, such as the way of a slider, are undone together.
+
+        Raises:
+            SpecError: There is no such operation, or it makes no sense here; nothing has changed.
+        """
+        words = dict(operation)
+        name = words.pop("do", None)
+        try:
+            version = self._edited(str(name), words)
+        except (TypeError, KeyError, ValueError, TOMLKitError) as error:
+            raise SpecError(f"{self.path.name}: the edit {name!r} cannot be made: {error}.") from error
+        self._check_paths(version)
+        if gesture is None or gesture != self._gesture:
+            self._versions = self._versions[max(0, self._place - UNDONE) : self._place + 1]
+            self._versions.append(version)
+            self._place = len(self._versions) - 1
+        else:
+            self._versions[self._place :] = [version]
+        self._gesture = gesture
+
+    def undo(self) -> None:
+        """Goes back by an edit."""
+        self._place, self._gesture = max(0, self._place - 1), None
+
+    def redo(self) -> None:
+        """Does again what was undone."""
+        self._place, self._gesture = min(len(self._versions) - 1, self._place + 1), None
+
+    def spec(self) -> Spec:
+        """The spec, checked.
+
+        Raises:
+            UnveilError: It breaks a rule.
+        """
+        content = self.content()
+        sections = content.get("attributes")
+        for column, tree in self.version.trees.items():
+            if isinstance(sections, dict) and "taxonomy" in sections.get(column, {}):
+                sections[column]["taxonomy"] = tree
+        return spec_of(content, self.path)
+
+    def content(self) -> dict[str, Any]:
+        """What the text says."""
+        return toml_of(self.version.text, self.path)
+
+    def guesses(self) -> list[str]:
+        """The columns whose section, or whose part as the class, is marked as a guess."""
+        parsed = tomlkit.parse(self.version.text)
+        table, sections = parsed.get("table", {}), parsed.get("attributes", {})
+        found = [name for name in sections if is_guess(sections, name)]
+        found += [str(table["class"])] if "class" in table and is_guess(table, "class") else []
+        people = table.get("person", ())
+        found += [people] if isinstance(people, str) and is_guess(table, "person") else []
+        return found
+
+    def tree(self, column: str) -> Taxonomy | None:
+        """The taxonomy of a column, edited or as its file has it."""
+        named = self.content().get("attributes", {}).get(column, {}).get("taxonomy")
+        if not isinstance(named, str):
+            return None
+        return self.version.trees.get(column) or read_taxonomy(self.path.parent / named, column)
+
+    def files(self) -> dict[Path, str]:
+        """What publishing writes before it makes a release: the taxonomies that changed, and the spec."""
+        sections = self.content().get("attributes", {})
+        trees = {
+            self.path.parent / sections[column]["taxonomy"]: f"{tree}\n"
+            for column, tree in self.version.trees.items()
+            if isinstance(sections.get(column, {}).get("taxonomy"), str)
+        }
+        return {**trees, self.path: self.version.text}
+
+    def commands(self, to: str) -> list[str]:
+        """The command line that makes the same release, with both pages about it."""
+        spec, folder = self.path.name, f"{to}/{RELEASE}"
+        return [
+            shlex.join(words)
+            for words in (
+                ("mkdir", to),
+                ("unveil", "publish", spec, "--to", folder),
+                ("unveil", "verify", folder, "--raw", spec),
+                ("unveil", "report", folder, "--to", f"{to}/{PAGE}"),
+                ("unveil", "report", folder, "--owner", spec, "--to", f"{to}/{PRIVATE_PAGE}"),
+            )
+        ]
+
+    def _edited(self, name: str, words: dict[str, Any]) -> Version:
+        text, trees = self.version.text, dict(self.version.trees)
+        if name == "text":
+            return Version(str(words["text"]), trees)
+        parsed = self._parsed(text)
+        if name == "taxonomy":
+            column, tree = str(words["column"]), words["tree"]
+            trees.pop(column, None)
+            if tree is None:
+                OPERATIONS["unset"](parsed, path=["attributes", column, "taxonomy"])
+            else:
+                OPERATIONS["kind"](parsed, column=column, word="category")
+                OPERATIONS["unset"](parsed, path=["attributes", column, "values"])
+                trees[column] = tree if isinstance(tree, Taxonomy) else _taxonomy(tree, column, words.get("observed"))
+                OPERATIONS["set"](parsed, path=["attributes", column, "taxonomy"], value=self._file_of(column, parsed))
+        elif name in OPERATIONS:
+            OPERATIONS[name](parsed, **words)
+        else:
+            raise SpecError(f"{self.path.name}: there is no edit {name!r}.")
+        return Version(tomlkit.dumps(parsed), trees)
+
+    def _parsed(self, text: str) -> tomlkit.TOMLDocument:
+        try:
+            return tomlkit.parse(text)
+        except ParseError as error:
+            raise SpecError(f"{self.path.name}: the spec is not TOML: {error}.") from error
+
+    def _file_of(self, column: str, parsed: Mapping[str, Any]) -> str:
+        """Where the taxonomy of a column goes: its own `.tree` file, or a new one that nothing else has."""
+        sections = parsed["attributes"]
+        named = sections[column].get("taxonomy")
+        if isinstance(named, str) and named.endswith(".tree"):
+            return str(named)
+        taken = {str(item.get("taxonomy")) for name, item in sections.items() if name != column}
+        return next(
+            name for name in _names(tree_file(column)) if name not in taken and not (self.path.parent / name).exists()
+        )
+
+    def _check_paths(self, version: Version) -> None:
+        """Refuses a file outside the folder of the spec, unless the spec named it when it was opened."""
+        folder = self.path.parent.resolve()
+        try:
+            content = toml_of(version.text, self.path)
+        except SpecError:
+            return  # a text that is not TOML names no file; what is wrong with it is said when it is read
+        for name in _paths(content):
+            if name not in self._named and not (folder / name).resolve().is_relative_to(folder):
+                raise SpecError(f"{self.path.name}: {name!r} is outside the folder {folder.name!r} of the spec.")
+
+
+def branch_of(node: Node) -> dict[str, Any]:
+    """A tree for a page."""
+    return {"label": node.label, "children": [branch_of(child) for child in node.children]}
+
+
+def imported(text: str, name: str, column: str) -> Taxonomy:
+    """The taxonomy in the text of a file; its name says in which format it is."""
+    return taxonomy_of(text, Path(Path(name).name or "taxonomy.tree"), column)
+
+
+def _taxonomy(tree: Any, column: str, observed: Any) -> Taxonomy:
+    """A tree from a page."""
+    return Taxonomy(_branch(tree, 0), column, str(observed) if observed else None)
+
+
+def _branch(tree: Any, depth: int) -> Branch:
+    if not isinstance(tree, Mapping) or not isinstance(tree.get("label"), str) or depth > 200:
+        raise TaxonomyError("a tree has a label and branches below it.")
+    return tree["label"], [_branch(child, depth + 1) for child in tree.get("children") or ()]
+
+
+def _paths(content: Mapping[str, Any]) -> Iterator[str]:
+    """The files that a spec names."""
+    table, sections = content.get("table"), content.get("attributes")
+    if isinstance(table, Mapping) and isinstance(table.get("source"), str):
+        yield table["source"]
+    for section in sections.values() if isinstance(sections, Mapping) else ():
+        for key in ("taxonomy", "labels"):
+            if isinstance(section, Mapping) and isinstance(section.get(key), str):
+                yield section[key]
+
+
+def _names(name: str) -> Iterator[str]:
+    """The name, and then the same with a number."""
+    yield name
+    stem, _, ending = name.rpartition(".")
+    number = 2
+    while True:
+        yield f"{stem}-{number}.{ending}"
+        number += 1

@@ -1,0 +1,357 @@
+"""A session: one tab, with its document, its table and the work that it waits for."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from asyncio import AbstractEventLoop
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from unveil.errors import SpecError, UnveilError
+from unveil.schema import Spec, Taxonomy, fraction
+from unveil.schema.files import read_text
+from unveil.studio.document import Document, branch_of, imported
+from unveil.studio.work import Latest, Outbox, Superseded, problem_of
+from unveil.workflow.bundle import publish_bundle
+from unveil.workflow.live import Live, evaluation_facts, halting
+from unveil.workflow.publish import check_read
+
+SPEC = ".toml"
+OFTEN = 0.1
+"""So many seconds lie between two reports of progress."""
+
+
+class Session:
+    """A tab. Requests come from the server; answers that take time go to the outbox, each with the version it is of."""
+
+    def __init__(self, folder: Path, file: str, loop: AbstractEventLoop) -> None:
+        """Starts to read the table, or the spec and its table.
+
+        Args:
+            folder: The chosen folder; nothing outside is read by name or written.
+            file: A table or a spec in it.
+            loop: Where the outbox is emptied.
+        """
+        self.name = secrets.token_urlsafe(12)
+        self.outbox = Outbox(loop)
+        self.seen = time.monotonic()
+        """When somebody last listened or asked."""
+        self._folder, self._file = folder, inside(folder, file)
+        self._live: Live | None = None
+        self._document: Document | None = None
+        self._saved: str | None = None
+        self._number = 0
+        self._warned: tuple[object, list[str]] | None = None
+        self._previews = False
+        self._pictures = Latest(lambda error: self._tell("problem", {"problem": problem_of(error)}))
+        self._tasks = Latest(lambda error: self._tell("failed", {"problem": problem_of(error)}))
+        self._pictures.wish(self._open)
+
+    def close(self) -> None:
+        """Ends all work and lets go of the table."""
+        self.outbox.close()
+        self._pictures.close()
+        self._tasks.close()
+        self._live = self._document = self._warned = None
+
+    @property
+    def document(self) -> Document:
+        """The document, once the table is read."""
+        if self._document is None:
+            raise SpecError(f"{self._file.name}: the table is still being read.")
+        return self._document
+
+    @property
+    def live(self) -> Live:
+        """The table, once it is read."""
+        if self._live is None:
+            raise SpecError(f"{self._file.name}: the table is still being read.")
+        return self._live
+
+    def edit(self, operations: Sequence[Mapping[str, Any]], gesture: str | None) -> dict[str, Any]:
+        """Performs edits, all or none, and begins to draw the release anew."""
+        document, steps = self.document, self.document.undoable
+        for number, operation in enumerate(operations):
+            try:
+                # Edits that come together are undone together.
+                document.edit(self._completed(operation), gesture or f"batch {self._number}")
+            except UnveilError:
+                if number and document.undoable > steps:
+                    document.undo()
+                raise
+        return self.changed()
+
+    def undo(self) -> dict[str, Any]:
+        """Goes back by an edit."""
+        self.document.undo()
+        return self.changed()
+
+    def redo(self) -> dict[str, Any]:
+        """Does again what was undone."""
+        self.document.redo()
+        return self.changed()
+
+    def changed(self) -> dict[str, Any]:
+        """The state after a change; the release follows."""
+        self._number += 1
+        state = self.state()
+        if state["problem"] is None:
+            self._pictures.wish(self._draw)
+        return state
+
+    def state(self) -> dict[str, Any]:
+        """The spec as a page shows it."""
+        document = self.document
+        try:
+            content, guesses, problem = document.content(), document.guesses(), None
+            document.spec()
+        except UnveilError as error:
+            problem = str(error)
+            content, guesses = (content, guesses) if "content" in locals() else ({}, [])
+        return {
+            "number": self._number,
+            "text": document.version.text,
+            "content": content,
+            "guesses": guesses,
+            "problem": problem,
+            "undo": document.undoable,
+            "redo": document.redoable,
+            "spec": document.path.name,
+            "files": [path.name for path in document.files()] if problem is None else [],
+            "previews": self._previews,
+        }
+
+    def preview(self) -> dict[str, Any]:
+        """From now on, draws private releases from a seed for the owner's eyes."""
+        self._previews = True
+        return self.changed()
+
+    def tree(self, column: str) -> dict[str, Any]:
+        """The taxonomy of a column; without one, all its values below one root."""
+        found = self.document.tree(column)
+        if found is not None:
+            return {"tree": branch_of(found.root), "observed": found.observed, "drawn": True}
+        profile = next((item for item in self.live.look.profiles if item.name == column), None)
+        values = () if profile is None else sorted(profile.values)
+        below = [{"label": value, "children": []} for value in values]
+        mark = f"grouped by hand from the values of {column!r}; not public until a person removes this mark"
+        return {"tree": {"label": f"Any {column}", "children": below}, "observed": mark, "drawn": False}
+
+    def draft(self, column: str, by: str | None) -> dict[str, Any]:
+        """Drafts the taxonomy of a column and takes it."""
+        marks = self.document.content().get("table", {}).get("missing", {}).get("values", [""])
+        tree, reason = self.live.draft(column, by or None, tuple(marks))
+        return self._take(column, tree, reason)
+
+    def load(self, column: str, name: str, text: str) -> dict[str, Any]:
+        """Takes a taxonomy from the text of a file."""
+        return self._take(column, imported(text, name, column), f"imported from {name}")
+
+    def evaluate(self) -> None:
+        """Evaluates the spec in full, in the background."""
+        spec, number = self._ready(), self._number
+
+        def work(superseded: Superseded) -> None:
+            found = self.live.evaluation(spec, halting(superseded, self._progress("evaluate")))
+            self._tell("evaluation", {**evaluation_facts(found), "of": number})
+
+        self._tasks.wish(work)
+
+    def explain(self) -> None:
+        """Says what each attribute waits for, in the background."""
+        spec, number = self._ready(), self._number
+
+        def work(superseded: Superseded) -> None:
+            found = self.live.reasons(spec, halting(superseded, self._progress("explain")))
+            self._tell("reasons", {"reasons": found, "of": number})
+
+        self._tasks.wish(work)
+
+    def compare(self, key: str, values: Sequence[float]) -> None:
+        """Shows the release under several values of k or ε, in the background."""
+        spec, number = self._ready(), self._number
+        specs = [_with(spec, key, value) for value in values]
+
+        def work(superseded: Superseded) -> None:
+            found: list[dict[str, Any]] = []
+            for item in self.live.compared(specs, halting(superseded, self._progress("compare"))):
+                found.append(item)
+                self._tell("comparison", {"key": key, "values": values, "found": list(found), "of": number})
+
+        self._tasks.wish(work)
+
+    def publish(self, to: str, epsilon: float | None) -> None:
+        """Writes everything, in the background. A private release needs the ε that it costs, confirmed."""
+        document, spec = self.document, self.document.spec()
+        check_read(spec)
+        folder = inside(self._folder, to)
+        if folder == self._folder:
+            raise SpecError("the new folder needs a name.")
+        if spec.plan is not None and epsilon != float(spec.plan.epsilon):
+            raise SpecError(f"this release costs ε = {float(spec.plan.epsilon):g}, which must be confirmed first.")
+        files, text = document.files(), document.version.text
+
+        def work(superseded: Superseded) -> None:
+            found = publish_bundle(
+                document.path, files, folder, expected=self._saved, progress=self._progress("publish")
+            )
+            self._saved = text
+            facts = {"guarantee": found.guarantee, "notes": found.notes, "files": found.files}
+            self._tell("published", {**facts, "folder": str(found.folder), "commands": document.commands(to)})
+
+        self._tasks.wish(work)
+
+    def _open(self, superseded: Superseded) -> None:
+        """Reads the table once; a table without a spec gets a first one, with every guess marked."""
+        self._tell("progress", {"task": "open", "what": f"reading {self._file.name}", "done": 0, "total": None})
+        if self._file.suffix == SPEC:
+            self._saved = read_text(self._file, "spec", SpecError)
+            document = Document(self._saved, self._file)
+            live = Live(_source(document))
+        else:
+            live = Live(self._file)
+            path = fresh(self._file.with_suffix(SPEC))
+            document = Document(live.first_spec(self._file, path), path)
+        if superseded():
+            return
+        self._live, self._document = live, document
+        look = live.look
+        self._tell(
+            "table",
+            {
+                "origin": look.rows.origin,
+                "rows": look.guess.rows,
+                "warnings": look.guess.warnings,
+                "columns": [
+                    {**asdict(profile), **_said(guess)}
+                    for guess, profile in zip(look.guess.columns, look.profiles, strict=True)
+                ],
+            },
+        )
+        self._tell("state", self.changed())
+
+    def _draw(self, superseded: Superseded) -> None:
+        """Draws the release as it would be, then what it is worth, then what may undo its promise."""
+        number, document, live = self._number, self.document, self.live
+        spec = document.spec()
+        if spec.plan is not None and not self._previews:
+            self._tell("picture", {"of": number, "withheld": True, "guarantee": " ".join(spec.promises)})
+            return
+        try:
+            picture, release = live.picture(spec, halting(superseded, self._progress("draw")))
+            if superseded():
+                return
+            self._tell("picture", {"of": number, **picture})
+            figures = live.figures(spec, release)
+            del release
+            if superseded():
+                return
+            self._tell("figures", {"of": number, **figures})
+            self._tell("warnings", {"of": number, "warnings": self._warnings(spec, live)})
+        except UnveilError as error:
+            if not superseded():
+                self._tell("picture", {"of": number, "problem": str(error)})
+
+    def _warnings(self, spec: Spec, live: Live) -> list[str]:
+        """What may undo the promise; looked for only if other columns are masked than before."""
+        key = spec.masked, spec.as_is, spec.table, tuple(item.kind for item in spec.released)
+        if self._warned is None or self._warned[0] != key:
+            self._warned = key, live.warnings(spec)
+        return self._warned[1]
+
+    def _take(self, column: str, tree: Taxonomy, reason: str) -> dict[str, Any]:
+        self.document.edit({"do": "taxonomy", "column": column, "tree": tree})
+        return {**self.changed(), "reason": reason}
+
+    def _completed(self, operation: Mapping[str, Any]) -> Mapping[str, Any]:
+        """An edit with what only the table knows: the domain to declare, the kind that a column seems to be of."""
+        column = operation.get("column")
+        if operation.get("do") == "declare" and "domain" not in operation:
+            return {**operation, "domain": self.live.domain(str(column))}
+        if operation.get("do") == "role" and "kind" not in operation:
+            guess = next((item for item in self.live.look.guess.columns if item.name == column), None)
+            kind = guess.role if guess is not None and guess.role in ("number", "date") else "category"
+            return {**operation, "kind": kind}
+        return operation
+
+    def _ready(self) -> Spec:
+        """The spec, if the page may show what its release would be."""
+        spec = self.document.spec()
+        if spec.plan is not None and not self._previews:
+            raise SpecError("a preview of a private release is computed from the raw rows; allow previews first.")
+        return spec
+
+    def _progress(self, task: str) -> Callable[[str, int, int | None], None]:
+        last = 0.0
+
+        def watch(what: str, done: int, total: int | None) -> None:
+            nonlocal last
+            if time.monotonic() - last > OFTEN:
+                last = time.monotonic()
+                self._tell("progress", {"task": task, "what": what, "done": done, "total": total})
+
+        return watch
+
+    def _tell(self, kind: str, content: Mapping[str, Any]) -> None:
+        self.outbox.put(kind, content)
+
+
+def inside(folder: Path, name: str) -> Path:
+    """A path in the chosen folder.
+
+    Raises:
+        SpecError: It is outside, by its parts or by a link.
+    """
+    try:
+        path = (folder / name).resolve()
+    except (OSError, ValueError) as error:
+        raise SpecError(f"{name!r} is not a path: {error}.") from error
+    if not path.is_relative_to(folder.resolve()):
+        raise SpecError(f"{name!r} is outside the folder {folder.name!r}.")
+    return path
+
+
+def fresh(path: Path) -> Path:
+    """The path, or the same with a number if something is there."""
+    found, number = path, 2
+    while found.exists():
+        found, number = path.with_stem(f"{path.stem}-{number}"), number + 1
+    return found
+
+
+def _source(document: Document) -> Any:
+    """The table of a spec that may break a rule: only where it is must be right."""
+    table = document.content().get("table", {})
+    source = table.get("source") if isinstance(table, dict) else None
+    if not isinstance(source, str):
+        raise SpecError(f"{document.path.name}: [table] names no source.")
+    if table.get("query") is not None:
+        return document.spec().source
+    return document.path.parent / source
+
+
+def _said(guess: Any) -> dict[str, Any]:
+    """What `init` thinks of a column."""
+    return {
+        "guess": guess.role,
+        "reason": guess.reason,
+        "risk": guess.risk,
+        "person": guess.person,
+        "survey": guess.weight,
+        "known": guess.known,
+    }
+
+
+def _with(spec: Spec, key: str, value: float) -> Spec:
+    """The spec with another k in every requirement that has one, or with another ε."""
+    if key == "epsilon" and spec.plan is not None:
+        return replace(spec, plan=replace(spec.plan, epsilon=fraction(value)))
+    if key != "k" or value < 1:
+        raise SpecError(f"a release is compared under values of k or ε, not of {key!r} = {value}.")
+    changed = tuple(
+        item.model_copy(update={"k": int(value)}) if hasattr(item, "k") else item for item in spec.requirements
+    )
+    return replace(spec, requirements=changed)

@@ -1,0 +1,105 @@
+"""Servers of the studio for tests, each on a copy of its files, with a client that has the token."""
+
+import json
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+import unveil
+from project import Project
+from unveil.studio.server import Studio
+
+DATA = Path(unveil.__file__).parent / "data"
+CENSUS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "large"
+
+
+class Client:
+    """A tab without a browser."""
+
+    def __init__(self, studio: Studio) -> None:
+        self.studio = studio
+        self.http = httpx.Client(
+            base_url=f"http://127.0.0.1:{studio.port}", headers={"x-unveil-token": studio.token}, timeout=60
+        )
+        self.session = ""
+        self.heard: dict[str, Any] = {}
+
+    def post(self, name: str, /, **body: Any) -> httpx.Response:
+        return self.http.post(f"/api/{name}", json={"session": self.session, **body})
+
+    def open(self, file: str) -> None:
+        self.session = self.post("open", file=file).json()["session"]
+        self.hear(lambda heard: "state" in heard)
+
+    def edit(self, *operations: dict[str, Any], gesture: str | None = None) -> dict[str, Any]:
+        answer = self.post("edit", operations=list(operations), gesture=gesture)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def hear(self, enough: Callable[[dict[str, Any]], bool], seconds: float = 90) -> dict[str, Any]:
+        """Listens until enough was said."""
+        end = time.monotonic() + seconds
+        while not enough(self.heard):
+            assert time.monotonic() < end, self.heard.keys()
+            with self.http.stream("POST", "/api/events", json={"session": self.session}) as stream:
+                for kind, content in _events(stream):
+                    self.heard[kind] = content
+                    if enough(self.heard) or time.monotonic() > end:
+                        break
+        return self.heard
+
+    def picture(self, number: int) -> dict[str, Any]:
+        """The picture of a version of the spec, or of a newer one."""
+        return self.hear(lambda heard: heard.get("picture", {}).get("of", -1) >= number)["picture"]
+
+
+def _events(stream: httpx.Response) -> Iterator[tuple[str, Any]]:
+    kind = ""
+    for line in stream.iter_lines():
+        if line.startswith("event: "):
+            kind = line.removeprefix("event: ")
+        elif line.startswith("data: "):
+            yield kind, json.loads(line.removeprefix("data: "))
+        elif line.startswith(":"):
+            yield "alive", None
+
+
+@contextmanager
+def serving(folder: Path, file: str | None = None, grace: float = 20.0) -> Iterator[Studio]:
+    """A server in a thread; it has ended when the block ends."""
+    studio = Studio(folder, file, grace=grace)
+    thread = threading.Thread(target=studio.run, daemon=True)
+    thread.start()
+    end = time.monotonic() + 20
+    while not studio.server.started:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    yield studio
+    studio.server.should_exit = True
+    thread.join(20)
+    assert not thread.is_alive()
+
+
+@pytest.fixture
+def tab(tmp_path: Path) -> Iterator[Client]:
+    """A tab of a server for the little table, not opened yet."""
+    Project(tmp_path)
+    with serving(tmp_path) as studio:
+        client = Client(studio)
+        yield client
+        client.http.close()
+
+
+def adult(folder: Path) -> Path:
+    """A copy of Adult with its spec and taxonomies."""
+    for name in ("adult.toml", "adult.parquet"):
+        shutil.copy(DATA / name, folder / name)
+    shutil.copytree(DATA / "taxonomies", folder / "taxonomies")
+    return folder / "adult.toml"
