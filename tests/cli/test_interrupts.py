@@ -39,7 +39,7 @@ def publishing(project: Project) -> tuple[object, ...]:
         "before unveil.schema.load_spec",
         "after unveil.tables.survey.Survey.add",
         "after unveil.publishers.joint.start_joint",
-        "after unveil.refine.boxes.Partition.perform",
+        "after unveil.refine.boxes.Partition.split",
         "before unveil.counting.released.released_rows",
         *WRITING,
     ],
@@ -52,7 +52,7 @@ def test_publish(moment: str, project: Project) -> None:
 
 def test_without_the_guard_these_tests_fail(project: Project) -> None:
     """The planted defect: Ctrl-C left to Python is an exception, which the command would have to catch everywhere."""
-    for moment in ("import pyarrow", "after unveil.refine.boxes.Partition.perform"):
+    for moment in ("import pyarrow", "after unveil.refine.boxes.Partition.split"):
         found = interrupted(moment, *publishing(project), UNGUARDED="yes")
         assert found != Outcome(130, "", NOTHING)
 

@@ -71,3 +71,11 @@ def test_shares_cover_everything_once(monkeypatch: pytest.MonkeyPatch, rows: lis
     assert [place for part in parts for place in part] == list(range(len(rows)))
     assert all(len(part) for part in parts)
     assert len(parts) <= 3
+
+
+def test_boxes_refined_all_at_once_are_those_refined_step_by_step() -> None:
+    at_once, by_step = (unveil.publish(table(), spec(False, "local"), stop=stop) for stop in (None, lambda: False))
+    assert at_once.manifest == by_step.manifest
+    assert at_once.to_arrow() == by_step.to_arrow()
+    assert at_once.trace == by_step.trace
+    assert len(by_step.trace) > 100

@@ -114,14 +114,11 @@ def check_trace(trace: Path, folder: Path) -> None:
 
 
 @contextmanager
-def stop_on_interrupt(keep: bool) -> Iterator[Callable[[], bool]]:
-    """Gives a function to call between steps: has Ctrl-C been pressed?
-
-    With `keep`, it returns True after the first Ctrl-C; a second one interrupts as usual. Without, nothing changes.
-    """
+def stop_on_interrupt(keep: bool) -> Iterator[Callable[[], bool] | None]:
+    """With `keep`, gives a function to call between steps: has Ctrl-C been pressed? A second one interrupts."""
     pressed, before = False, signal.getsignal(signal.SIGINT)
     if not keep:
-        yield lambda: False
+        yield None
         return
 
     def press(number: int, frame: FrameType | None) -> None:

@@ -163,27 +163,31 @@ def frozen(search: JointSearch) -> tuple[dict[str, AnyMasking], tuple[BoxTree, .
 def _tree(search: JointSearch, number: int) -> tuple[BoxTree, list[int], list[tuple[Attribute, list[Block]]]]:
     """The tree of a partition, its leaves that are left out, and the blocks of attributes refined box by box."""
     partition, blocks = search.partitions[number], search.blocks
-    used = dict.fromkeys(partition.blocks.rows[0].tolist())
+    held, done, aside = partition.blocks.rows.tolist(), partition.done.rows.tolist(), partition.aside.rows.tolist()
+    chosen = partition.choice.rows[:, 0].tolist()
+    used = dict.fromkeys(held[0])
     splits: dict[tuple[str, str, tuple[str, ...]], int] = {}
+    known: dict[tuple[int, ...], int] = {}
     order: list[int] = []
-    leaves, aside = 0, []
+    leaves, out = 0, []
     waiting: list[int | None] = [0]
     while waiting:
         box = waiting.pop()
-        if box is None or not partition.done.rows[box]:
+        if box is None or not done[box]:
             order.append(LEAF)
-            if box is not None and partition.aside.rows[box]:
-                aside.append(leaves)
+            if box is not None and aside[box]:
+                out.append(leaves)
             leaves += 1
             continue
-        column, into = int(partition.choice.rows[box, 0]), search.into(number, box)
-        refined = int(partition.blocks.rows[box, column])
-        labels = tuple(blocks.label(block) for block in into)
-        split = blocks.attribute(refined).name, blocks.label(refined), labels
-        order.append(splits.setdefault(split, len(splits)))
-        used |= dict.fromkeys(into)
-        pieces = partition.pieces_of(box)
-        piece_of = dict(zip(partition.blocks.rows[pieces, column].tolist(), pieces, strict=True))
+        column, into = chosen[box], search.into(number, box)
+        refined = held[box][column]
+        if (refined, *into) not in known:
+            labels = tuple(blocks.label(block) for block in into)
+            split = blocks.attribute(refined).name, blocks.label(refined), labels
+            known[refined, *into] = splits.setdefault(split, len(splits))
+            used |= dict.fromkeys(into)
+        order.append(known[refined, *into])
+        piece_of = {held[piece][column]: piece for piece in partition.pieces_of(box)}
         waiting += [piece_of.get(block) for block in reversed(into)]
     names = tuple(blocks.attribute(block).name for block in partition.blocks.rows[0].tolist())
     entries = tuple(Split(attribute=name, block=block, into=into) for name, block, into in splits)
@@ -191,7 +195,7 @@ def _tree(search: JointSearch, number: int) -> tuple[BoxTree, list[int], list[tu
     by_box = partition.attributes[partition.by_box].tolist()
     return (
         tree,
-        aside,
+        out,
         [(blocks.hierarchies[place].attribute, _labelled(blocks, used, place)) for place in by_box],
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any, Literal
@@ -57,7 +57,7 @@ def publish_refinement(
     engine: Engine,
     version: str,
     steps: int | None = None,
-    stop: Callable[[], bool] = lambda: False,
+    stop: Callable[[], bool] | None = None,
     progress: Watcher = unwatched,
 ) -> Release:
     """Refines until nothing valid and beneficial is left, and releases the masked rows.
@@ -74,13 +74,10 @@ def publish_refinement(
     start = start_joint if spec.search == "joint" else start_search
     search: Search | JointSearch = start(table, spec, engine, progress)
     progress("refining", 0, steps)
-    trace = []
-    performed: Iterator[Step | JointStep] = search.steps()
-    for step in islice(performed, steps):
-        trace.append(describe(step))
-        progress("refining", len(trace), steps)
-        if stop():
-            break
+    if steps is None and stop is None and isinstance(search, JointSearch) and search.independent:
+        trace: Iterable[dict[str, Any]] = _finished(search, progress)
+    else:
+        trace = _performed(search, steps, stop, progress)
     aside = left_out(search, spec) if isinstance(search, JointSearch) else None
     masked, boxes = frozen(search) if isinstance(search, JointSearch) else (_cuts(table, search), ())
     masking = _masking(table, masked, boxes)
@@ -115,6 +112,27 @@ def publish_refinement(
         boxes=boxes,
     )
     return Release(rows, manifest, trace, redundant_atoms(requirements))
+
+
+def _performed(
+    search: Search | JointSearch, steps: int | None, stop: Callable[[], bool] | None, progress: Watcher
+) -> list[dict[str, Any]]:
+    """Refines step by step; returns the trace."""
+    trace: list[dict[str, Any]] = []
+    performed: Iterator[Step | JointStep] = search.steps()
+    for step in islice(performed, steps):
+        trace.append(describe(step))
+        progress("refining", len(trace), steps)
+        if stop is not None and stop():
+            break
+    return trace
+
+
+def _finished(search: JointSearch, progress: Watcher) -> Iterator[dict[str, Any]]:
+    """Refines all boxes; returns the trace, which is not made before somebody asks for it."""
+    for boxes in search.finish():
+        progress("refining", boxes, None)
+    return map(describe, search.history())
 
 
 def _persons(table: Outline, search: Search | JointSearch, gone: int) -> int | None:

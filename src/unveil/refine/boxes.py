@@ -281,6 +281,15 @@ class Partition:
         self._frontier = np.setdiff1d(self._frontier, boxes, assume_unique=True)
         self.evaluate(self.split(boxes, Choices(*self.choice.rows[boxes].T)))
 
+    def split_all(self) -> Iterator[int]:
+        """Replaces groups by their pieces until none can be split by itself; yields how many boxes there are."""
+        while len(self._frontier):
+            boxes, self._frontier = self._frontier, self._frontier[:0]
+            self.evaluate(self.split(boxes, Choices(*self.choice.rows[boxes].T)))
+            yield len(self.start)
+        self.done.rows[:] = self.pieces.rows > 0
+        self.live.rows[:] = ~self.done.rows
+
     def split(self, numbers: IntArray, choices: Choices) -> IntArray:
         """Splits boxes; returns their pieces."""
         boxes = self.boxes(numbers)

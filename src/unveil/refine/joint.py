@@ -13,6 +13,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -119,6 +120,25 @@ class JointSearch:
                 return
             if step is not None:
                 yield step
+
+    @property
+    def independent(self) -> bool:
+        """Whether each box is refined by itself and no record is left out: then the order of steps changes no group."""
+        return not self._cut and not self._spare
+
+    def finish(self) -> Iterator[int]:
+        """Refines independent boxes until nothing is left, many at a time; yields how many there are.
+
+        What `steps` would say about them, `history` says afterwards.
+        """
+        return chain.from_iterable(partition.split_all() for partition in self.partitions)
+
+    def history(self) -> Iterator[JointStep]:
+        """The steps of a finished search, in the order in which `steps` would have performed them."""
+        while self._waiting:
+            own = heapq.heappop(self._waiting)
+            self._enter(own.partition, self.partitions[own.partition].pieces_of(own.box))
+            yield self._described(own)
 
     def left_out(self, partition: int) -> IntArray:
         """How many records are left out, their counts by the sensitive values of a partition, and their persons."""
@@ -249,6 +269,12 @@ class JointSearch:
         self._spend()
         self._cuts.count(number, made, 1)
         self._enter(number, made.tolist())
+        return self._described(own)
+
+    def _described(self, own: Waiting) -> JointStep:
+        """The step that split a box."""
+        number, box = own.partition, own.box
+        partition = self.partitions[number]
         refined = int(partition.blocks.rows[box, partition.choice.rows[box, 0]])
         weighed = float(partition.gain.rows[box]), partition.bits.rows[box] / self._fine, -own.turn.minus_rank
         return self._step(refined, self.into(number, box), weighed, partition.labels(box))

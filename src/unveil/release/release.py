@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,13 +44,19 @@ class Release:
         self,
         rows: pa.Table | ReleasedRows,
         manifest: Manifest,
-        trace: Sequence[dict[str, Any]] = (),
+        trace: Iterable[dict[str, Any]] = (),
         redundant: Sequence[Atom] = (),
     ) -> None:
         self.rows: ReleasedRows = CountedRows(rows) if isinstance(rows, pa.Table) else rows
         self.manifest = manifest
-        self.trace = list(trace)
+        self._steps = trace
         self.redundant = tuple(redundant)
+
+    @cached_property
+    def trace(self) -> list[dict[str, Any]]:
+        """The steps that led to it, made when they are first asked for: many releases are written without them."""
+        steps, self._steps = self._steps, ()
+        return list(steps)
 
     @cached_property
     def table(self) -> pa.Table:

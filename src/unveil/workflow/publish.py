@@ -18,7 +18,7 @@ def publish(
     spec: SpecLike | None = None,
     *,
     steps: int | None = None,
-    stop: Callable[[], bool] = lambda: False,
+    stop: Callable[[], bool] | None = None,
     unsafe_seed: int | None = None,
     engine: str | None = None,
     index: str | None = None,
