@@ -298,3 +298,23 @@ def test_persons_with_several_rows(search: str, engine: str) -> None:
     assert release.manifest.persons is not None
     assert release.manifest.persons < release.manifest.records
     same(release, in_memory(table, spec))
+
+
+@pytest.mark.parametrize("shown", [{"release": "rounded", "step": 0.5}, {"release": "group-mean", "step": 0.25}])
+def test_survey_weights(shown: dict[str, Any]) -> None:
+    draw = np.random.default_rng(0)
+    weights = np.round(draw.gamma(2, 3, 60), 2)
+    rows = pa.table(
+        {
+            "age": draw.integers(20, 60, 60),
+            "wgt": [None, *weights[1:].tolist()],
+            "town": draw.choice(["Cork", "Bergen"], 60),
+            "income": draw.choice([1.5, 2.5], 60),
+            "ill": draw.choice(["yes", "no"], 60),
+        }
+    )
+    weight = {"wgt": {"role": "survey-weight", **shown}}
+    spec = {**SPEC, "attributes": {**weight, **SPEC["attributes"]}, "publish": {"search": "paper"}}
+    found, expected = unveil.publish(rows, spec), unveil.publish(rows, spec, engine="memory")
+    assert found.table.to_pylist() == expected.table.to_pylist()
+    assert found.manifest == expected.manifest

@@ -106,6 +106,10 @@ class Cover(NamedTuple):
 
 def cover_of(entry: AnyMasking, label: Any) -> Cover:
     """What a label of a column may cover. One that the column does not have is a full mask."""
+    if isinstance(entry, AsIs) and entry.survey_weight is not None:
+        weight = entry.survey_weight
+        half = (weight.step or 0) / 2
+        return Cover(span=(label - half, label + half)) if weight.by_row else Cover()
     if isinstance(entry, AsIs):
         number = None if entry.type == "category" else number_of(label, entry.type)
         return Cover(values=frozenset([value_text(label)])) if number is None else Cover(span=(number, number))

@@ -50,8 +50,9 @@ class Records:
         weight = manifest.weighed_by
         self.counts: NumberArray = counts if weight is None else counts * distinct[weight].to_numpy()
         self.total = int(self.counts.sum())
-        self.names = tuple(dict.fromkeys((*release.masking, manifest.class_)))
-        """All released columns, the class last."""
+        known = [name for name in release.masking if name != manifest.grouped]
+        self.names = tuple(dict.fromkeys((*known, manifest.class_)))
+        """All released columns, the class last; but not the mean weight of a group, which nobody knows of a person."""
         self.columns = {name: coded(distinct[name]) for name in self.names}
 
     def numbers(self, names: Sequence[str]) -> tuple[IntArray, int]:

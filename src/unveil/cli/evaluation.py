@@ -18,6 +18,7 @@ from unveil.errors import braced, count_text
 if TYPE_CHECKING:
     from unveil.evaluation import Comparison, Evaluation, Folds, Given, Holdout, Line
     from unveil.evaluation.evaluation import Measures
+    from unveil.evaluation.population import Population
     from unveil.reasons import Explanation
 
 SEEDS = 5
@@ -153,13 +154,15 @@ def show_evaluation(console: Console, evaluation: Evaluation) -> None:
     for name in evaluation.classifiers:
         errors = _table("learned from", "error", "95% interval", "runs")
         others = _table("learned from", *SCORES)
+        people = _table("for the population", "error", *SCORES)
         for line in evaluation.lines:
             if line.classifier == name:
                 errors.add_row(SETTINGS[line.setting], _percent(line.error), line.bounds, str(line.n))
                 others.add_row(SETTINGS[line.setting], *line.other)
+                people.add_row(SETTINGS[line.setting], *line.population)
         console.print()
         console.print(CLASSIFIERS[name].label, style="bold")
-        for table in (errors, others):
+        for table in (errors, others) if evaluation.population is None else (errors, others, people):
             console.print(table)
             console.print()
         _show_classes(console, evaluation, name)
@@ -167,6 +170,8 @@ def show_evaluation(console: Console, evaluation: Evaluation) -> None:
         console.print()
         _show_measures(console, evaluation.measures)
     _show_statistics(console, evaluation)
+    if evaluation.population is not None:
+        _show_population(console, evaluation.population)
     _show_notes(console, evaluation.notes)
 
 
@@ -230,6 +235,25 @@ def _show_statistics(console: Console, evaluation: Evaluation) -> None:
         units = {name: attribute.unit for name, attribute in evaluation.spec.attributes.items()}
         _show_rows(console, NUMBER_COLUMNS, kept.number_rows(units)[:ATTRIBUTES])
     console.print(EXPLAINED)
+
+
+def _show_population(console: Console, found: Population) -> None:
+    """Population estimates from the raw table, and what survives of them in a release with weights."""
+    from unveil.evaluation.population import CLASS_COLUMNS
+    from unveil.evaluation.statistics import TABLE_COLUMNS
+
+    console.print()
+    console.print("Population estimates", style="bold")
+    console.print(found.sentence)
+    columns = CLASS_COLUMNS if found.statistics is not None else CLASS_COLUMNS[:-1]
+    _show_rows(console, columns, [row[: len(columns)] for row in found.class_rows(CLASSES)])
+    if found.statistics is None:
+        console.print("The release has no weights, so nobody can make such estimates from it.")
+        return
+    console.print()
+    rows = found.statistics.table_rows()
+    _show_rows(console, TABLE_COLUMNS, [*rows[:-1][:ATTRIBUTES], rows[-1]])
+    console.print("The same as above, but tables count people instead of records.")
 
 
 def _show_rows(console: Console, names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

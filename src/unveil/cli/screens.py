@@ -45,6 +45,9 @@ def show_fit(console: Console, fit: Fit) -> None:
     _say_dropped(console, table.dropped, "missing or invalid" if fit.spec.table.drops_invalid else "missing")
     if fit.persons is not None:
         console.print(fit.persons)
+    if (people := fit.population) is not None:
+        shares = ", ".join(f"{item.label} {item.people:.1%}" for item in people.classes[:MOST])
+        console.print(f"{people.sentence} Of these {fit.spec.table.class_} is {shares}.")
     for group in fit.groups:
         console.print(
             f"Raw, {group.small:,} of {group.groups:,} groups on {braced(group.quasi_identifier, MOST)} are smaller "
@@ -98,7 +101,7 @@ def masking_table(release: Release) -> Table:
     table = Table("attribute", "masked by", "blocks", "released as", box=None, header_style="bold", pad_edge=False)
     for name, entry in release.masking.columns.items():
         labels = _labels(entry, release, name)
-        shown = "every value as it is" if isinstance(entry, AsIs) else shortened(labels)
+        shown = entry.words if isinstance(entry, AsIs) else shortened(labels)
         table.add_row(name, entry.kind, "" if isinstance(entry, AsIs) else str(len(labels)), shown)
     return table
 
@@ -240,6 +243,7 @@ def fit_facts(fit: Fit) -> dict[str, Any]:
         "redundant": [str(atom) for atom in fit.redundant],
         "as_is": list(fit.as_is),
         "observed": list(fit.observed),
+        "population": None if (people := fit.population) is None else people.to_dict(),
         "warnings": list(fit.warnings),
     }
 

@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unveil.arrays import BoolArray, CodeArray
+from unveil.arrays import BoolArray, CodeArray, IntArray
 from unveil.counting.distinct import DistinctRows, SortedRows
+from unveil.counting.means import GroupMeans
 from unveil.counting.placement import Aside, Placement
 from unveil.errors import BrokenPromiseError
 from unveil.masking import AnyMasking, AsIs, LeftOut, Masking, dictionary_of
@@ -257,20 +258,38 @@ def released_rows(rows: Rows, masking: Masking, weight: str | None, left_out: Le
         class_,
     ]
     distinct = DistinctRows([column.room for column in columns])
+    means, totals = GroupMeans.of(outline, masking), DistinctRows([column.room for column in columns])
     found_aside = 0
     for chunk in rows.chunks(range(len(attributes)), others=True):
         placed, aside = masker.placed(chunk)
-        distinct.add([column.of(placed) for column in columns], placed.chunk.weight)
+        codes = [column.of(placed) for column in columns]
+        distinct.add(codes, placed.chunk.weight)
+        if means is not None:
+            totals.add(codes, means.totals(placed.chunk))
         found_aside += aside
     if left_out is not None and found_aside != left_out.records:
         raise BrokenPromiseError(
             f"{found_aside:,} records are left out, but the search left out {left_out.records:,}; nothing was released."
         )
     settled = [column.settled() for column in columns]
-    found = distinct.sorted()
+    found, summed = distinct.sorted(), totals.sorted() if means is not None else None
     if outline.others.names or not all(column.settled for column in masker.released):
-        found = _by_rank(found, settled)
+        found, summed = _by_rank(found, settled), None if summed is None else _by_rank(summed, settled)
+    if means is not None and summed is not None:
+        found, settled = _with_means(found, summed.weight, means, settled)
     return CountedRows(PackedTable(found, settled, weight), None if weight else found.weight)
+
+
+def _with_means(
+    rows: SortedRows, totals: IntArray, means: GroupMeans, columns: Sequence[RankedValues]
+) -> tuple[SortedRows, list[RankedValues]]:
+    """Distinct rows with the mean survey weight of their groups, where they had the same value each."""
+    codes, shown = rows.columns(), list(columns)
+    values, codes[means.place] = means.ranked([codes[place] for place in means.groups], totals, rows.weight)
+    shown[means.place] = ranked(columns[means.place].name, values, np.ones(len(values), dtype=np.bool_))
+    distinct = DistinctRows([len(column.values) for column in shown])
+    distinct.add(codes, rows.weight)
+    return distinct.sorted(), shown
 
 
 def _by_rank(rows: SortedRows, columns: Sequence[RankedValues]) -> SortedRows:
@@ -316,6 +335,8 @@ def _local_column(name: str, masking: Masking) -> RankedValues:
 def _released_column(domain: Domain, masking: Masking, held: BoolArray, aside: str | None) -> RankedValues:
     """The released form of the values of the domain; a value without a label must not be released.
 
+    If the mean survey weight of a group is released, all values are the same until the groups are counted.
+
     Args:
         domain: The values.
         masking: What they are released as.
@@ -324,6 +345,8 @@ def _released_column(domain: Domain, masking: Masking, held: BoolArray, aside: s
     """
     entry = masking[domain.name]
     if isinstance(entry, AsIs):
+        if entry.survey_weight is not None and not entry.survey_weight.by_row:
+            return RankedValues(domain.name, pa.array([0.0]), np.zeros(len(domain), dtype=np.int32))
         return ranked(domain.name, domain.array, held)
     labels = entry.labels(domain.plain())
     if aside is not None:

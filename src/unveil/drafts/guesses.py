@@ -57,7 +57,7 @@ ODD_TEXTS, NUMBERS_EACH = 3, 10
 """A column is a number with marks of missing values if it has at most so many texts, and so many numbers for each."""
 SHOWN = 5
 
-Role = Literal["identifier", "class", "number", "date", "category"]
+Role = Literal["identifier", "survey-weight", "class", "number", "date", "category"]
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,6 @@ class Guess:
     distinct: int = 0
     person: bool = False
     """Whether an identifier repeats, as one that says whose row it is does."""
-    weight: bool = False
-    """Whether an identifier is the weight of a survey."""
     risk: str = ""
     """What to look at before the guess is trusted; a clause."""
     known: str = ""
@@ -210,7 +208,7 @@ def _role(column: Facts, held: np.ndarray, is_class: bool) -> Guess:
     numbers = column.numbers[held]
     numeric = bool(distinct) and bool(np.isfinite(numbers).all())
     if numeric and distinct > FEW and WEIGHT_NAMES.search(name) and (numbers > 0).all():
-        return Guess(name, "identifier", "by its name the weight of a survey", weight=True)
+        return Guess(name, "survey-weight", f"by its name, and {distinct:,} different numbers")
     if NUMBER_NAMES.search(name) and repeated and (not numeric or (numbers % 1 == 0).all()):
         return Guess(name, "identifier", f"by its name, and {distinct:,} different values", person=True)
     if (dates := column.dates(held)) is not None:
@@ -235,7 +233,7 @@ def _number(name: str, numbers: FloatArray, rows: int) -> Guess:
 
 def _judged(guess: Guess, column: Facts, told: Sequence[Dependency]) -> Guess:
     """The guess with what is risky about it, and whether others can know it."""
-    if guess.role in ("identifier", "class"):
+    if guess.role in ("identifier", "survey-weight", "class"):
         return guess
     own = _own(guess, column)
     risks = [guess.risk] if guess.risk else []
@@ -288,8 +286,11 @@ def _warnings(guess: TableGuess) -> Iterator[str]:
             use = "the draft counts persons by it" if item is guess.person else "check whose row it says"
             values = f"{item.distinct:,} values in {rows_text(guess.rows)}"
             yield f"{item.name!r} repeats ({values}), so people seem to have several rows; {use}."
-        if item.weight:
-            yield f"{item.name!r} seems to be the weight of a survey; the draft leaves it out."
+        if item.role == "survey-weight":
+            yield (
+                f"{item.name!r} seems to be the weight of a survey: the draft does not release it, and uses it for "
+                "population estimates alone."
+            )
     exact = [item for item in guess.dependencies if item.determined in {column.name for column in guess.released}]
     if exact:
         more = f" and {len(exact) - SHOWN:,} more" if len(exact) > SHOWN else ""

@@ -67,7 +67,7 @@ def _attributes(guess: TableGuess, table: Path | None, place: Path) -> Iterator[
             risk = f"; {column.risk}" if column.risk else ""
             yield f"[attributes.{toml_key(column.name)}]    # guess: {column.reason}{gone}{risk}"
             yield from _described(column, table, place)
-            if column.missing and column.role != "identifier":
+            if column.missing and column.role not in ("identifier", "survey-weight"):
                 yield '# missing = "keep"    # then these rows stay, and what is missing is a value'
             yield ""
 
@@ -75,6 +75,10 @@ def _attributes(guess: TableGuess, table: Path | None, place: Path) -> Iterator[
 def _described(column: Guess, table: Path | None, place: Path) -> Iterator[str]:
     if column.role == "identifier":
         yield 'role = "identifier"'
+        return
+    if column.role == "survey-weight":
+        yield 'role = "survey-weight"'
+        yield '# release = "group-mean"    # or "rounded", each with a step; or "exact", which may identify'
         return
     yield f'kind = "{column.role}"'
     if column.role == "category":

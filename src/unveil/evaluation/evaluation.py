@@ -11,6 +11,7 @@ from unveil import html
 from unveil.evaluation.classifiers import CLASSIFIERS, classifier, tested
 from unveil.evaluation.examples import Examples
 from unveil.evaluation.information import InformationLoss, information_loss
+from unveil.evaluation.population import Population
 from unveil.evaluation.protocol import interval
 from unveil.evaluation.reidentification import (
     ReidentificationRisk,
@@ -64,10 +65,20 @@ class Line:
         return "" if self.low is None or self.high is None else f"{max(self.low, 0):.2%} – {min(self.high, 1):.2%}"
 
     @property
-    def other(self) -> tuple[str, str, str]:
+    def other(self) -> tuple[str, ...]:
         """Balanced accuracy, AUC and log loss as cells of a table."""
-        area = "" if self.scores.auc is None else f"{self.scores.auc:.3f}"
-        return f"{self.scores.balanced_accuracy:.2%}", area, f"{self.scores.log_loss:.3f}"
+        return _cells(self.scores)
+
+    @property
+    def population(self) -> tuple[str, ...]:
+        """The error and these for the population; no cells if the table is not a survey."""
+        people = self.scores.population
+        return () if people is None else (f"{1 - people.accuracy:.2%}", *_cells(people))
+
+
+def _cells(scores: Scores) -> tuple[str, ...]:
+    area = "" if scores.auc is None else f"{scores.auc:.3f}"
+    return f"{scores.balanced_accuracy:.2%}", area, f"{scores.log_loss:.3f}"
 
 
 @dataclass(frozen=True)
@@ -95,6 +106,8 @@ class Evaluation:
     training rows."""
     notes: tuple[str, ...]
     """What a reader must know about the figures."""
+    population: Population | None = None
+    """Population estimates, if the table is a survey."""
 
     def line(self, setting: Setting, classifier: str) -> Line:
         """The line of a setting and a classifier that were tried."""
@@ -125,6 +138,7 @@ class Evaluation:
             "lines": [asdict(line) for line in self.lines],
             "measures": None if self.measures is None else asdict(self.measures),
             "statistics": self.statistics.to_dict(),
+            "population": None if self.population is None else self.population.to_dict(),
             "notes": list(self.notes),
         }
 

@@ -36,6 +36,8 @@ class Examples:
     labels: Labels
     weights: FloatArray | None = None
     """How many records each row represents; one each if it is not given."""
+    survey: FloatArray | None = None
+    """How many people of the population each row represents, if the table is a survey. Nothing is learned from it."""
     bounds: Mapping[str, Bounds] = field(default_factory=dict)
     """For columns of intervals that overlap, where the interval of each label begins and ends."""
     covered: Mapping[str, Mapping[str, frozenset[str]]] = field(default_factory=dict)
@@ -78,6 +80,7 @@ class Examples:
             columns={name: values[indices] for name, values in self.columns.items()},
             labels=self.labels[indices],
             weights=None if self.weights is None else self.weights[indices],
+            survey=None if self.survey is None else self.survey[indices],
         )
 
     def drawn(self, records: int, seed: int) -> Examples:

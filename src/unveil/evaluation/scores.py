@@ -6,7 +6,7 @@ A row of weight w counts as w rows in every score.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -60,10 +60,19 @@ class Scores:
     log_loss: float
     """The mean of −ln(chance of the true class)."""
     classes: tuple[ClassScores, ...]
+    population: Scores | None = None
+    """The same for the people that the test rows represent, if these are of a survey."""
 
 
 def scores(answers: Answers, test: Examples) -> Scores:
-    """Scores answers against the true classes of the test rows."""
+    """Scores answers against the true classes of the test rows; of a survey also for its population."""
+    if test.survey is None or not test.survey.any():
+        return _scores(answers, test)
+    people = _scores(answers, replace(test, weights=test.survey))
+    return replace(_scores(answers, test), population=people)
+
+
+def _scores(answers: Answers, test: Examples) -> Scores:
     labels, chances, truth = _aligned(answers, test.labels)
     told, weight = np.argmax(chances, axis=1), test.weight
     # What the records of each true class are said to be.
@@ -128,6 +137,7 @@ def mean_scores(runs: Sequence[Scores]) -> Scores:
         auc=_mean(areas) if areas else None,
         log_loss=_mean([run.log_loss for run in runs]),
         classes=tuple(_mean_class(label, by_label[label]) for label in sorted(by_label)),
+        population=mean_scores(people) if (people := [run.population for run in runs if run.population]) else None,
     )
 
 

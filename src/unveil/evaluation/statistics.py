@@ -156,10 +156,17 @@ def _value_text(value: float, unit: Unit) -> str:
     return bound_text(round(value), unit) if unit == "date" else f"{value:.6g}"
 
 
-def statistics(release: Release, spec: Spec, table: Table) -> Statistics:
-    """Compares a release with the raw table that it was made of."""
-    rows = _Rows.of(release)
-    records = table.row_records.astype(np.float64)
+def statistics(release: Release, spec: Spec, table: Table, people: FloatArray | None = None) -> Statistics:
+    """Compares a release with the raw table that it was made of.
+
+    Args:
+        release: The release. If `people` are given, it must have survey weights.
+        spec: The owner's spec.
+        table: The raw table.
+        people: How many people each raw row represents: then tables count people, not records.
+    """
+    rows = _Rows.of(release, people=people is not None)
+    records = table.row_records.astype(np.float64) if people is None else people
     columns = [_compared(rows, name, spec, table, records) for name in rows.masked]
     pairs = _pairs(len(columns))
     found = table_distances(
@@ -212,14 +219,14 @@ class _Rows:
 
     table: pa.Table
     weights: FloatArray
-    """How many records each of them represents."""
+    """How many records, or people, each of them represents."""
     masked: dict[str, Generalization | Suppression | Discretization]
     class_: str
 
     @classmethod
-    def of(cls, release: Release) -> _Rows:
+    def of(cls, release: Release, *, people: bool) -> _Rows:
         table, counts = release.counted
-        weight = release.manifest.weighed_by
+        weight = release.manifest.survey_weight if people else release.manifest.weighed_by
         weights = counts.astype(np.float64) if weight is None else counts * table[weight].to_numpy().astype(np.float64)
         columns = release.masking.columns.items()
         masked = {name: entry for name, entry in columns if not isinstance(entry, AsIs)}

@@ -10,6 +10,7 @@ from unveil.masking.entries import (
     Generalization,
     Interval,
     Suppression,
+    SurveyWeight,
 )
 from unveil.masking.freeze import as_is, domain_of, freeze, vocabulary
 from unveil.masking.masking import Masking, without_marks

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
+from fractions import Fraction
 from math import nan
 from operator import not_
 from typing import Annotated, Any, Literal
@@ -18,7 +19,19 @@ from pydantic import BaseModel, ConfigDict, Field
 from unveil.arrays import FloatArray
 from unveil.errors import BrokenPromiseError
 from unveil.masking.trees import Scale
-from unveil.schema import SUPPRESSED, Kind, Missing, Range, Unit, missing_number, number_of, value_text
+from unveil.schema import (
+    SUPPRESSED,
+    Kind,
+    Missing,
+    Range,
+    Shown,
+    Unit,
+    missing_number,
+    number_of,
+    number_text,
+    rounded_weight,
+    value_text,
+)
 
 Bound = int | float | datetime.date
 """An end of an interval, as the manifest writes it."""
@@ -197,19 +210,52 @@ class Discretization(Entry):
         return [self.blocks[place].label if held else None for place, held in zip(places, inside, strict=True)]
 
 
+class SurveyWeight(Entry):
+    """What is released of a survey weight: the value, the nearest multiple of a step, or that of its group's mean."""
+
+    release: Shown
+    step: float | None = Field(default=None, exclude_if=_is_none)
+    groups: tuple[str, ...] = Field(default=(), exclude_if=not_)
+    """The attributes whose groups the mean is of."""
+
+    @property
+    def words(self) -> str:
+        """What a reader is told about the weights."""
+        if self.step is None:
+            return "survey weights as they are"
+        step = number_text(self.step)
+        return f"survey weights, rounded to {step}" if self.by_row else f"mean survey weight of a group, to {step}"
+
+    @property
+    def by_row(self) -> bool:
+        """Whether a row alone decides what is released of its weight."""
+        return not self.groups
+
+    def shown(self, weight: float) -> float:
+        """What is released of a weight, if a row alone decides that."""
+        return weight if self.step is None else rounded_weight(Fraction(str(weight)), self.step)
+
+
 class AsIs(Entry):
-    """An attribute in no requirement, released as it is."""
+    """An attribute in no requirement, released as it is; a survey weight perhaps rounded."""
 
     kind: Literal["released"] = "released"
     domain: Domain
     type: Kind
     missing: Kinds = Field(default_factory=dict, exclude_if=not_)
     """A number or a date has null for what is missing; a category has its label."""
+    survey_weight: SurveyWeight | None = Field(default=None, alias="survey-weight", exclude_if=_is_none)
+    """How many people of the population a record represents, if the column says that."""
 
     @property
     def shown(self) -> tuple[str, ...]:
         """Nothing is masked, so there is no list of labels."""
         return ()
+
+    @property
+    def words(self) -> str:
+        """What a reader is told about the values."""
+        return "every value as it is" if self.survey_weight is None else self.survey_weight.words
 
 
 AnyMasking = Generalization | Suppression | Discretization | AsIs

@@ -15,6 +15,7 @@ from unveil.masking.entries import (
     Generalized,
     Interval,
     Suppression,
+    SurveyWeight,
 )
 from unveil.masking.trees import Block
 from unveil.schema import SUPPRESSED, Attribute, Taxonomy, Unit, day_of, plain_number
@@ -79,7 +80,11 @@ def _generalized(label: str, taxonomy: Taxonomy) -> Generalized:
 
 def as_is(attribute: Attribute) -> AsIs:
     """The manifest entry of an attribute in no requirement."""
-    return AsIs(**_facts(attribute), type=attribute.kind)
+    weighting = attribute.weighting
+    if weighting is None or weighting.release == "no":
+        return AsIs(**_facts(attribute), type=attribute.kind)
+    shown = SurveyWeight(release=weighting.release, step=weighting.step, groups=weighting.groups)
+    return AsIs(domain="observed", type="number", survey_weight=shown)
 
 
 def _facts(attribute: Attribute) -> dict[str, Any]:

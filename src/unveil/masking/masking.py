@@ -13,9 +13,9 @@ from unveil import html
 from unveil.arrays import CodeArray, IntArray
 from unveil.choices import Intervals, Unseen
 from unveil.errors import ReleaseError, TableError, count_text, did_you_mean, rows_text, shortened
-from unveil.frames import arrow_table, is_pandas, like
+from unveil.frames import arrow_table, first_line, is_pandas, like
 from unveil.masking.boxes import BoxTree, groups_text, sketch
-from unveil.masking.entries import AnyMasking, AsIs, Discretization, known_values
+from unveil.masking.entries import AnyMasking, AsIs, Discretization, SurveyWeight, known_values
 from unveil.masking.values import (
     ClassType,
     Derivations,
@@ -90,7 +90,8 @@ class Masking:
 
         A value that is not disclosed is suppressed, even if it is new. A value without a block (a category that the
         taxonomy does not have, a number outside the range, a missing value) is refused, or suppressed if asked for.
-        Class and weight, if the rows have them, follow the masked columns. All other columns are dropped.
+        Class and weight, if the rows have them, follow the masked columns. A survey weight, if they have it, is as in
+        the release, but left out where that shows the means of groups. All other columns are dropped.
 
         The guarantee of a release covers its own rows; it does not say how many new rows share a group.
 
@@ -142,7 +143,8 @@ class Masking:
     def labels(self, rows: pa.Table, *, unseen: Unseen = "refuse") -> pa.Table:
         """Masks the columns as the data files of a release hold them, and drops all others."""
         rows = self._complete(rows, unseen)
-        for name in self.columns:
+        names = [name for name, entry in self.columns.items() if _is_wanted(name, entry, rows)]
+        for name in names:
             if name not in rows.column_names:
                 wanted = self._derived[name].from_ if name in self._derived else name
                 use = f", from which {name!r} is derived" if name in self._derived else ""
@@ -150,7 +152,7 @@ class Masking:
                     f"the rows to mask lack the column {wanted!r}{use}{did_you_mean(wanted, rows.column_names) or '.'}"
                 )
         local = {name: column for walk in self.walks for name, column in self._local(walk, rows, unseen)}
-        masked = {name: local[name] if name in local else self._masked(name, rows, unseen) for name in self.columns}
+        masked = {name: local[name] if name in local else self._masked(name, rows, unseen) for name in names}
         return pa.table(masked)
 
     def _complete(self, rows: pa.Table, unseen: Unseen) -> pa.Table:
@@ -167,7 +169,8 @@ class Masking:
     def _masked(self, name: str, table: pa.Table, unseen: Unseen) -> pa.ChunkedArray | pa.DictionaryArray:
         entry = self.columns[name]
         if isinstance(entry, AsIs):
-            return _typed(name, without_marks(table[name], entry), entry.type)
+            column = _typed(name, without_marks(table[name], entry), entry.type)
+            return column if entry.survey_weight is None else _weights(name, column, entry.survey_weight)
         held = _held(table[name], entry)
         labels = entry.labels(held.values)
         if unseen == "refuse":
@@ -192,6 +195,25 @@ def _is_coded(column: pa.ChunkedArray, derivation: Derivation) -> bool:
     """Whether a column holds codes that have labels; otherwise its values are what a release shows already."""
     codes = derivation.names or {}
     return any(code_text(value) in codes for value in python_values(dictionary_of(column).dictionary))
+
+
+def _is_wanted(name: str, entry: AnyMasking, rows: pa.Table) -> bool:
+    """Whether masked rows have the column: later rows need no survey weight, and have no groups to take a mean of."""
+    weight = entry.survey_weight if isinstance(entry, AsIs) else None
+    return weight is None or (weight.by_row and name in rows.column_names)
+
+
+def _weights(name: str, column: pa.ChunkedArray, weight: SurveyWeight) -> pa.ChunkedArray:
+    """Survey weights as a release shows them."""
+    if weight.step is None:
+        return column
+    held = dictionary_of(column)
+    try:
+        numbers = held.dictionary.cast(pa.float64()).to_pylist()
+    except pa.ArrowInvalid as error:
+        raise TableError(f"column {name!r}: a survey weight is not a number: {first_line(error)}.") from error
+    shown = pa.array([weight.shown(number) for number in numbers], pa.float64())
+    return pa.chunked_array([shown.take(held.indices)])
 
 
 class _Held(NamedTuple):
@@ -231,7 +253,7 @@ def _column(labels: Sequence[str], places: CodeArray) -> pa.DictionaryArray:
 
 def _described(name: str, entry: AnyMasking) -> tuple[str, str, str, str]:
     if isinstance(entry, AsIs):
-        return name, entry.kind, "", "every value as it is"
+        return name, entry.kind, "", entry.words
     kind = f"{entry.kind}, group by group" if entry.local else entry.kind
     return name, kind, str(len(entry.shown)), shortened(entry.shown)
 

@@ -12,7 +12,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from unveil.errors import ReleaseError, records_text
 from unveil.limits import COLUMNS, LEAF_LABELS, MANIFEST_BYTES, NAME
-from unveil.masking import AsIs, BoxTree, ClassType, ColumnMasking, Entry, Masking
+from unveil.masking import AnyMasking, AsIs, BoxTree, ClassType, ColumnMasking, Entry, Masking, SurveyWeight
 from unveil.release.rows import Formulas
 from unveil.schema import COUNT, WEIGHT, Derivation
 
@@ -70,6 +70,10 @@ class About(Entry):
     date: str | None = None
 
 
+def _survey_weight(entry: AnyMasking) -> SurveyWeight | None:
+    return entry.survey_weight if isinstance(entry, AsIs) else None
+
+
 class LedgerEntry(Entry):
     """A charge to the privacy budget, as an exact fraction."""
 
@@ -107,9 +111,21 @@ class Claims(Entry):
 
     @property
     def as_is(self) -> tuple[str, ...]:
-        """The columns that no requirement protects: released as they are, and not sensitive."""
-        sensitive = {item.get("sensitive") for item in self.requirements}
-        return tuple(name for name, entry in self.columns.items() if isinstance(entry, AsIs) and name not in sensitive)
+        """The columns that no requirement protects: released value by value, and not sensitive."""
+        aside = {item.get("sensitive") for item in self.requirements} | ({self.grouped} if self.grouped else set())
+        return tuple(name for name, entry in self.columns.items() if isinstance(entry, AsIs) and name not in aside)
+
+    @property
+    def survey_weight(self) -> str | None:
+        """The column of survey weights, if the release has one."""
+        return next((name for name, entry in self.columns.items() if _survey_weight(entry) is not None), None)
+
+    @property
+    def grouped(self) -> str | None:
+        """The same, if it shows the means of groups."""
+        weight = self.survey_weight
+        shown = None if weight is None else _survey_weight(self.columns[weight])
+        return None if shown is None or shown.by_row else weight
 
     def to_json(self) -> str:
         """The text of `manifest.json`."""

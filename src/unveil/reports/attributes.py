@@ -279,6 +279,8 @@ def _panel(release: Release, name: str, figure: Figure, spec: Spec | None) -> Pa
     if isinstance(entry, AsIs):
         sensitive = name in {item.get("sensitive") for item in release.manifest.requirements}
         holds = {"number": "numbers", "date": "dates", "category": "text"}[entry.type]
+        if entry.survey_weight is not None:
+            holds = entry.words
         return Panel(name, SENSITIVE if sensitive else KINDS[entry.kind], domain, holds)
     if entry.local:
         kind = f"{KINDS[entry.kind]}, group by group"

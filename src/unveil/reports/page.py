@@ -18,6 +18,7 @@ from unveil.evaluation import (
     whole_row_risk,
 )
 from unveil.evaluation.evaluation import COMPARED, SCORES, SETTINGS, Line, Measures
+from unveil.evaluation.population import CLASS_COLUMNS, released_shares
 from unveil.evaluation.statistics import EXPLAINED, NUMBER_COLUMNS, TABLE_COLUMNS, Statistics
 from unveil.masking import Discretization
 from unveil.release import RefinementManifest, Release
@@ -72,6 +73,8 @@ class Accuracy:
     chart: Dots
     sentence: str
     scores: tuple[tuple[str, ...], ...]
+    people: tuple[tuple[str, ...], ...]
+    """The error and other scores for the population, if the table is a survey."""
     classes: Sequence[tuple[str, ...]]
 
 
@@ -82,6 +85,7 @@ def accuracies(evaluation: Evaluation) -> list[Accuracy]:
             _chart(evaluation, name),
             _sentence(evaluation, name),
             tuple((_setting(line), *line.other) for line in evaluation.lines if line.classifier == name),
+            tuple((_setting(line), *line.population) for line in evaluation.lines if line.classifier == name),
             evaluation.classes(name)[:CLASSES],
         )
         for name in evaluation.classifiers
@@ -129,7 +133,8 @@ CLASSES = 20
 def handout_page(release: Release) -> str:
     """The page to hand out. It says what follows from the release folder, in coarse shares and without exact counts."""
     alone = _alone(release)
-    told = {"owner": None, "alone": alone, "alarm": alone is not None and alone.drawn >= STEP}
+    told: dict[str, Any] = {"owner": None, "alone": alone, "alarm": alone is not None and alone.drawn >= STEP}
+    told |= {"population": _people(release, None)}
     return _render({**_facts(release, coarse, None), **told})
 
 
@@ -141,6 +146,7 @@ def owner_page(release: Release, owner: Owner) -> str:
         "accuracy": accuracies(owner.evaluation),
         "score_names": list(SCORES),
         "kept": _kept(owner),
+        "population": _people(release, owner),
         "summaries": group_summaries(release),
         "alone": None if whole is None else _share_alone(whole, exact),
         "alarm": whole is not None and whole.uniques > 0,
@@ -155,6 +161,23 @@ def _kept(owner: Owner) -> dict[str, Any]:
         "tables": (TABLE_COLUMNS, owner.statistics.table_rows()),
         "numbers": (NUMBER_COLUMNS, owner.statistics.number_rows(units)),
         "words": EXPLAINED,
+    }
+
+
+def _people(release: Release, owner: Owner | None) -> dict[str, Any] | None:
+    """Population estimates: coarse and from the release alone, or the owner's, next to the raw table's."""
+    found = None if owner is None else owner.evaluation.population
+    if found is not None:
+        return {"weight": found.weight, "names": CLASS_COLUMNS, "rows": found.class_rows(CLASSES)}
+    weight = release.manifest.survey_weight
+    if weight is None:
+        return None
+    shares = sorted(released_shares(release).items(), key=lambda item: -item[1])
+    names = (CLASS_COLUMNS[0], CLASS_COLUMNS[2])
+    return {
+        "weight": weight,
+        "names": names,
+        "rows": [(label, coarse(share).text) for label, share in shares[:CLASSES]],
     }
 
 

@@ -62,3 +62,4 @@ from unveil.schema.steering import compares_with_whole, share_above, share_text
 from unveil.schema.steps import step_bounds, step_bounds_count, step_split
 from unveil.schema.taxonomy import SUPPRESSED, Branch, Node, Taxonomy
 from unveil.schema.taxonomy_files import drawn, printable, read_taxonomy, taxonomy_of, taxonomy_text, tree_file
+from unveil.schema.weights import MILLIONTHS, Shown, Weighting, group_mean, rounded_weight

@@ -17,8 +17,9 @@ from unveil.schema.taxonomy import Taxonomy
 
 if TYPE_CHECKING:
     from unveil.schema.derivations import Derivation
+    from unveil.schema.weights import Weighting
 
-Role = Literal["attribute", "identifier"]
+Role = Literal["attribute", "identifier", "survey-weight"]
 Kind = Literal["number", "date", "category"]
 MaskingKind = Literal["generalization", "suppression", "discretization"]
 Unit = Literal["number", "date"]
@@ -119,12 +120,28 @@ class Attribute:
     """The release is at least this fine."""
     finest: Fineness | None = None
     """The release is no finer than this."""
+    weighting: Weighting | None = None
+    """For a survey weight: what a release shows of it."""
 
     @property
     def steering(self) -> tuple[str, ...]:
         """The keys by which the owner steers its refinement."""
         asked = {"weight": self.gain_weight != 1, "keep": self.keep is not None, "finest": self.finest is not None}
         return tuple(key for key, is_asked in asked.items() if is_asked)
+
+    @property
+    def shown(self) -> bool:
+        """Whether a release has the column."""
+        if self.weighting is not None:
+            return self.weighting.release != "no"
+        return self.role == "attribute"
+
+    @property
+    def called(self) -> str:
+        """What messages call a column that is no attribute, and why a requirement cannot name it."""
+        if self.role == "survey-weight":
+            return f"the survey weight {self.name!r}, which is not masked"
+        return f"the identifier {self.name!r}, which is never released"
 
     @property
     def ordered(self) -> bool:

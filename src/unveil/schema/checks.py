@@ -124,8 +124,8 @@ def _check_described(name: str, what: str, attributes: Mapping[str, Attribute], 
     if name not in attributes:
         hint = did_you_mean(name, attributes) or f"; there are {listed(attributes)}."
         raise SpecError(f"{place}: {what} names {name!r}, which is not described{hint}")
-    if attributes[name].role == "identifier":
-        raise SpecError(f"{place}: {what} names the identifier {name!r}, which is never released.")
+    if attributes[name].role != "attribute":
+        raise SpecError(f"{place}: {what} names {attributes[name].called}.")
 
 
 def _check_sensitive(

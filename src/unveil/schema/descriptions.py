@@ -10,12 +10,13 @@ from unveil.errors import SpecError, TaxonomyError
 from unveil.schema.attributes import Attribute, Missing, Range, bound_text, interval_label, number_of, number_text
 from unveil.schema.derivations import Derivation
 from unveil.schema.labels import labelled_tree, read_labels
-from unveil.schema.missing import read_missing, with_labels, with_missing
+from unveil.schema.missing import needed, read_missing, with_labels, with_missing
 from unveil.schema.sections import AttributeSection
 from unveil.schema.sentences import toml_text
 from unveil.schema.steering import steered
 from unveil.schema.taxonomy import SUPPRESSED, Taxonomy
 from unveil.schema.taxonomy_files import read_taxonomy
+from unveil.schema.weights import read_weighting
 
 MEANINGLESS = {
     "number": {"values", "taxonomy"},
@@ -76,6 +77,11 @@ def read_attribute(name: str, section: AttributeSection, origin: str, folder: Pa
         if extra := section.model_fields_set - {"role"}:
             raise SpecError(f"{place} is an identifier and is never released, so {sorted(extra)[0]!r} has no meaning.")
         return Attribute(name, role="identifier")
+    if section.role == "survey-weight":
+        weighting, every = read_weighting(section, place), needed(policy, "refuse")
+        return Attribute(name, role="survey-weight", kind="number", weighting=weighting, missing=every)
+    if section.release is not None:
+        raise SpecError(f"{place} has the key 'release', which is for a survey weight (role = 'survey-weight').")
     own = read_missing(section.missing, policy, place)
     derive = _derivation(name, section, own.values, place, folder)
     kind = "category" if derive is not None else section.kind

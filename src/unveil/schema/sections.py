@@ -66,11 +66,12 @@ class TableSection(Section):
 class AttributeSection(Section):
     """`[attributes.NAME]`."""
 
-    role: Literal["attribute", "identifier"] = "attribute"
+    role: Literal["attribute", "identifier", "survey-weight"] = "attribute"
     kind: Literal["number", "date", "category"] | None = None
     range: Annotated[list[Bound], Field(min_length=2, max_length=2)] | None = None
     whole: bool = False
     step: Number | None = None
+    release: Literal["no", "exact", "rounded", "group-mean"] | None = None
     outside: Literal["refuse", "clamp"] = "refuse"
     values: Names | None = None
     taxonomy: Tree | None = None

@@ -30,6 +30,7 @@ from unveil.schema.sections import (
 )
 from unveil.schema.sentences import read_sections
 from unveil.schema.steering import check_steering, recoding_of, rounded_down, search_of, share_of
+from unveil.schema.weights import settled_weights
 
 Criterion = Literal["score", "infogain"]
 Bounds = Literal["round", "observed"]
@@ -127,7 +128,19 @@ class Spec:
     @property
     def released(self) -> tuple[Attribute, ...]:
         """The attributes that a release shows, in the order of the spec."""
-        return tuple(attribute for attribute in self.attributes.values() if attribute.role == "attribute")
+        return tuple(attribute for attribute in self.attributes.values() if attribute.shown)
+
+    @property
+    def survey_weight(self) -> Attribute | None:
+        """The attribute that says how many people of the population a record represents, released or not."""
+        return next((item for item in self.attributes.values() if item.weighting is not None), None)
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The columns that every row needs and that are not released: whose it is, and its survey weight."""
+        weight = self.survey_weight
+        hidden = () if weight is None or weight.shown or self.plan is not None else (weight.name,)
+        return (*self.table.person, *hidden)
 
     @property
     def masked(self) -> frozenset[str]:
@@ -139,8 +152,9 @@ class Spec:
     @property
     def as_is(self) -> tuple[str, ...]:
         """The attributes that no requirement protects: not masked, and not sensitive."""
-        sensitive = {requirement.sensitive for requirement in self.requirements}
-        return tuple(item.name for item in self.released if item.name not in self.masked | sensitive)
+        aside = {requirement.sensitive for requirement in self.requirements}
+        aside |= {item.name for item in self.released if item.weighting is not None and item.weighting.groups}
+        return tuple(item.name for item in self.released if item.name not in self.masked | aside)
 
     @property
     def promises(self) -> tuple[str, ...]:
@@ -153,7 +167,7 @@ class Spec:
         """The policy for missing values of a column. A row without a weight cannot be kept."""
         if name == self.table.class_:
             return self.table.class_missing
-        if name in self.attributes and self.attributes[name].role == "attribute":
+        if name in self.attributes and self.attributes[name].role != "identifier":
             return self.attributes[name].missing
         return needed(self.table.missing, self.table.invalid)
 
@@ -175,6 +189,8 @@ def _use(attribute: Attribute, masked: frozenset[str]) -> tuple[str, str]:
     """How an attribute is released, and where its domain comes from."""
     if attribute.role == "identifier":
         return "never released", ""
+    if attribute.weighting is not None:
+        return f"survey weight, released: {attribute.weighting.release}", ""
     use = attribute.masking if attribute.name in masked else "released as it is"
     return use, "declared" if attribute.declared else "observed"
 
@@ -222,7 +238,8 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
     labels, class_derive, class_policy = read_class(class_section, table.class_, origin, folder, class_policy)
     attributes = {name: read_attribute(name, section, origin, folder, policy) for name, section in described.items()}
     kept = [attribute for attribute in attributes.values() if attribute.role == "attribute"]
-    check_readable(kept, table.class_, table.weight, labels, origin)
+    named = [attribute for attribute in attributes.values() if attribute.role != "identifier"]
+    check_readable(named, table.class_, table.weight, labels, origin)
     if table.weight is not None and (table.weight in attributes or table.weight == table.class_):
         raise SpecError(f"{origin}: [table] weight names {table.weight!r}, which is described as another column.")
     check_derived(attributes, table.class_, class_derive, table.weight, origin)
@@ -237,6 +254,7 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
     check_requirements(requirements, attributes, table.class_, origin)
     if person:
         requirements = tuple(requirement.of_persons() for requirement in requirements)
+    attributes = settled_weights(attributes, requirements, sections, origin)
     if plan is None:
         check_steering(publish, attributes, requirements, table.class_, origin)
         check_kinds(kept, {name for requirement in requirements for name in requirement.attributes}, origin)

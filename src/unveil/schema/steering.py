@@ -251,8 +251,8 @@ def _check_goal(goal: Goal, attributes: Mapping[str, Attribute], masked: set[str
             known = [*attributes, class_]
             hint = did_you_mean(name, known) or f"; there are {listed(known)}."
             raise SpecError(f"{place} names {name!r}, which is not described{hint}")
-        if attributes[name].role == "identifier":
-            raise SpecError(f"{place} names the identifier {name!r}, which is never released.")
+        if attributes[name].role != "attribute":
+            raise SpecError(f"{place} names {attributes[name].called}.")
         if name in masked:
             raise SpecError(f"{place} names {name!r}, which a requirement masks, so it cannot be predicted as it is.")
         if attributes[name].kind != "category":

@@ -116,7 +116,7 @@ def _replaced(section: Any, values: Section) -> Any:
 
 def _with_kind(section: Section, type_: pa.DataType, name: str, *, by_type: bool) -> Section:
     """The section with its kind: as given, as its other keys imply, or else by the type of the column."""
-    if "kind" in section or section.get("role") == "identifier":
+    if "kind" in section or section.get("role", "attribute") != "attribute":
         return section
     if {"taxonomy", "values"} & section.keys():
         return {"kind": "category", **section}

@@ -120,7 +120,8 @@ class Encoding:
     @classmethod
     def of(cls, masking: Masking, released: pa.Table, output: Output) -> Encoding:
         """Derives the encoding from a masking and, for values released as they are, from the released rows."""
-        return cls(tuple(_column(name, masking[name], released) for name in masking), output)
+        features = [name for name in masking if not _is_weight(masking[name])]
+        return cls(tuple(_column(name, masking[name], released) for name in features), output)
 
     def names(self, name_of: dict[str, str]) -> list[str]:
         """The names of the columns that come out."""
@@ -134,6 +135,11 @@ class Encoding:
         if self.output == "labels":
             return _objects([masked[column.name] for column in self.columns], masked.num_rows)
         return np.hstack([column.encoded(masked[column.name], self.output) for column in self.columns])
+
+
+def _is_weight(entry: Any) -> bool:
+    """Whether a column is a survey weight, which says nothing about the class."""
+    return isinstance(entry, AsIs) and entry.survey_weight is not None
 
 
 def _column(name: str, entry: Any, released: pa.Table) -> ColumnEncoding:

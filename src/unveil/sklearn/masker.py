@@ -186,7 +186,7 @@ class Masker(TransformerMixin, BaseEstimator):
 
     def _content(self, rows: pa.Table, class_: Any, publishing: Section) -> Section:
         sections = attribute_sections(rows, self.attributes, self.taxonomies, self.default, by_type=not self._private)
-        names = [name for name, section in sections.items() if section.get("role") != "identifier"]
+        names = [name for name, section in sections.items() if section.get("role", "attribute") == "attribute"]
         class_name = fresh_name(class_, "class", rows.column_names)
         classes = self._classes()
         return {

@@ -26,7 +26,7 @@ class Sight(NamedTuple):
 
     kept: BoolArray
     columns: Mapping[str, RawColumn]
-    """The columns that are counted, and those that say whose row each is."""
+    """The columns that are counted, and others that every row needs."""
     numbers: Mapping[str, Codes]
     """The number of each entry's value, in the columns that are counted."""
     missing: Mapping[str, int]
@@ -45,14 +45,14 @@ class Reading:
     """What says which values are invalid, where rows that hold one are dropped."""
     origin: str
 
-    def sight(self, batch: pa.Table, names: Collection[str], numbered: Numbered, person: Sequence[str] = ()) -> Sight:
-        """The rows that miss no value in some columns, nor in those that say whose row each is."""
+    def sight(self, batch: pa.Table, names: Collection[str], numbered: Numbered, needed: Sequence[str] = ()) -> Sight:
+        """The rows that miss no value in some columns, nor in those that every row needs."""
 
         def column(name: str) -> RawColumn:
             shown = days(batch[name]) if name in self.dates else batch[name]
             return checked_column(name, shown, self.missing[name], self.origin, self.checks)
 
-        read = [*names, *person]
+        read = [*names, *needed]
         columns, missing = dict(zip(read, each(column, read), strict=True)), {}
         kept = np.ones(batch.num_rows, dtype=np.bool_)
         for name, raw in columns.items():
@@ -118,6 +118,8 @@ class Coder:
     records: IntArray | None
     """How many records a row represents, for each value of the weight column."""
     person: tuple[str, ...] = ()
+    needed: tuple[str, ...] = ()
+    """Columns that every row needs although they are not counted: those that say whose it is, and a hidden weight."""
 
     def names(self, places: Collection[int]) -> list[str]:
         """The columns to read for the codes of some attributes.
@@ -158,19 +160,19 @@ class Recount:
         self._others = coder.others if others else ()
         self._persons = persons
         # A row is dropped also if it does not say whose it is.
-        self._person = coder.person if persons or coder.dropped else ()
-        self.names = [*self._described, *self._person, *self._others]
+        self._needed = coder.needed if coder.dropped else coder.person if persons else ()
+        self.names = [*self._described, *self._needed, *self._others]
         self.counts = {name: np.zeros_like(coder.rows[name]) for name in self._described}
 
     def chunk(self, batch: pa.Table) -> Chunk:
         """Some rows in codes."""
-        sight = self._coder.reading.sight(batch, self._described, self._known, self._person)
+        sight = self._coder.reading.sight(batch, self._described, self._known, self._needed)
         for name, numbers in sight.numbers.items():
             add_counts(self.counts[name], numbers, sight.columns[name].rows())
         chunk = self._coder.coded(sight, batch, self._others)
         if not self._persons:
             return chunk
-        return replace(chunk, persons=person_words([sight.columns[name] for name in self._person]))
+        return replace(chunk, persons=person_words([sight.columns[name] for name in self._coder.person]))
 
     def _known(self, raw: RawColumn) -> Codes:
         number_of = self._coder.number_of[raw.name]

@@ -8,18 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from unveil.arrays import BoolArray, IntArray, NumberArray
+from unveil.arrays import BoolArray, FloatArray, IntArray, NumberArray
 from unveil.errors import TableError, did_you_mean, rows_text
 from unveil.masking import Scale
 from unveil.schema import (
     AFTER_ALL,
     LAST_DAY,
+    MILLIONTHS,
     SUPPRESSED,
     Attribute,
     Range,
@@ -31,6 +33,7 @@ from unveil.schema import (
     number_of,
     number_text,
     off_step,
+    rounded_weight,
     value_text,
     widened,
     widened_days,
@@ -40,6 +43,8 @@ from unveil.tables.persons import Persons
 
 LARGEST = 1e300
 """The largest number of an observed range, which must end above its values."""
+LARGEST_POPULATION = 2.0**62 / MILLIONTHS
+"""Sums of survey weights are exact below this."""
 LARGEST_WEIGHT = 2**31
 """If invalid rows are dropped, a larger weight is invalid, so that no single row makes the sum too large."""
 
@@ -303,6 +308,29 @@ def weights(raw: RawValues, origin: str, most: int = 2**53) -> IntArray:
     if sum(record * int(rows) for record, rows in zip(records, raw.rows, strict=True)) > 2**53:
         raise TableError(f"{place}: the weights add up to more records than can be counted exactly.")
     return np.array(records, dtype=np.int64)
+
+
+def weight_coding(raw: RawValues, attribute: Attribute, origin: str) -> Coding:
+    """Codes of a survey weight, rounded if the release shows it so."""
+    numbers, weighting = survey_weights(raw, origin), attribute.weighting
+    kind = number_type(raw.type, attribute)
+    if weighting is not None and weighting.release == "rounded" and weighting.step is not None:
+        step, kind = weighting.step, pa.float64()
+        numbers = np.array([rounded_weight(Fraction(str(number)), step) for number in numbers.tolist()])
+    distinct, code_of = np.unique(numbers, return_inverse=True)
+    return Coding(Domain(raw.name, distinct, kind), code_of.astype(np.int32))
+
+
+def survey_weights(raw: RawValues, origin: str) -> FloatArray:
+    """How many people of the population a record represents, by the distinct values of the column."""
+    place = f"{origin}: survey weight {raw.name!r}"
+    numbers = np.array([_number(value, place, raw) for value in raw.distinct], dtype=np.float64)
+    _refuse(numbers < 0, raw, place, "is below 0")
+    if numbers @ raw.rows >= LARGEST_POPULATION:
+        raise TableError(f"{place}: the weights add up to more people than can be counted exactly.")
+    if len(numbers) and not numbers.any():
+        raise TableError(f"{place}: all weights are 0, so nobody is represented.")
+    return numbers + 0.0
 
 
 def value_checks(spec: Spec, origin: str) -> Mapping[str, Check]:

@@ -22,6 +22,7 @@ from unveil.tables.domains import (
     number_coding,
     text_coding,
     value_checks,
+    weight_coding,
     weights,
 )
 
@@ -85,10 +86,10 @@ class Survey:
         weight = [spec.table.weight] if spec.table.weight else []
         names = [*self.attributes, spec.table.class_, *weight]
         self.columns = {name: SeenColumn(name, schema.field(name).type) for name in names}
-        self._nobody = dict.fromkeys(spec.table.person, 0)
-        """How many rows miss a value in each column that says whose they are."""
+        self._needed = dict.fromkeys(spec.needed, 0)
+        """How many rows miss a value in each column that is not released but that every row needs."""
         dates = frozenset(attribute.name for attribute in spec.released if attribute.unit == "date")
-        missing = {name: spec.missing_of(name) for name in [*names, *spec.table.person]}
+        missing = {name: spec.missing_of(name) for name in [*names, *spec.needed]}
         self._reading = Reading(dates, missing, value_checks(spec, origin), origin)
         self.read = 0
         self._kept = 0
@@ -96,7 +97,7 @@ class Survey:
     @property
     def names(self) -> list[str]:
         """The columns to read."""
-        return [*self.columns, *self._nobody]
+        return [*self.columns, *self._needed]
 
     def fresh(self) -> Survey:
         """A survey of the same table that has seen nothing yet."""
@@ -105,7 +106,7 @@ class Survey:
     def add(self, batch: pa.Table) -> Sight:
         """Adds rows."""
         sight = self._reading.sight(
-            batch, self.columns, lambda raw: self.columns[raw.name].numbered(raw.distinct), list(self._nobody)
+            batch, self.columns, lambda raw: self.columns[raw.name].numbered(raw.distinct), list(self._needed)
         )
         self.read += batch.num_rows
         self._kept += int(sight.kept.sum())
@@ -115,8 +116,8 @@ class Survey:
         each(lambda column: column.count(sight, class_, classes, records), self.columns.values())
         for name, column in self.columns.items():
             column.missing += sight.missing[name]
-        for name in self._nobody:
-            self._nobody[name] += sight.missing[name]
+        for name in self._needed:
+            self._needed[name] += sight.missing[name]
         return sight
 
     def absorb(self, other: Survey) -> None:
@@ -125,8 +126,8 @@ class Survey:
         classes = self.columns[class_].numbered(list(other.columns[class_].number_of))
         for name, column in self.columns.items():
             column.absorb(other.columns[name], classes, len(self.columns[class_].number_of))
-        for name, rows in other._nobody.items():
-            self._nobody[name] += rows
+        for name, rows in other._needed.items():
+            self._needed[name] += rows
         self.read += other.read
         self._kept += other._kept
 
@@ -182,13 +183,16 @@ class Survey:
             codes=codes,
             records=records,
             person=table.person,
+            needed=self._spec.needed,
         )
 
     def _coded(self, attribute: Attribute) -> tuple[Coding, Codes]:
         seen = self.columns[attribute.name]
         held, numbers = seen.held()
         private = self._spec.plan is not None
-        if attribute.ordered:
+        if attribute.weighting is not None:
+            coding = weight_coding(held, attribute, self._origin)
+        elif attribute.ordered:
             coding = number_coding(held, attribute, self._origin, snap=private)
         else:
             coding = text_coding(held, attribute, self._origin, private=private)
@@ -228,11 +232,11 @@ class Survey:
         """Checks the missing-value policy and that rows remain. A private table may be empty and must not show it."""
         if self.read == 0 and self._spec.plan is None:
             raise TableError(f"{self._origin}: the table has no rows.")
-        missing = {**{name: column.missing for name, column in self.columns.items()}, **self._nobody}
+        missing = {**{name: column.missing for name, column in self.columns.items()}, **self._needed}
         for name, rows in missing.items():
             if rows and self._spec.missing_of(name).rows == "refuse":
-                whose = ", which says whose row it is," if name in self._nobody else ""
-                keep = ", or to 'keep' to make it a value" if name in self.attributes else ""
+                whose = self._why_needed(name)
+                keep = ", or to 'keep' to make it a value" if name in self.attributes and not whose else ""
                 raise TableError(
                     f"{self._origin}: the column {name!r}{whose} has missing values ({rows_text(rows)}), and "
                     f"the policy of {self._spec.origin} is to refuse them; set missing.rows to 'drop' to leave such "
@@ -243,6 +247,13 @@ class Survey:
                 raise TableError(f"{self._origin}: the column {name!r} is missing in every row, so none is left.")
         if self._kept == 0 and self._spec.plan is None:
             raise TableError(f"{self._origin}: every row has a missing value, so none is left.")
+
+    def _why_needed(self, name: str) -> str:
+        """Why every row needs a column that is not masked, as a clause."""
+        weight = self._spec.survey_weight
+        if weight is not None and weight.name == name:
+            return ", the survey weight,"
+        return ", which says whose row it is," if name in self._needed else ""
 
     def _others(self) -> pa.Schema:
         names = other_names(self._spec, self._schema.names)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from unveil.arrays import BoolArray, IntArray
+from unveil.arrays import BoolArray, FloatArray, IntArray
 from unveil.progress import Watcher, unwatched
 from unveil.schema import Spec
-from unveil.tables.coder import Chunk, Recount, changed
+from unveil.tables.coder import Chunk, Recount, Sight, changed
 from unveil.tables.columns import Codes
-from unveil.tables.domains import Column, Domain, Outline, declared_values
+from unveil.tables.domains import Column, Domain, Outline, RawValues, declared_values, survey_weights
 from unveil.tables.persons import Persons, RowsOfPersons, person_numbers, person_words
 from unveil.tables.sources import Source, open_source
 from unveil.tables.survey import Survey, one_label, other_names
@@ -32,6 +32,8 @@ class Table(Outline):
     """Which of the rows that were read are left after the missing-value policy."""
     person: IntArray | None
     """The number of each row's person."""
+    survey: FloatArray | None = None
+    """How many people of the population each row represents, if the table is a survey."""
 
     @property
     def outline(self) -> Outline:
@@ -68,7 +70,22 @@ def load_table(spec: Spec, source: Any = None, progress: Watcher = unwatched) ->
     classes = _column(outline.classes, chunk.classes)
     person = person_numbers([sight.columns[name] for name in coder.person]) if coder.person else None
     facts = {**vars(outline), "columns": columns, "classes": classes, "persons": _persons(person)}
-    return Table(**facts, weight=chunk.weight, other_columns=chunk.others, kept=sight.kept, person=person)
+    weights = _survey(sight, raw.schema, spec, opened.origin)
+    return Table(
+        **facts, weight=chunk.weight, other_columns=chunk.others, kept=sight.kept, person=person, survey=weights
+    )
+
+
+def _survey(sight: Sight, schema: pa.Schema, spec: Spec, origin: str) -> FloatArray | None:
+    """The survey weight of each row; a private release does not read it."""
+    if spec.survey_weight is None or spec.survey_weight.name not in sight.columns:
+        return None
+    raw = sight.columns[spec.survey_weight.name]
+    rows = np.bincount(raw.places, minlength=len(raw.distinct))
+    seen = RawValues(raw.name, raw.distinct, rows, schema.field(raw.name).type)
+    weights = np.zeros(len(rows))
+    weights[rows > 0] = survey_weights(seen.without(rows == 0), origin)
+    return weights[raw.places]
 
 
 def _persons(person: IntArray | None) -> Persons | None:
@@ -104,6 +121,7 @@ def part_of(table: Table, spec: Spec, rows: IntArray, origin: str) -> Table:
         kept=np.ones(len(rows), dtype=np.bool_),
         person=person,
         persons=_persons(person),
+        survey=None if table.survey is None else table.survey[rows],
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import astuple
 from fractions import Fraction
 
 from pydantic import ValidationError
@@ -44,7 +45,7 @@ def check_agreement(manifest: Claims, spec: Spec) -> Iterator[Finding]:
         attribute = spec.attributes.get(name)
         if attribute is None:
             problems = _undescribed_problems(entry)
-        elif attribute.role == "identifier":
+        elif not attribute.shown:
             problems = iter(())  # `_column_findings` reports it
         else:
             problems = _problems(entry, attribute)
@@ -85,7 +86,7 @@ def _role_findings(manifest: Claims, spec: Spec) -> Iterator[Finding]:
 
 def _column_findings(manifest: Claims, spec: Spec) -> Iterator[Finding]:
     """All described attributes but identifiers, in order; others only if the owner releases them."""
-    identifiers = [name for name, attribute in spec.attributes.items() if attribute.role == "identifier"]
+    identifiers = [name for name, attribute in spec.attributes.items() if not attribute.shown]
     identifiers += [name for name in spec.table.person if name not in identifiers]
     expected = [name for name in spec.attributes if name not in identifiers]
     if leaked := [name for name in manifest.names if name in identifiers]:
@@ -121,6 +122,8 @@ def _problems(entry: Entry, attribute: Attribute) -> Iterator[str]:
     if isinstance(entry, Released):
         if entry.type != attribute.kind:
             yield f"is released as a {entry.type}, but by the spec it is a {attribute.kind}"
+        if _weighting(entry) != (None if (asked := attribute.weighting) is None else astuple(asked)):
+            yield "is not released as the spec says about a survey weight"
     elif entry.kind != attribute.masking:
         yield f"is masked by {entry.kind}, but by the spec it takes {attribute.masking}"
     elif isinstance(entry, Discretization):
@@ -129,6 +132,11 @@ def _problems(entry: Entry, attribute: Attribute) -> Iterator[str]:
         yield from _taxonomy_problems(entry, attribute.taxonomy)
     elif isinstance(entry, Suppression):
         yield from _value_problems(entry, attribute.values)
+
+
+def _weighting(entry: Released) -> tuple[object, ...] | None:
+    shown = entry.survey_weight
+    return None if shown is None else (shown.release, shown.step, tuple(shown.groups))
 
 
 def _range_problems(entry: Discretization, attribute: Attribute) -> Iterator[str]:

@@ -186,13 +186,34 @@ class Suppression(Part):
     marker: Name = Field(min_length=1)
 
 
+class SurveyWeight(Part):
+    """What is released of a survey weight."""
+
+    release: Literal["exact", "rounded", "group-mean"]
+    step: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    groups: list[Name] = Field(default_factory=list, max_length=COLUMNS)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if (self.step is None) != (self.release == "exact") or bool(self.groups) != (self.release == "group-mean"):
+            raise ValueError(f"step and groups do not fit the release {self.release!r} of a survey weight")
+        return self
+
+
 class Released(Part):
-    """A column that is released as it is."""
+    """A column that is released as it is, or a survey weight."""
 
     kind: Literal["released"]
     domain: Domain
     type: Literal["number", "date", "category"]
     missing: Kinds = Field(default_factory=dict)
+    survey_weight: SurveyWeight | None = Field(default=None, alias="survey-weight")
+
+    @model_validator(mode="after")
+    def _weight_is_number(self) -> Self:
+        if self.survey_weight is not None and (self.type != "number" or self.missing):
+            raise ValueError("a survey weight is a number that no row lacks")
+        return self
 
 
 Masked = Discretization | Generalization | Suppression

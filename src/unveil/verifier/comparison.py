@@ -29,6 +29,7 @@ from unveil.verifier.private_claims import AdditiveManifest, DiffGenManifest, Pr
 from unveil.verifier.raw import Raw, read_raw
 from unveil.verifier.safe import SamplingTest
 from unveil.verifier.steering import check_steering
+from unveil.verifier.survey import MeanTest, mean_of
 from unveil.verifier.verification import row_findings
 
 
@@ -108,20 +109,25 @@ def check_truth(
     Only the distinct masked rows are held. Of some columns, values that are to be kept must not be hidden. If columns
     of the raw table say whose row it is, the groups have as many persons as they must.
     """
-    names = [*manifest.masking, manifest.class_]
+    grouped = mean_of(manifest)
+    everything = [*manifest.masking, manifest.class_]
+    names = [name for name in everything if grouped is None or name != grouped[0]]
     sides = [Sides(manifest.masking.get(name), data.columns[name], kept.get(name, frozenset())) for name in names]
     walks = read_boxes(manifest)
+    means = None if grouped is None else MeanTest(*grouped, names)
     tally, whose = Tally(), Whose(manifest, names, person)
     released = [side.released() for side in sides]
     tally.add(released, data.weights)
     read = dropped = 0
     for raw in batches:
-        if absent := [name for name in names if name not in raw.columns]:
+        if absent := [name for name in everything if name not in raw.columns]:
             yield from (Finding("truth", f"the raw table has no column {name!r} to release.") for name in absent)
             return
         local = {name: labelled for walk in walks for name, labelled in _by_boxes(walk, raw, manifest)}
         masked = [side.masked(raw.columns[side.name], local.get(side.name)) for side in sides]
         tally.add(masked, -raw.weights)
+        if means is not None:
+            means.add(masked, raw.columns[means.name])
         if person:
             whose.add(masked, raw.columns, len(raw.weights))
         read, dropped = read + raw.read, dropped + raw.dropped
@@ -133,6 +139,8 @@ def check_truth(
     groups = Groups(columns, keys, excess)
     if person:
         yield from whose.findings(groups, released)
+    if means is not None:
+        yield from means.findings(released, data.columns[means.name])
     if manifest.leave_out is None or not manifest.leave_out.records:
         yield from _difference_findings(groups)
     else:

@@ -27,6 +27,7 @@ from unveil.verifier.data import Data
 from unveil.verifier.days import day_number
 from unveil.verifier.findings import Finding, repeated
 from unveil.verifier.scales import block_labels, missing_problems, places, spans
+from unveil.verifier.survey import rounded
 
 REST = ", other"
 """How the label of what is left of a taxonomy node ends."""
@@ -133,6 +134,9 @@ def masked_values(entry: Entry | None, values: Sequence[Any]) -> list[Key]:
         disclosed = set(entry.disclosed)
         texts = [text(value) for value in values]
         return [word if word is None or word in disclosed else entry.marker for word in texts]
+    if isinstance(entry, Released) and entry.survey_weight is not None and entry.survey_weight.step is not None:
+        step = entry.survey_weight.step
+        return [None if weight is None else rounded(weight, step) for weight in map(number, values)]
     return released_values(entry, values)
 
 

@@ -30,6 +30,7 @@ from unveil.verifier.omissions import check_masked_rows, check_omissions, releas
 from unveil.verifier.persons import check_persons
 from unveil.verifier.private_claims import AdditiveManifest, DiffGenManifest, Manifest, PrivateManifest, SafeManifest
 from unveil.verifier.requirements import check_guarantee, check_requirements
+from unveil.verifier.survey import check_survey, weight_notes
 
 MOST = 8
 """How many columns of a set are named."""
@@ -91,6 +92,7 @@ def row_findings(manifest: Manifest, data: Data) -> Iterator[Finding]:
     yield from check_leaves(manifest, data)
     yield from check_masked_rows(manifest, data)
     yield from check_disclosed(manifest, data)
+    yield from check_survey(manifest, data)
     yield from check_requirements(manifest, data)
 
 
@@ -210,8 +212,11 @@ def _refinement_notes(manifest: RefinementManifest, data: Data) -> Iterator[str]
     sets = {tuple(stated.get("quasi-identifier") or stated.get("channel") or ()) for stated in manifest.requirements}
     chosen = " and ".join(braced(names, MOST) for names in sorted(sets))
     yield f"What a stranger may know was the owner's choice: {chosen}. Someone who knows more may find fewer records."
-    as_is = [name for name, entry in manifest.masking.items() if isinstance(entry, Released)]
+    as_is = [
+        name for name, entry in manifest.masking.items() if isinstance(entry, Released) and entry.survey_weight is None
+    ]
     yield f"Released as they are: {listed([*as_is, manifest.class_])}."
+    yield from weight_notes(manifest, data)
     yield _unique_note(data)
     if manifest.weight is not None:
         yield (

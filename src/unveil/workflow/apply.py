@@ -99,7 +99,7 @@ class Application:
         types = {}
         for name in (name for name in texts if name not in manifest.derived):
             entry = manifest.columns.get(name)
-            if isinstance(entry, AsIs) and entry.type == "number":
+            if isinstance(entry, AsIs) and entry.type == "number" and _is_as_text(entry):
                 types[name] = Masking({name: entry}).labels(rows)[name].type
             elif name == manifest.class_:
                 types[name] = typed_labels(rows[name], manifest.class_type).type
@@ -150,6 +150,11 @@ class MaskedStream:
             texts = without_marks(rows[name], entry) if isinstance(entry, AsIs) else rows[name]
             masked = masked.set_column(place, name, decoded(texts).cast(type_))
         return masked
+
+
+def _is_as_text(entry: AsIs) -> bool:
+    """Whether a number is kept as the text says it; a survey weight may be rounded, or left out."""
+    return entry.survey_weight is None or entry.survey_weight.step is None
 
 
 def _common(types: set[pa.DataType]) -> pa.DataType:

@@ -8,6 +8,7 @@ from typing import Any
 from unveil import html
 from unveil.errors import count_text, rows_text
 from unveil.evaluation import GroupRisk, InferenceRisk, group_risk, inference_risk, table_warnings
+from unveil.evaluation.population import Population, population
 from unveil.progress import Watcher, unwatched
 from unveil.publishers import make_guards, redundant_atoms, resolved_requirements, start_joint
 from unveil.schema import Atom, KAnonymity, Requirement, Spec, SpecLike, Template, load_spec
@@ -61,6 +62,11 @@ class Fit:
         if not held.several:
             return f"Each of {count_text(held.count, 'person')} has one row."
         return f"{held.several:,} of {count_text(held.count, 'person')} have several rows, {held.most:,} at most."
+
+    @property
+    def population(self) -> Population | None:
+        """Population estimates, if the table is a survey."""
+        return population(self.spec, self.table)
 
     def __repr__(self) -> str:
         can = " ".join(requirement.sentence() for requirement in self.requirements)

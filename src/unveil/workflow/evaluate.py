@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ from unveil.arrays import IntArray
 from unveil.errors import SpecError, TableError, UnveilError
 from unveil.evaluation.evaluation import Comparison, Evaluation, Tally, measures, reference_columns
 from unveil.evaluation.examples import Examples
+from unveil.evaluation.population import population
 from unveil.evaluation.protocol import Holdout, Protocol, Split, by_person
 from unveil.evaluation.statistics import mean_statistics, statistics
 from unveil.progress import Tasks, Watcher, unwatched
@@ -145,8 +146,9 @@ class Rows:
 
     @property
     def names(self) -> list[str]:
-        """The columns that a release would have, class and weight aside."""
-        return [*(column.name for column in self.checked.columns), *self.checked.others.names]
+        """The columns that a release would have, class and weights aside."""
+        attributes = [item.name for item in self.checked.attributes if item.weighting is None]
+        return [*attributes, *self.checked.others.names]
 
     @cached_property
     def table(self) -> pa.Table:
@@ -173,7 +175,8 @@ class Rows:
     @cached_property
     def raw(self) -> Examples:
         """The raw rows to learn from."""
-        return self._examples(self.table)
+        examples = Examples.of(self.table, self.spec.table.class_, self.spec.table.weight)
+        return replace(examples, survey=self.checked.survey)
 
     @cached_property
     def whole(self) -> Release:
@@ -204,13 +207,11 @@ class Rows:
     def masked(self, release: Release, places: IntArray) -> Examples:
         """Some rows masked as a release is; a value that it has no block for is suppressed."""
         rows = self.known.take(pa.array(places))
-        masked = release.masking.labels(rows, unseen="suppress")
+        masked = release.masking.labels(rows, unseen="suppress").select(self.names)
         for name in (self.spec.table.class_, self.spec.table.weight):
             masked = masked if name is None else masked.append_column(name, rows[name])
-        return Examples.of(masked, self.spec.table.class_, self.spec.table.weight, release.masking)
-
-    def _examples(self, rows: pa.Table) -> Examples:
-        return Examples.of(rows, self.spec.table.class_, self.spec.table.weight)
+        examples = Examples.of(masked, self.spec.table.class_, self.spec.table.weight, release.masking)
+        return examples if self.checked.survey is None else replace(examples, survey=self.checked.survey[places])
 
 
 def check_trials(classifiers: Sequence[str], protocol: Protocol, seeds: Sequence[int]) -> None:
@@ -288,6 +289,7 @@ def _evaluate(
         measures=None if whole is None else measures(whole, spec, rows.checked),
         statistics=mean_statistics(kept),
         notes=(*notes, *_notes(spec, together)),
+        population=population(spec, rows.checked, whole),
     )
 
 
@@ -320,6 +322,7 @@ def try_releases(tally: Tally, rows: Rows, part: Split, split: int, seeds: Seque
 def learned_from(release: Release, most: int | None) -> Examples:
     """A release as whoever gets it learns from it: noisy counts are weights; of more rows without, `most` are drawn."""
     manifest, table = release.manifest, release.table
+    table = table if manifest.survey_weight is None else table.drop_columns([manifest.survey_weight])
     if most is not None and manifest.weighed_by is None:
         table = table.take(pa.array(_drawn(np.arange(table.num_rows), most)))
     return Examples.of(table, manifest.class_, manifest.weighed_by, release.masking)

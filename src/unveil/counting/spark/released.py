@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ import pyarrow.parquet
 
 from unveil.arrays import CodeArray, IntArray
 from unveil.counting.distinct import DistinctRows
+from unveil.counting.means import GroupMeans
 from unveil.counting.released import Masker, RankedValues
 from unveil.counting.spark.source import SparkSource
 from unveil.errors import EngineError
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 COUNT = "n"
+TOTAL = "millionths"
 CLASS = "class"
 
 
@@ -75,6 +77,7 @@ class SparkReleasedRows:
         *attributes, class_ = self._masker.released
         others = pa.schema([(field.name, plain_type(field.type)) for field in outline.others])
         self._layout = Layout(tuple(attributes), others, class_, weight)
+        self._means = GroupMeans.of(outline, masking)
         self._distinct = self._grouped()
 
     @property
@@ -143,7 +146,7 @@ class SparkReleasedRows:
         from pyspark.sql import functions
         from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
-        coder, layout, masker = self._coder, self._layout, self._masker
+        coder, layout, masker, means = self._coder, self._layout, self._masker, self._means
         places = range(len(layout.attributes))
         kinds = self._source.types(layout.others.names)
         others = [f"o{place}" for place in range(len(kinds))]
@@ -156,14 +159,15 @@ class SparkReleasedRows:
                 placed, _ = masker.placed(recount.chunk(batch))
                 chunk = placed.chunk
                 ranks, records = [column.of(placed) for column in columns], chunk.records
-                if not others:
+                if not others and means is None:
                     ranks, records = _collapsed(ranks, [column.room for column in columns], records)
                 held = {f"r{place}": pa.array(codes) for place, codes in enumerate(ranks[:-1])}
                 held |= {
                     name: chunk.others[place].cast(kind.of_arrow)
                     for place, (name, kind) in enumerate(zip(others, kinds, strict=True))
                 }
-                yield pa.table({**held, CLASS: pa.array(ranks[-1]), COUNT: pa.array(records)})
+                held |= {CLASS: pa.array(ranks[-1]), COUNT: pa.array(records)}
+                yield pa.table(held if means is None else {**held, TOTAL: pa.array(means.totals(chunk))})
 
         schema = StructType(
             [
@@ -171,10 +175,31 @@ class SparkReleasedRows:
                 *(StructField(name, kind.of_spark) for name, kind in zip(others, kinds, strict=True)),
                 StructField(CLASS, IntegerType()),
                 StructField(COUNT, LongType()),
+                *([] if means is None else [StructField(TOTAL, LongType())]),
             ]
         )
         found = self._source.partitions(mask, Recount(coder, places, others=True).names, schema)
-        return found.groupBy(*keys).agg(functions.sum(COUNT).alias(COUNT))
+        sums = [functions.sum(name).alias(name) for name in (COUNT, TOTAL) if name in found.columns]
+        distinct = found.groupBy(*keys).agg(*sums)
+        return distinct if means is None else self._with_means(distinct, means)
+
+    def _with_means(self, rows: DataFrame, means: GroupMeans) -> DataFrame:
+        """Distinct rows with the mean survey weight of their groups, where they had the same value each."""
+        from pyspark.sql import functions
+
+        groups, weight = [f"r{place}" for place in means.groups], f"r{means.place}"
+        sums = [functions.sum(name).alias(name) for name in (COUNT, TOTAL)]
+        with self._source.watched():
+            held = rows.groupBy(*groups).agg(*sums).toArrow()
+        values, ranks = means.ranked(
+            [held[name].to_numpy() for name in groups], held[TOTAL].to_numpy(), held[COUNT].to_numpy()
+        )
+        attributes = list(self._layout.attributes)
+        attributes[means.place] = replace(attributes[means.place], values=values)
+        self._layout = replace(self._layout, attributes=tuple(attributes))
+        ranked = held.select(groups).append_column(weight, pa.array(ranks))
+        found = rows.drop(weight, TOTAL).join(functions.broadcast(rows.sparkSession.createDataFrame(ranked)), on=groups)
+        return found.select(*(name for name in rows.columns if name != TOTAL))
 
     def _ordered(self) -> DataFrame:
         keys = [name for name in self._distinct.columns if name != COUNT]
