@@ -112,6 +112,7 @@ UNVEIL: dict[str, Callable[[Given], Made]] = {
     "paper": searched(search="paper"),
     "joint, global": searched(search="joint", recoding="global"),
     "joint, local": searched(search="joint", recoding="local"),
+    "joint, local, by anonymity": searched(search="joint", recoding="local", criterion="anonymity"),
 }
 FOR_ONE: dict[str, Callable[[Given], Made]] = {
     "joint, global, 1% out": searched(search="joint", recoding="global", leave_out="1%"),

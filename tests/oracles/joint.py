@@ -1,4 +1,4 @@
-"""The joint search by brute force, from its definition (docs/decisions 0049, 0050 and 0054), in plain Python.
+"""The joint search by brute force, from its definition (docs/decisions 0049, 0050, 0054 and 0073), in plain Python.
 
 Boxes are lists of records, and every candidate splits them anew. Nothing is counted ahead, sampled or kept as a sum.
 Shares no code with the package.
@@ -7,22 +7,28 @@ Shares no code with the package.
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from itertools import islice, pairwise
-from math import floor, inf, log2, sqrt
+from math import floor, inf, log, log2, sqrt
 from typing import Literal, NamedTuple, TypeAlias
 
 from .blocks import Bottom, Disclosed, Interval, Node, top
 from .problem import (
+    QID,
     Attribute,
     Closeness,
     Discretized,
+    Diversity,
     Generalized,
+    Headcount,
     Likeness,
     Problem,
     Raw,
     Record,
     Requirement,
+    Spread,
     Suppressed,
+    Template,
     tally,
 )
 from .tdr import without_redundant
@@ -54,6 +60,8 @@ class Steering:
     """What the owner asks for: what to keep information about, and how fine attributes must or may be."""
 
     goal: Literal["class", "statistics"] | tuple[str, ...] = "class"
+    per_anonymity: bool = False
+    """Whether gains are divided by the anonymity lost."""
     weights: Mapping[str, float] = field(default_factory=dict)
     keep: Mapping[str, tuple[Block, ...]] = field(default_factory=dict)
     """The cut at which the search starts."""
@@ -105,10 +113,12 @@ class Box:
 
 
 class Weighed(NamedTuple):
-    """What a split adds to the class information, by how many bits it splits, and what it must add to pay, in steps."""
+    """What a split adds to the class information, by how many bits it splits, what its gain is divided by, and what it
+    must add to pay, in steps."""
 
     gain: int
     bits: int
+    cost: int
     price: int
 
 
@@ -257,6 +267,23 @@ def refinements(
                 yield Candidate(1 + node.children.index(child), (child, Other(node, (*peeled, child.label))))
 
 
+def least(requirement: Requirement) -> float:
+    """The lowest level at which a requirement holds."""
+    match requirement:
+        case QID() | Headcount():
+            return requirement.k
+        case Template():
+            return -float(Fraction(requirement.limit))
+        case Diversity():
+            return requirement.l if requirement.variant == "distinct" else log(requirement.l) - 1e-9
+        case Closeness():
+            return -requirement.t - 1e-9
+        case Likeness():
+            return -float(Fraction(requirement.beta)) - 1e-9
+        case Spread():
+            return float(Fraction(requirement.e))
+
+
 def added(weighed: Sequence[Weighed]) -> Weighed:
     """The sums over several boxes."""
     return Weighed(*(sum(numbers) for numbers in zip(*weighed, strict=True)))
@@ -291,7 +318,7 @@ class Local:
     attribute: str
     candidate: Candidate
     gain: float
-    bits: int
+    cost: int
 
 
 @dataclass
@@ -389,9 +416,32 @@ class Search:
         whole = isinstance(requirement, Closeness | Likeness) and any(rest.values())
         return requirement.holds(requirement.level([one, rest] if whole else [one]))
 
+    def level(self, requirement: Requirement, records: Sequence[Record]) -> float:
+        """How private a group is.
+
+        What compares groups with the whole table is given so many tables that the others are as the whole.
+        """
+        one = self.tally(requirement, records)
+        if not isinstance(requirement, Closeness | Likeness):
+            return requirement.level([one])
+        every = self.tally(requirement, self.problem.records)
+        return requirement.level([one, {value: 10**6 * every[value] - one[value] for value in every}])
+
+    def lost(self, names: tuple[str, ...], records: Sequence[Record], pieces: Sequence[Sequence[Record]]) -> float:
+        """Which part of what a group has above the least level its least private piece lacks: the mean."""
+        shares = []
+        for requirement in self.requirements:
+            if self.named(requirement.attributes) == names:
+                before = self.level(requirement, records)
+                after = min(before, *(self.level(requirement, piece) for piece in pieces))
+                spare = float(before) - least(requirement)
+                share = 0.0 if after == before else min(float(before - after) / spare, 1) if spare > 0 else 1.0
+                shares.append(round(share, 6))
+        return sum(shares) / len(shares)
+
     # Gains
 
-    def weigh(self, records: Sequence[Record], pieces: Sequence[Sequence[Record]]) -> Weighed:
+    def weigh(self, names: tuple[str, ...], records: Sequence[Record], pieces: Sequence[Sequence[Record]]) -> Weighed:
         """What a split of a box is worth.
 
         Each piece more has shares of the targets of its own; each share costs half a logarithm of the records.
@@ -399,7 +449,8 @@ class Search:
         gain = gained(records, pieces, self.steering)
         bits = xlogx(size(records)) - sum(xlogx(size(piece)) for piece in pieces)
         price = (len(pieces) - 1) * self.shares * log2(size(records)) / 2
-        return Weighed(self.whole(gain), self.whole(bits), self.whole(price))
+        cost = self.lost(names, records, pieces) * size(records) if self.steering.per_anonymity else bits
+        return Weighed(self.whole(gain), self.whole(bits), self.whole(cost), self.whole(price))
 
     def whole(self, bits: float) -> int:
         return max(floor(bits * self.fine + 0.5), 0)
@@ -413,12 +464,13 @@ class Search:
         """What a candidate is worth, and its rank: below 0 if it does not pay, by what it tells about the attribute."""
         worth = self.worth(name, weighed.gain) / sharing
         if worth >= weighed.price / self.fine / sharing:
-            return worth, self.rank(worth, weighed.bits, records)
+            return worth, self.rank(worth, weighed.cost, records)
         told = weighed.bits / self.fine * (self.steering.weights.get(name, 1.0) / self.bits[name]) / sharing
-        return worth, -1 / self.rank(told, weighed.bits, records)
+        return worth, -1 / self.rank(told, weighed.cost, records)
 
-    def rank(self, gain: float, bits: int, records: int) -> float:
-        return gain / sqrt(max(bits / (max(records, 1) * self.fine), 0.01))
+    def rank(self, gain: float, cost: int, records: int) -> float:
+        each = max(cost / (max(records, 1) * self.fine), 0.01)
+        return gain / (each if self.steering.per_anonymity else sqrt(each))
 
     def refinements(self, name: str, block: Block, records: Sequence[Record]) -> Iterator[Candidate]:
         finest = self.steering.finest.get(name, ())
@@ -441,7 +493,7 @@ class Search:
                     continue
                 worth, rank = self.ranked(name, weighed, size(box.records))
                 if (rank >= 0 or not self.endless[names]) and (found is None or rank > found.rank):
-                    found = Local(rank, name, candidate, worth, weighed.bits)
+                    found = Local(rank, name, candidate, worth, weighed.cost)
             if found is not None:
                 best.append(found)
         return best
@@ -449,7 +501,7 @@ class Search:
     def alone(self, names: tuple[str, ...], box: Box, name: str, candidate: Candidate) -> Weighed | None:
         """What a candidate is worth in a box; None if it is not valid."""
         pieces = pieces_of(box.records, name, candidate.children)
-        return self.weigh(box.records, pieces) if self.holds(names, pieces) else None
+        return self.weigh(names, box.records, pieces) if self.holds(names, pieces) else None
 
     def splits(self, box: Box, name: str, candidate: Candidate, pieces: Sequence[Sequence[Record]]) -> bool:
         """Whether a candidate is one for this box: all parts at once, or something that tells records apart.
@@ -472,14 +524,14 @@ class Search:
         return best[-max(scored)[1]] if scored else best[0] if best else None
 
     def ahead(self, names: tuple[str, ...], box: Box, option: Local) -> float:
-        more, bits = 0.0, option.bits
+        more, cost = 0.0, option.cost
         for piece in self.split(box, option.attribute, option.candidate):
             following = self.options(names, piece)
             if following:
                 then = max(following, key=lambda one: one.rank)
                 if then.rank >= 0:
-                    more, bits = more + then.gain, bits + then.bits
-        return self.rank(option.gain + more, bits, size(box.records))
+                    more, cost = more + then.gain, cost + then.cost
+        return self.rank(option.gain + more, cost, size(box.records))
 
     def split(self, box: Box, name: str, candidate: Candidate) -> list[Box]:
         found = []

@@ -56,7 +56,7 @@ class Leaving(Search):
         group, n·(H₀ − H), is lost with it.
         """
         pieces = pieces_of(box.records, name, candidate.children)
-        weighed = self.weigh(box.records, pieces)
+        weighed = self.weigh(names, box.records, pieces)
         gain = weighed.gain
         out = [piece for piece in pieces if self.broken(names, piece)]
         shown = [c for c in candidate.children if isinstance(c, Disclosed) and isinstance(box.blocks[name], Bottom)]

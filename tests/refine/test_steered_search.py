@@ -16,6 +16,7 @@ from hypothesis.strategies import DrawFn
 
 import unveil
 import unveil.publishers.steering as steering_of_publishers
+import unveil.refine.boxes as boxes_of_search
 from bridge import spec_of, table_of
 from oracles.blocks import Bottom, Disclosed, Interval, Node
 from oracles.joint import Block, Steering, UnsatisfiedError, joint
@@ -27,7 +28,7 @@ from unveil.publishers.joint import start_joint
 from unveil.refine.gains import ClassInformation, Goal, Statistics
 from unveil.refine.hierarchies import Intervals, Key, Labels, Shape, Values
 from unveil.refine.joint import JointSearch
-from unveil.schema import Fineness, Recoding, Spec
+from unveil.schema import Criterion, Fineness, Recoding, Spec
 from unveil.sklearn.descriptions import taxonomy_of
 
 RECODINGS: tuple[Recoding, ...] = get_args(Recoding)
@@ -84,7 +85,7 @@ def steerings(draw: DrawFn, problem: Problem) -> tuple[Steering, dict[str, Finen
             if "keep" in asked:
                 kept[name] = step = step * draw(st.integers(1, 3))
                 keep[name] = intervals(attribute, step)
-    return Steering(goal, weights, keep, finest), kept
+    return Steering(goal, draw(st.booleans()), weights, keep, finest), kept
 
 
 @st.composite
@@ -96,7 +97,9 @@ def steered_problems(draw: DrawFn) -> tuple[Problem, Spec, Steering]:
     for name, weight in steering.weights.items():
         fineness = {"keep": kept.get(name), "finest": steering.finest.get(name)}
         attributes[name] = replace(attributes[name], gain_weight=weight, **fineness)
-    return problem, replace(spec, search="joint", attributes=attributes, goal=steering.goal), steering
+    criterion: Criterion = "anonymity" if steering.per_anonymity else "score"
+    asked = replace(spec, search="joint", attributes=attributes, goal=steering.goal, criterion=criterion)
+    return problem, asked, steering
 
 
 def searched(problem: Problem, spec: Spec) -> JointSearch:
@@ -272,6 +275,7 @@ FAULTS: dict[str, tuple[object, str, object]] = {
     "weights do not count": (Goal, "_worth", lambda self, steps, attribute: steps / self.fine),
     "statistics count the class": (Statistics, "weighed", Goal.weighed),
     "every split pays": (ClassInformation, "price", Goal.price),
+    "anonymity lost does not count": (boxes_of_search, "anonymity_lost", lambda levels, groups, scan, fine: scan.bits),
     "all steps of a number are allowed": (steering_of_publishers, "step_split", lambda left, right, *_: right),
 }
 

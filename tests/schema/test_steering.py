@@ -125,13 +125,14 @@ def test_keep_and_finest_may_be_the_same() -> None:
     [
         (
             {**PAPER, "recoding": "local"},
-            "recoding = 'local' needs search = 'joint'; the paper's search has no such key.",
+            "recoding = 'local' needs search = 'joint'.",
         ),
-        ({**PAPER, "leave-out": "1%"}, "leave-out = '1%' needs search = 'joint'; the paper's search has no such key."),
+        ({**PAPER, "leave-out": "1%"}, "leave-out = '1%' needs search = 'joint'."),
         (
             {**PAPER, "goal": "statistics"},
-            "goal = 'statistics' needs search = 'joint'; the paper's search has no such key.",
+            "goal = 'statistics' needs search = 'joint'.",
         ),
+        ({**PAPER, "criterion": "anonymity"}, "criterion = 'anonymity' needs search = 'joint'."),
         ({**JOINT, "criterion": "infogain"}, "criterion = 'infogain' belongs to search = 'paper', not to 'joint'."),
         ({**JOINT, "bounds": "observed"}, "bounds = 'observed' belongs to search = 'paper', not to 'joint'."),
         ({**JOINT, "left-out": "mask"}, "left-out is 'mask', but leave-out allows no row to be left out."),

@@ -109,6 +109,7 @@ def publish_refinement(
         leave_out=left,
         search=spec.search,
         recoding="local" if boxes else "global",
+        goal=spec.goal,
         boxes=boxes,
     )
     return Release(rows, manifest, trace, redundant_atoms(requirements))

@@ -66,7 +66,8 @@ def goal_of(table: Outline, spec: Spec, masked: Sequence[int]) -> Goal:
     """What a refinement is worth."""
     weights = [table.attributes[column].gain_weight for column in masked]
     fine = steps_per_bit(table.records)
-    finer = Statistics(weights, fine, [table.histograms[column] for column in masked])
+    histograms = [table.histograms[column] for column in masked]
+    finer = Statistics(weights, fine, histograms, per_anonymity=spec.criterion == "anonymity")
     if spec.goal == "statistics":
         return finer
     held = [table.histograms[column].sum(axis=1) for column in target_columns(table, spec)]

@@ -124,7 +124,7 @@ class Groups:
         live = self._live[number]
         every = np.ones(len(partition.attributes), dtype=np.bool_)
         scans = partition.scan(live, every)
-        for place, (scan, valid, sizes, mixed) in enumerate(scans):
+        for place, (scan, valid, _, sizes, mixed) in enumerate(scans):
             if partition.endless:
                 self._note_valid(number, scan, valid)
             for tried in _tried(number, live, scan, partition.levels, atoms):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from unveil.arrays import BoolArray, FloatArray, Growing, IntArray
 from unveil.counting.boxes import Boxes, BoxRows, Choices, Parts, Scan
 from unveil.counting.scans import ALL, SPLIT, first_best
+from unveil.refine.anonymity import anonymity_lost
 from unveil.refine.blocks import Blocks
 from unveil.refine.gains import Candidates, Goal
 from unveil.refine.omissions import Omissions
@@ -31,14 +33,14 @@ class Best(NamedTuple):
     way: IntArray
     cell: IntArray
     gain: FloatArray
-    bits: IntArray
+    cost: IntArray
     records: IntArray
     """The records of each box."""
 
     def of(self, box: IntArray, column: IntArray) -> tuple[Choices, FloatArray, IntArray]:
-        """The candidates of attributes in boxes, their gains and their bits."""
+        """The candidates of attributes in boxes, their gains and their costs."""
         at = box, column
-        return Choices(column, self.way[at], self.cell[at]), self.gain[at], self.bits[at]
+        return Choices(column, self.way[at], self.cell[at]), self.gain[at], self.cost[at]
 
 
 class Lowest(NamedTuple):
@@ -88,7 +90,7 @@ class Partition:
         self.start, self.stop = Growing(np.int64), Growing(np.int64)
         self.blocks = Growing(np.int64, len(attributes))
         self.rank = Growing(np.float64)
-        self.gain, self.bits = Growing(np.float64), Growing(np.int64)
+        self.gain, self.cost = Growing(np.float64), Growing(np.int64)
         self.choice = Growing(np.int64, 3)
         """What the box is split by: attribute, way and cell."""
         self.first = Growing(np.int64)
@@ -228,10 +230,14 @@ class Partition:
         self.live.rows[made] = True
         return made
 
-    def scan(self, numbers: IntArray, active: BoolArray) -> Iterator[tuple[Scan, BoolArray, IntArray, BoolArray]]:
-        """The candidates of boxes, which of them are valid, and the records and the mixture of the boxes."""
-        for scan, sizes, mixed in self.rows.scan(self.boxes(numbers), active, self._blocks.shapes, pure_too=True):
-            yield scan, self._valid(scan), sizes, mixed
+    def scan(
+        self, numbers: IntArray, active: BoolArray
+    ) -> Iterator[tuple[Scan, BoolArray, IntArray, IntArray, BoolArray]]:
+        """The candidates of boxes, which of them are valid, their costs, and the records and mixture of the boxes."""
+        boxes = self.boxes(numbers)
+        costs = self._costs(self.rows, boxes)
+        for scan, sizes, mixed in self.rows.scan(boxes, active, self._blocks.shapes, pure_too=True):
+            yield scan, self._valid(scan), costs(scan), sizes, mixed
 
     def evaluate(self, numbers: IntArray) -> None:
         """Finds what each box would be split by."""
@@ -242,7 +248,7 @@ class Partition:
         best = self._best(self.rows, self.boxes(numbers), spare)
         winner = self._look_ahead(numbers, best)
         every = np.arange(len(numbers))
-        choices, self.gain.rows[numbers], self.bits.rows[numbers] = best.of(every, winner)
+        choices, self.gain.rows[numbers], self.cost.rows[numbers] = best.of(every, winner)
         self.rank.rows[numbers] = best.rank[every, winner]
         self.choice.rows[numbers] = np.stack(choices, axis=1)
         self._frontier = np.concatenate([self._frontier, numbers[np.isfinite(best.rank[every, winner])]])
@@ -313,7 +319,7 @@ class Partition:
         self.rank.add(len(start), -np.inf)
         self.choice.add(len(start), NONE)
         self.first.add(len(start), NONE)
-        zero = self.gain, self.bits, self.pieces, self.live, self.done, self.age, self.aside, self.spare, self.frugal
+        zero = self.gain, self.cost, self.pieces, self.live, self.done, self.age, self.aside, self.spare, self.frugal
         for array in zero:
             array.add(len(start))
 
@@ -340,27 +346,35 @@ class Partition:
         judged = self.omissions.judged(scan)
         return judged.affordable(spare[scan.box]), judged.gain
 
+    def _costs(self, rows: BoxRows, boxes: Boxes) -> Callable[[Scan], IntArray]:
+        """What gains by the candidates of boxes are divided by: bits, or the anonymity that they lose."""
+        if not self._goal.per_anonymity:
+            return lambda scan: scan.bits
+        return partial(anonymity_lost, self._levels, rows.totals(boxes), fine=self._goal.fine)
+
     def _best(self, rows: BoxRows, boxes: Boxes, spare: IntArray) -> Best:
         """The best valid candidate of each attribute in each box."""
         shape = len(boxes.start), len(self.attributes)
         rank, gain = np.full(shape, -np.inf), np.zeros(shape)
-        way, cell, bits = (np.zeros(shape, dtype=np.int64) for _ in range(3))
+        way, cell, cost = (np.zeros(shape, dtype=np.int64) for _ in range(3))
         records = np.zeros(len(boxes.start), dtype=np.int64)
+        costs = self._costs(rows, boxes)
         for scan, records, _ in rows.scan(boxes, self.by_box, self._blocks.shapes, pure_too=self._goal.pure_too):
             held, gain_left = self._judged(scan, spare)
             valid = np.flatnonzero(held)
             box, column = scan.box[valid], scan.column[valid]
             price = self._goal.price(scan.made[valid], records[box])
-            found = Candidates(gain_left[valid], scan.bits[valid], price, records[box], self.attributes[column])
+            each = costs(scan)[valid]
+            found = Candidates(gain_left[valid], scan.bits[valid], each, price, records[box], self.attributes[column])
             gains, ranks = self._goal.weighed(found)
             if self.endless:
                 ranks[ranks < 0] = -np.inf
             first = first_best(box * shape[1] + column, ranks, shape[0] * shape[1])
             first = first[first >= 0]
             at = box[first], column[first]
-            rank[at], gain[at], bits[at] = ranks[first], gains[first], scan.bits[valid[first]]
+            rank[at], gain[at], cost[at] = ranks[first], gains[first], each[first]
             way[at], cell[at] = scan.way[valid[first]], scan.cell[valid[first]]
-        return Best(rank, way, cell, gain, bits, records)
+        return Best(rank, way, cell, gain, cost, records)
 
     def _look_ahead(self, numbers: IntArray, best: Best) -> IntArray:
         """The attribute by which to split each box.
@@ -374,17 +388,17 @@ class Partition:
         winner = order[:, 0].copy()
         if len(box):
             column = order[box, option]
-            choices, gain, bits = best.of(box, column)
+            choices, gain, cost = best.of(box, column)
             looked, options = np.unique(box, return_counts=True)
-            more, apart = self._next(numbers[looked], options, choices)
-            both = self._goal.rank(gain + more, bits + apart, best.records[box])
+            more, then = self._next(numbers[looked], options, choices)
+            both = self._goal.rank(gain + more, cost + then, best.records[box])
             first = first_best(box, both, len(numbers))
             chosen = first[first >= 0]
             winner[box[chosen]] = column[chosen]
         return winner
 
     def _next(self, numbers: IntArray, options: IntArray, choices: Choices) -> tuple[FloatArray, IntArray]:
-        """What the pieces of boxes could gain next, for each option, and the bits by which that would split them."""
+        """What the pieces of boxes could gain next, for each option, and what that would cost."""
         rows, drawn = self.rows.drawn(self.boxes(numbers), SAMPLE, options)
         parts = rows.split(drawn, choices, self._blocks.shapes)
         pieces = Boxes(parts.start, parts.stop, self._blocks_of(drawn, choices, parts))
@@ -396,7 +410,7 @@ class Partition:
         every = np.arange(len(parts.box))
         column = np.argmax(best.rank, axis=1)
         open_ = (best.rank[every, column] >= 0) & ~gone
-        gain, bits = np.zeros(len(drawn.start)), np.zeros(len(drawn.start), dtype=np.int64)
+        gain, cost = np.zeros(len(drawn.start)), np.zeros(len(drawn.start), dtype=np.int64)
         np.add.at(gain, parts.box[open_], best.gain[every, column][open_])
-        np.add.at(bits, parts.box[open_], best.bits[every, column][open_])
-        return gain, bits
+        np.add.at(cost, parts.box[open_], best.cost[every, column][open_])
+        return gain, cost

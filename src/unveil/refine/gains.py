@@ -24,8 +24,8 @@ FINE = 1 << 30
 """Information gain is counted in steps of 2^−30."""
 FINEST = 24
 """Gains are counted in steps of 2^−24 bits, or in larger ones if the records are so many that sums would not fit."""
-LEAST_BITS = 0.01
-"""A split by fewer bits per record ranks as if it had these."""
+LEAST = 0.01
+"""A split by fewer bits per record, or one that loses less anonymity, ranks as if it had these."""
 TINY = 1e-300
 """Keeps a division by 0 away from splits that pay because they do not split anything."""
 
@@ -175,6 +175,8 @@ class Candidates(NamedTuple):
 
     gain: IntArray
     bits: IntArray
+    cost: IntArray
+    """What a gain is divided by: the bits, or the anonymity lost."""
     price: IntArray
     """What they must gain to pay."""
     records: IntArray
@@ -188,15 +190,16 @@ class Goal:
     pure_too = False
     """Whether a box is refined in which no target differs."""
 
-    def __init__(self, weights: Sequence[float], fine: float) -> None:
+    def __init__(self, weights: Sequence[float], fine: float, *, per_anonymity: bool = False) -> None:
         """Keeps what is given.
 
         Args:
             weights: What a gain by each masked attribute is multiplied by.
             fine: How many steps a bit has.
+            per_anonymity: Whether gains are compared per anonymity lost.
         """
         self._weights = np.array(weights, dtype=np.float64)
-        self.fine = fine
+        self.fine, self.per_anonymity = fine, per_anonymity
 
     def weighed(self, candidates: Candidates, shared: int = 1) -> tuple[FloatArray, FloatArray]:
         """The gains of candidates in bits over the records, and their ranks.
@@ -206,20 +209,20 @@ class Goal:
             shared: Over how many sets of attributes they are added up.
         """
         gain = self._worth(candidates.gain, candidates.attribute) / shared
-        return gain, self.rank(gain, candidates.bits, candidates.records)
+        return gain, self.rank(gain, candidates.cost, candidates.records)
 
     def price(self, pieces: IntArray, records: IntArray) -> IntArray:
         """What splits of boxes into so many pieces must gain to pay, in steps."""
         return np.zeros_like(records)
 
-    def rank(self, gain: FloatArray, bits: IntArray, records: IntArray) -> FloatArray:
-        """Gain per root of the bits per record by which the records are told apart.
+    def rank(self, gain: FloatArray, cost: IntArray, records: IntArray) -> FloatArray:
+        """Gain per root of the bits per record by which the records are told apart, or per anonymity lost.
 
-        Between the gain alone, which prefers splits into many pieces that nothing can refine afterwards, and the gain
-        ratio, which prefers splits that tell hardly anybody apart.
+        The former lies between the gain alone, which prefers splits into many pieces that nothing can refine
+        afterwards, and the gain ratio, which prefers splits that tell hardly anybody apart.
         """
-        apart = np.maximum(bits / (np.maximum(records, 1) * self.fine), LEAST_BITS)
-        ranks: FloatArray = gain / np.sqrt(apart)
+        each = np.maximum(cost / (np.maximum(records, 1) * self.fine), LEAST)
+        ranks: FloatArray = gain / (each if self.per_anonymity else np.sqrt(each))
         return ranks
 
     def _worth(self, steps: IntArray, attribute: IntArray) -> FloatArray:
@@ -235,17 +238,21 @@ class Statistics(Goal):
 
     pure_too = True
 
-    def __init__(self, weights: Sequence[float], fine: float, histograms: Sequence[IntArray]) -> None:
+    def __init__(
+        self, weights: Sequence[float], fine: float, histograms: Sequence[IntArray], *, per_anonymity: bool = False
+    ) -> None:
         """Keeps what is given.
 
         Args:
             weights: What the owner multiplies the gain of each masked attribute by.
             fine: How many steps a bit has.
             histograms: The `[value, class]` counts of each masked attribute.
+            per_anonymity: Whether gains are compared per anonymity lost.
         """
         bits = [_entropy(histogram.sum(axis=1)) for histogram in histograms]
         # A single value cannot be refined, so what it would be divided by does not matter.
-        super().__init__([weight / (held or 1) for weight, held in zip(weights, bits, strict=True)], fine)
+        relative = [weight / (held or 1) for weight, held in zip(weights, bits, strict=True)]
+        super().__init__(relative, fine, per_anonymity=per_anonymity)
 
     def weighed(self, candidates: Candidates, shared: int = 1) -> tuple[FloatArray, FloatArray]:
         """The gain is the bits by which the records are told apart, as a share of those of the attribute."""
@@ -269,7 +276,7 @@ class ClassInformation(Goal):
             shares: How many shares say how the targets are distributed in a group: their values, less one per target.
             finer: Orders the splits that do not pay.
         """
-        super().__init__(weights, fine)
+        super().__init__(weights, fine, per_anonymity=finer.per_anonymity)
         self._shares, self._finer = shares, finer
 
     def price(self, pieces: IntArray, records: IntArray) -> IntArray:

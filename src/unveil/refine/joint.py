@@ -38,7 +38,7 @@ class JointStep:
     gain: float
     """What it adds to the information of the groups about the class, in bits over the records."""
     loss: float
-    """By how many bits over the records it tells the records of a group apart."""
+    """By how many bits over the records it tells the records of a group apart, or the share of their anonymity lost."""
     score: float
     """Its rank; below 0 if it does not pay and was made because its labels are finer."""
     group: dict[str, str] | None
@@ -276,7 +276,7 @@ class JointSearch:
         number, box = own.partition, own.box
         partition = self.partitions[number]
         refined = int(partition.blocks.rows[box, partition.choice.rows[box, 0]])
-        weighed = float(partition.gain.rows[box]), partition.bits.rows[box] / self._fine, -own.turn.minus_rank
+        weighed = float(partition.gain.rows[box]), partition.cost.rows[box] / self._fine, -own.turn.minus_rank
         return self._step(refined, self.into(number, box), weighed, partition.labels(box))
 
     def _refine(self, shared: Refined) -> JointStep | None:
@@ -306,7 +306,7 @@ class JointSearch:
             self.partitions[number].evaluate(boxes)
             self._enter(number, boxes.tolist())
         self._ahead = 1
-        return self._step(shared.block, into, (shared.gain, shared.bits, -shared.turn.minus_rank), None)
+        return self._step(shared.block, into, (shared.gain, shared.cost, -shared.turn.minus_rank), None)
 
     def _spend(self) -> None:
         """Takes what was left out from what may be left out."""

@@ -19,7 +19,7 @@ from unveil.refine.blocks import Blocks
 from unveil.refine.boxes import NONE, Partition, Turn
 from unveil.refine.gains import Candidates, Goal
 
-GAIN, BITS, BROKEN, PRICE = 0, 1, 2, 3
+GAIN, BITS, COST, BROKEN, PRICE = range(5)
 
 
 class Refined(NamedTuple):
@@ -30,7 +30,7 @@ class Refined(NamedTuple):
     way: int
     cell: int
     gain: float
-    bits: float
+    cost: float
 
 
 class Cuts:
@@ -68,7 +68,7 @@ class Cuts:
             for attribute in cut
         }
         """The attributes that only splits that pay refine."""
-        self._sums = Growing(np.int64, 4)
+        self._sums = Growing(np.int64, 5)
         self._first = Growing(np.int64)
         """Where the sums of each block begin; −1 if it cannot be refined, or no longer."""
         self._records: dict[int, int] = {}
@@ -96,12 +96,12 @@ class Cuts:
         held = self._partitions[partition]
         blocks = held.boxes(numbers).blocks
         totals = np.zeros((len(numbers), 2), dtype=np.int64)
-        for scan, valid, sizes, mixed in held.scan(numbers, active):
-            gain, cost = scan.gain, (~valid).astype(np.int64)
+        for scan, valid, cost, sizes, mixed in held.scan(numbers, active):
+            gain, broken = scan.gain, (~valid).astype(np.int64)
             if held.omissions is not None:
-                gain, cost = held.omissions.judged(scan)
+                gain, broken = held.omissions.judged(scan)
             price = self._goal.price(scan.made, sizes[scan.box])
-            sums = sign * np.stack([gain, scan.bits, cost, price], axis=1)
+            sums = sign * np.stack([gain, scan.bits, cost, broken, price], axis=1)
             self._add(blocks[scan.box, scan.column], scan, sums)
             totals = np.stack([sizes, mixed], axis=1)
         for column in np.flatnonzero(active).tolist():
@@ -177,17 +177,18 @@ class Cuts:
             self._first.rows[block] = -1
             return None
         attribute, same = self._blocks.owner(block), np.ones(len(sums), dtype=np.int64)
-        found = sums[:, GAIN], sums[:, BITS], sums[:, PRICE], self._records[block] * same, attribute * same
-        gain, rank = self._goal.weighed(Candidates(*found), self._sharing[attribute])
+        found = sums[:, GAIN], sums[:, BITS], sums[:, COST], sums[:, PRICE]
+        candidates = Candidates(*found, self._records[block] * same, attribute * same)
+        gain, rank = self._goal.weighed(candidates, self._sharing[attribute])
         rank = np.where(valid, rank, -np.inf)
         slot = int(np.argmax(rank))
         if rank[slot] < 0 and self._endless[attribute]:
             return None  # it may pay when other attributes are refined
         way, cell = (SPLIT, slot) if interval else (PEEL, slot - 1) if slot else (ALL, 0)
         place = self._blocks.place(block)
-        bits = sums[slot, BITS] / self._goal.fine / self._sharing[attribute]
+        cost = sums[slot, COST] / self._goal.fine / self._sharing[attribute]
         turn = Turn(-float(rank[slot]), attribute, place, slot)
-        return Refined(turn, block, way, cell, float(gain[slot]), float(bits))
+        return Refined(turn, block, way, cell, float(gain[slot]), float(cost))
 
 
 def _added_up(blocks: IntArray, totals: IntArray) -> Iterator[tuple[int, list[int]]]:

@@ -14,7 +14,7 @@ from unveil.errors import ReleaseError, records_text
 from unveil.limits import COLUMNS, LEAF_LABELS, MANIFEST_BYTES, NAME
 from unveil.masking import AnyMasking, AsIs, BoxTree, ClassType, ColumnMasking, Entry, Masking, SurveyWeight
 from unveil.release.rows import Formulas
-from unveil.schema import COUNT, WEIGHT, Derivation
+from unveil.schema import COUNT, WEIGHT, Derivation, Goal
 
 
 class Rows(Entry):
@@ -148,6 +148,8 @@ class RefinementManifest(Claims):
     """How many persons the records are of, if the table says so."""
     search: Literal["paper", "joint"] = Field(default="paper", exclude_if="paper".__eq__)
     recoding: Literal["global", "local"] = Field(default="global", exclude_if="global".__eq__)
+    goal: Goal = Field(default="class", exclude_if=lambda goal: goal == "class")
+    """What the search kept information about: the class, the masked attributes, or these columns."""
     leave_out: LeaveOut | None = Field(default=None, alias="leave-out", exclude_if=not_)
     boxes: tuple[BoxTree, ...] = Field(default=(), exclude_if=not_)
     """For each set of attributes in a requirement, the tree of its groups; none if every group is refined alike."""

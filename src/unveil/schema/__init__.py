@@ -55,9 +55,9 @@ from unveil.schema.requirements import (
     stated,
     without_redundant,
 )
-from unveil.schema.sections import Goal, LeftOut, Recoding, SearchName
+from unveil.schema.sections import Criterion, Goal, LeftOut, Recoding, SearchName
 from unveil.schema.sentences import toml_key
-from unveil.schema.spec import Bounds, Criterion, Spec, SpecLike, TableSpec, load_spec, spec_of
+from unveil.schema.spec import Bounds, Spec, SpecLike, TableSpec, load_spec, spec_of
 from unveil.schema.steering import compares_with_whole, share_above, share_text
 from unveil.schema.steps import step_bounds, step_bounds_count, step_split
 from unveil.schema.taxonomy import SUPPRESSED, Branch, Node, Taxonomy

@@ -26,6 +26,8 @@ from unveil.schema.requirements import Requirement
 
 SearchName = Literal["paper", "joint"]
 Recoding = Literal["global", "local"]
+Criterion = Literal["score", "infogain", "anonymity"]
+"""What ranks refinements: gain for loss, or gain alone, in the paper's search; gain per anonymity lost in the joint."""
 LeftOut = Literal["drop", "mask"]
 Goal = Literal["class", "statistics"] | tuple[str, ...]
 MOST_SPECIALIZATIONS = 1000
@@ -102,7 +104,7 @@ class PublishSection(Section):
     leave_out: str | None = None
     left_out: LeftOut | None = None
     goal: Purpose = "class"
-    criterion: Literal["score", "infogain"] | None = None
+    criterion: Criterion | None = None
     bounds: Literal["round", "observed"] = "round"
     specializations: Annotated[int, Field(ge=0, le=MOST_SPECIALIZATIONS)] | None = None
     utility: Literal["max", "infogain"] = "max"

@@ -21,6 +21,7 @@ from unveil.schema.missing import needed, read_missing
 from unveil.schema.privacy import Plan, check_dropped, check_public, read_plan
 from unveil.schema.requirements import Requirement
 from unveil.schema.sections import (
+    Criterion,
     DifferentialPrivacySection,
     Goal,
     LeftOut,
@@ -32,7 +33,6 @@ from unveil.schema.sentences import read_sections
 from unveil.schema.steering import check_steering, recoding_of, rounded_down, search_of, share_of
 from unveil.schema.weights import settled_weights
 
-Criterion = Literal["score", "infogain"]
 Bounds = Literal["round", "observed"]
 
 
@@ -87,6 +87,7 @@ class Spec:
     goal: Goal = "class"
     """What the joint search keeps information about."""
     criterion: Criterion = "score"
+    """What ranks refinements; `score` is the default of either search."""
     bounds: Bounds = "round"
     """Where a split between two values is published: at a round number between them, or at the upper one."""
     plan: Plan | None = None

@@ -23,8 +23,8 @@ PERCENT_DECIMALS = 6
 """How many decimals a percentage of records may have."""
 PERCENTAGE = re.compile(rf"(\d{{1,3}}(?:\.\d{{1,{PERCENT_DECIMALS}}})?) ?%", re.ASCII)
 SHARE_STEPS = 100 * 10**PERCENT_DECIMALS
-OF_THE_PAPER = ("criterion", "bounds")
-"""The keys of `[publish]` that choose among the paper's own ways, so that they imply its search."""
+OF_THE_PAPER = {"criterion": ("score", "infogain"), "bounds": ("observed",)}
+"""The values of keys of `[publish]` that choose among the paper's own ways, so that they imply its search."""
 OF_THE_WHOLE = ("t-closeness", "beta-likeness")
 """The kinds that compare a group with the whole table, which rows left out would change."""
 
@@ -33,7 +33,11 @@ def search_of(publish: PublishSection) -> SearchName:
     """The search of a spec: the one it names, or the joint one, unless a key asks for a way of the paper's."""
     if publish.search is not None:
         return publish.search
-    return "joint" if publish.criterion is None and publish.bounds == "round" else "paper"
+    return "paper" if _ways_of_the_paper(publish) else "joint"
+
+
+def _ways_of_the_paper(publish: PublishSection) -> list[str]:
+    return [key for key, values in OF_THE_PAPER.items() if getattr(publish, key) in values]
 
 
 def recoding_of(publish: PublishSection) -> Recoding:
@@ -217,8 +221,7 @@ def check_steering(
 def _check_paper(publish: PublishSection, attributes: Mapping[str, Attribute], origin: str) -> None:
     """The paper's search refines everywhere, for the class, by its own criteria; the joint one does not have those."""
     if search_of(publish) == "joint":
-        strange = [key for key in OF_THE_PAPER if getattr(publish, key) not in (None, "round")]
-        if strange:
+        if strange := _ways_of_the_paper(publish):
             value = getattr(publish, strange[0])
             raise SpecError(
                 f"{origin}: [publish] {strange[0]} = {value!r} belongs to search = 'paper', not to 'joint'."
@@ -229,12 +232,11 @@ def _check_paper(publish: PublishSection, attributes: Mapping[str, Attribute], o
         "leave-out": publish.leave_out is not None,
         "left-out": publish.left_out is not None,
         "goal": publish.goal != "class",
+        "criterion": publish.criterion == "anonymity",
     }
     if found := [key for key, is_asked in asked.items() if is_asked]:
         value = toml_text(getattr(publish, found[0].replace("-", "_")))
-        raise SpecError(
-            f"{origin}: [publish] {found[0]} = {value} needs search = 'joint'; the paper's search has no such key."
-        )
+        raise SpecError(f"{origin}: [publish] {found[0]} = {value} needs search = 'joint'.")
     for attribute in attributes.values():
         if attribute.steering:
             place = f"{origin}: [attributes.{attribute.name}] {attribute.steering[0]}"

@@ -66,7 +66,7 @@ class TopDownRefinement(Refining):
         leave_out: The share of the records that may be left out, such as `1%`.
         left_out: `drop` or `mask`: what happens to them.
         goal: `class`, `statistics`, or columns that are released as they are.
-        criterion: For the paper's search: `score`, gain for loss, or `infogain`, gain alone.
+        criterion: For the paper's search: `score`, gain for loss, or `infogain`, gain alone; `anonymity` for the joint.
         spec: A whole spec, a path, a mapping or a `Spec`, instead of the descriptions above. Its class is y. What is
             given as k replaces the k of each of its requirements.
         output: `onehot`, `codes` or `labels`.
@@ -115,7 +115,7 @@ class ProgressiveDisclosure(Refining):
         leave_out: The share of the records that may be left out.
         left_out: `drop` or `mask`.
         goal: `class`, `statistics`, or columns.
-        criterion: `score` or `infogain`.
+        criterion: `score`, `infogain` or `anonymity`.
         spec: A whole spec, as there. What is given as limit replaces the limit of each of its templates.
         output: `onehot`, `codes` or `labels`.
         unseen: What happens to a value without a block when rows are transformed: `refuse` or `suppress`.

@@ -392,6 +392,8 @@ class RefinementManifest(Claims):
     """How many persons the records are of, if the table says so."""
     search: Annotated[str, Field(pattern=r"\Ajoint\z")] = "paper"
     recoding: Annotated[str, Field(pattern=r"\Alocal\z")] = "global"
+    goal: Annotated[str, Field(pattern=r"\Astatistics\z")] | Annotated[list[Name], Field(min_length=1)] = "class"
+    """What the search kept information about: the class, the masked attributes, or columns."""
     leave_out: LeaveOut | None = Field(default=None, alias="leave-out")
     boxes: list[BoxTree] = Field(default_factory=list, max_length=COLUMNS)
 

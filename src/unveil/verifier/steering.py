@@ -48,6 +48,9 @@ def _search_problems(manifest: RefinementManifest, spec: Spec) -> Iterator[str]:
     """A release may be more uniform than the owner allows, and leave out less."""
     if manifest.recoding == "local" and spec.recoding != "local":
         yield "has the recoding 'local', but the spec has 'global'"
+    asked = spec.goal if isinstance(spec.goal, str) else list(spec.goal)
+    if manifest.goal != asked:
+        yield f"has the goal {manifest.goal!r}, but the spec has {asked!r}"
     left_out = manifest.leave_out
     if left_out is None:
         return

@@ -78,6 +78,7 @@ def claim_findings(manifest: Manifest) -> Iterator[Finding]:
         yield from check_guarantee(manifest)
         yield from check_persons(manifest)
         yield from check_omissions(manifest)
+        yield from check_goal(manifest)
 
 
 def row_findings(manifest: Manifest, data: Data) -> Iterator[Finding]:
@@ -150,6 +151,22 @@ def check_texts(manifest: Manifest) -> Iterator[Finding]:
         yield from _hidden(MANIFEST, "a split has the label", split)
     if manifest.leave_out is not None:
         yield from _hidden(MANIFEST, "leave-out has the label", manifest.leave_out.labels.values())
+
+
+def check_goal(manifest: RefinementManifest) -> Iterator[Finding]:
+    """What the search kept information about: only the joint one has a choice, and readers see the columns."""
+    goal = manifest.goal
+    if goal != "class" and manifest.search != "joint":
+        yield Finding(
+            "goal", f"{MANIFEST} has the goal {goal!r}, but the search {manifest.search!r} has none to choose."
+        )
+    named = [] if isinstance(goal, str) else goal
+    for place, name in enumerate(named):
+        entry = manifest.masking.get(name)
+        seen = name == manifest.class_ or (isinstance(entry, Released) and entry.type == "category")
+        if not seen or name in named[:place]:
+            problem = "twice" if seen else "which is not a category released as it is"
+            yield Finding("goal", f"{MANIFEST} has the goal {listed(named)}: it names {name!r}, {problem}.")
 
 
 def check_values(manifest: Manifest, data: Data) -> Iterator[Finding]:
