@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,10 +11,12 @@ import numpy as np
 import pyarrow as pa
 
 from unveil import html
+from unveil.absence import absent
 from unveil.arrays import CodeArray, IntArray
 from unveil.choices import Intervals, Unseen
 from unveil.errors import ReleaseError, TableError, count_text, did_you_mean, rows_text, shortened
 from unveil.frames import arrow_table, first_line, is_pandas, like
+from unveil.interruption import is_command
 from unveil.masking.boxes import BoxTree, groups_text, sketch
 from unveil.masking.entries import AnyMasking, AsIs, Discretization, SurveyWeight, known_values
 from unveil.masking.values import (
@@ -131,9 +134,10 @@ class Masking:
             # Only a local masking needs compiled code.
             trees: tuple[Walk, ...] = ()
         else:
-            from unveil.masking.walk import Walk
+            with absent("scipy") if is_command() else nullcontext():
+                from unveil.masking.walk import Walk
 
-            trees = tuple(Walk(tree, self.columns) for tree in self.boxes)
+                trees = tuple(Walk(tree, self.columns) for tree in self.boxes)
         held = [name for tree in self.boxes for name in tree.attributes]
         for name, entry in self.columns.items():
             if not isinstance(entry, AsIs) and entry.local and held.count(name) != 1:
