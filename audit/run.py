@@ -25,7 +25,7 @@ from rich.table import Table
 from unveil.attacks.neighbours import Evidence, MeasuredNeighbours, Neighbours, Seen
 from unveil.attacks.privacy_loss import Bound, lower_bound
 from unveil.noise import SeededSource, SystemSource
-from unveil.publishers.additive import support
+from unveil.publishers.additive import cells
 from unveil.schema import AdditivePlan
 
 DOUBT = 0.001
@@ -95,7 +95,7 @@ def _batch(name: str, planted: bool, present: bool, seed: int | None, size: int)
 
 @cache
 def _neighbours(name: str) -> Neighbours | MeasuredNeighbours:
-    support.POINTS = POINTS
+    cells.POINTS = POINTS
     return (MeasuredNeighbours if _is_additive(name) else Neighbours)(pair_of(SCENARIOS[name]))
 
 

@@ -17,7 +17,7 @@ from project import Project
 
 NOTHING = "unveil: interrupted; nothing was written.\n"
 WRITING = [
-    "after unveil.release.draft._beside",
+    "after unveil.release.folder._beside",
     "after pathlib.Path.mkdir",
     "after unveil.release.rows.write_rows",
     "after unveil.release.folder._sha256",
@@ -62,7 +62,7 @@ def test_without_the_guard_these_tests_fail(project: Project) -> None:
     [
         ("after unveil.evaluation.risk.group_risk", ("check", "SPEC")),
         ("before unveil.drafts.guesses.guess_table", ("init", "TABLE", "--to", "NEW.toml")),
-        ("after unveil.release.draft._beside", ("init", "TABLE", "--to", "NEW.toml")),
+        ("after unveil.release.folder._beside", ("init", "TABLE", "--to", "NEW.toml")),
         ("after unveil.verifier.data.read_data", ("verify", "OLD", "--raw", "SPEC")),
         ("before unveil.masking.masking.Masking.labels", ("apply", "OLD", "TABLE", "--to", "NEW.csv")),
         ("after unveil.release.rows.write_rows", ("apply", "OLD", "TABLE", "--to", "NEW.csv", "--unseen", "suppress")),
@@ -141,7 +141,7 @@ def test_an_interrupt_within_the_move_comes_after_it(project: Project) -> None:
 def test_a_private_release_that_was_charged_says_so(project: Project) -> None:
     private = PrivateProject(project)
     found = interrupted(
-        "before unveil.publishers.diffgen.noisy_cells", "publish", private.spec, "--to", private.release
+        "before unveil.publishers.private.noisy_cells", "publish", private.spec, "--to", private.release
     )
     assert (found.code, found.out) == (130, "")
     assert found.err == f"unveil: interrupted; written before that: {private.ledger}.\n"

@@ -7,7 +7,7 @@ SCRIPT = """
 import numpy as np
 import pyarrow as pa
 import unveil
-from unveil.counting.loading import run_box_loops
+from unveil.counting.engine import run_box_loops
 run_box_loops()
 from unveil.counting.scans import first_best, scan_boxes
 from unveil.counting.splits import drawn_rows, split_boxes

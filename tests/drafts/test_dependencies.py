@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unveil.drafts import dependencies as module
-from unveil.drafts.dependencies import BETTER, REPEATS, TELLS, Coded, Dependency, dependencies
+from unveil.drafts import facts as module
+from unveil.drafts.facts import BETTER, REPEATS, TELLS, Coded, Dependency, dependencies
 
 
 def coded(columns: list[list[int]]) -> list[Coded]:

@@ -12,7 +12,7 @@ import unveil
 from commands import Run
 from schema.sentences import sentence
 from unveil.drafts import draft
-from unveil.drafts.places import regions, spelled
+from unveil.drafts.labels import regions, spelled
 from unveil.errors import TableError
 from unveil.schema import Taxonomy
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from unveil.evaluation import CLASSIFIERS, Examples
-from unveil.evaluation import scores as module
-from unveil.evaluation.scores import LEAST_CHANCE, Answers, Scores, mean_scores, scores
+from unveil.evaluation import protocol as module
+from unveil.evaluation.protocol import LEAST_CHANCE, Answers, Scores, mean_scores, scores
 
 
 class Case:

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from unveil import Release, load_spec, publish
 from unveil.evaluation import statistics as module
-from unveil.evaluation.distances import Spread, table_distances
+from unveil.evaluation.distances import QUANTILES, Spread, number_kept, table_distances
 from unveil.evaluation.information import certainty_penalty
-from unveil.evaluation.quantiles import QUANTILES, number_kept
 from unveil.evaluation.statistics import Statistics, mean_statistics, statistics
 from unveil.schema import Taxonomy
 from unveil.tables import load_table

@@ -16,14 +16,12 @@ import unveil
 from commands import Run
 from noise.private import SPEC
 from project import Project
-from unveil.counting import sums
-from unveil.counting.sums import BinnedRows
+from unveil.counting import memory
+from unveil.counting.memory import BinnedRows
 from unveil.noise import SeededSource
-from unveil.publishers.additive.bins import affordable, category_levels, number_levels
-from unveil.publishers.additive.cut import block_of_bins
-from unveil.publishers.additive.draws import with_noise
-from unveil.publishers.additive.rounds import noise_variance, worth
-from unveil.publishers.additive.smoothing import nonnegative, steps
+from unveil.publishers.additive.bins import affordable, block_of_bins, category_levels, number_levels
+from unveil.publishers.additive.model import nonnegative, steps
+from unveil.publishers.additive.rounds import noise_variance, with_noise, worth
 from unveil.reports.page import handout_page
 from unveil.schema import Attribute, Taxonomy
 
@@ -243,11 +241,11 @@ def test_noise_of_short_tables_has_its_variance() -> None:
 
 def test_rows_that_do_not_fit_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     held = released(seed=4)
-    monkeypatch.setattr(sums, "HELD_BYTES", 0)
+    monkeypatch.setattr(memory, "HELD_BYTES", 0)
     again: list[int] = []
     chunks = BinnedRows._chunks
 
-    def counted(rows: BinnedRows) -> Iterator[sums.BinnedChunk]:
+    def counted(rows: BinnedRows) -> Iterator[memory.BinnedChunk]:
         again.append(1)
         yield from chunks(rows)
 

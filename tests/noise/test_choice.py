@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import unveil.noise.choice as choice
 from noise.fit import OFF, REJECTED, fits_shares
 from noise.sources import Scripted, chunk
-from unveil.noise import SeededSource, Source, Uniform, exponential_choice, permute_and_flip
+from unveil.noise import SeededSource, Source, Uniform, draws, exponential_choice, permute_and_flip
 
 SCORES = np.array([0, 30, 7, 24, -20])
 SIZES = np.array([40, 1, 10, 3, 200])
@@ -29,13 +28,13 @@ def by_floats(rate: Fraction, source: Source) -> int:
 
 
 def by_floats_alone(rate: Fraction, source: Source) -> int:
-    found = choice._by_floats(SCORES, rate, SIZES, Uniform(source))
+    found = draws._by_floats(SCORES, rate, SIZES, Uniform(source))
     assert found is not None
     return found
 
 
 def exactly(rate: Fraction, source: Source) -> int:
-    return choice._exactly(SCORES, rate, SIZES, Uniform(source))
+    return draws._exactly(SCORES, rate, SIZES, Uniform(source))
 
 
 def flipping(rate: Fraction, source: Source) -> int:
@@ -66,15 +65,15 @@ MECHANISMS: dict[str, tuple[Chooser, Callable[[float], NDArray[np.float64]], int
 }
 
 
-def counts(choose: Chooser, rate: Fraction, draws: int) -> NDArray[np.int64]:
+def counts(choose: Chooser, rate: Fraction, tries: int) -> NDArray[np.int64]:
     source = SeededSource(1)
-    return np.bincount([choose(rate, source) for _ in range(draws)])
+    return np.bincount([choose(rate, source) for _ in range(tries)])
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_choices_fit(mechanism: str) -> None:
-    choose, shares, draws = MECHANISMS[mechanism]
-    drawn = counts(choose, RATE, draws)
+    choose, shares, tries = MECHANISMS[mechanism]
+    drawn = counts(choose, RATE, tries)
     assert fits_shares(drawn, shares(float(RATE))) > REJECTED
     for off in OFF:
         assert fits_shares(drawn, shares(float(RATE) * off)) < REJECTED
@@ -103,7 +102,7 @@ def test_near_a_boundary_more_bits_decide(boundary: int, chunks: int) -> None:
     following = int(exact * 2 ** (64 * chunks + 64)) % 2**64
     agreed = [agreeing[8 * i : 8 * i + 8] for i in range(chunks)]
     for last, option in ((following // 2, boundary), (following + (2**64 - following) // 2, boundary + 1)):
-        assert choice._by_floats(SCORES, RATE, SIZES, Uniform(Scripted(agreed[:1]))) is None
+        assert draws._by_floats(SCORES, RATE, SIZES, Uniform(Scripted(agreed[:1]))) is None
         source = Scripted([*agreed, chunk(last)])
         assert exponential_choice(SCORES, RATE, SIZES, source) == option
         assert not source.left
@@ -111,13 +110,13 @@ def test_near_a_boundary_more_bits_decide(boundary: int, chunks: int) -> None:
 
 def test_where_floats_are_in_doubt_the_same_bits_are_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    looked = choice._exactly
+    looked = draws._exactly
 
     def spy(scores: object, rate: object, sizes: object, uniform: Uniform) -> int:
         seen.append((uniform.prefix, uniform.size))
         return looked(scores, rate, sizes, uniform)
 
-    monkeypatch.setattr(choice, "_exactly", spy)
+    monkeypatch.setattr(draws, "_exactly", spy)
     first = int(true_boundary(1) * 2**64)
     exponential_choice(SCORES, RATE, SIZES, Scripted([chunk(first), chunk(0)]))
     assert seen == [(first, 64)]

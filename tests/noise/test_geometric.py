@@ -10,7 +10,7 @@ import pytest
 from noise.fit import OFF, REJECTED, Tail, fits, given_below, magnitude, one_sided, two_sided
 from noise.sources import Scripted, Small, chunk, word
 from unveil.noise import Geometric, SeededSource, Source, TwoSidedGeometric
-from unveil.noise.geometric import LONGEST
+from unveil.noise.draws import LONGEST
 
 DRAWS = 200_000
 MANY = 2_000_000

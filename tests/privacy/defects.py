@@ -16,7 +16,7 @@ from unveil.arrays import FloatArray, IntArray, NumberArray
 from unveil.counting import Cells
 from unveil.masking import Block
 from unveil.noise import TwoSidedGeometric
-from unveil.publishers import cells, diffgen
+from unveil.publishers import cells, private
 from unveil.refine import InfoGainUtility, MaxUtility
 from unveil.schema import Grid
 
@@ -35,7 +35,7 @@ def occupied_cells_only() -> AbstractContextManager[object]:
     return patch.object(cells, "_all_cells", held)
 
 
-class UpToTheLargest(diffgen.PrivateStructure):
+class UpToTheLargest(private.PrivateStructure):
     """Split points only up to the largest value that was observed in the interval."""
 
     def split(self, name: str, grid: Grid, values: NumberArray, histogram: IntArray, interval: Block) -> float | None:
@@ -45,7 +45,7 @@ class UpToTheLargest(diffgen.PrivateStructure):
         return super().split(name, grid, values, histogram, interval)
 
 
-class MidpointIfLonely(diffgen.PrivateStructure):
+class MidpointIfLonely(private.PrivateStructure):
     """An interval that holds at most one record is split in the middle, whatever was drawn."""
 
     def split(self, name: str, grid: Grid, values: NumberArray, histogram: IntArray, interval: Block) -> float | None:
@@ -55,7 +55,7 @@ class MidpointIfLonely(diffgen.PrivateStructure):
         return sum(interval.bounds) // 2
 
 
-class OneChargeForFirstSplits(diffgen.PrivateStructure):
+class OneChargeForFirstSplits(private.PrivateStructure):
     """The first splits of all numbers share a charge as if they were about different records."""
 
     def _charge_split(self, name: str) -> None:
@@ -64,7 +64,7 @@ class OneChargeForFirstSplits(diffgen.PrivateStructure):
         self._charged = True
 
 
-class OneChargeForAll(diffgen.PrivateStructure):
+class OneChargeForAll(private.PrivateStructure):
     """All draws of the structure share a charge as if they were about different records."""
 
     def _charge(self, purpose: str, *, parallel: bool = False) -> None:
@@ -72,7 +72,7 @@ class OneChargeForAll(diffgen.PrivateStructure):
             super()._charge(purpose, parallel=True)
 
 
-class NoCharge(diffgen.PrivateStructure):
+class NoCharge(private.PrivateStructure):
     """Draws for nothing."""
 
     def _charge(self, purpose: str, *, parallel: bool = False) -> None:
@@ -101,13 +101,13 @@ class Contrast(MaxUtility):
         return contrast
 
 
-def structure(defect: type[diffgen.PrivateStructure]) -> AbstractContextManager[object]:
-    return patch.object(diffgen, "PrivateStructure", defect)
+def structure(defect: type[private.PrivateStructure]) -> AbstractContextManager[object]:
+    return patch.object(private, "PrivateStructure", defect)
 
 
 def utility(defect: type[MaxUtility]) -> AbstractContextManager[object]:
-    return patch.object(diffgen, "MaxUtility", defect)
+    return patch.object(private, "MaxUtility", defect)
 
 
 def information_gain(defect: type[InfoGainUtility]) -> AbstractContextManager[object]:
-    return patch.object(diffgen, "InfoGainUtility", defect)
+    return patch.object(private, "InfoGainUtility", defect)

@@ -17,7 +17,7 @@ from unveil.arrays import IntArray, NumberArray
 from unveil.counting.memory import MemoryEngine
 from unveil.masking import Block
 from unveil.noise import Entry, Ledger, TwoSidedGeometric
-from unveil.publishers import diffgen, publish_diffgen
+from unveil.publishers import private, publish_diffgen
 from unveil.refine import Search
 from unveil.refine.search import Step
 from unveil.release import Release
@@ -111,10 +111,10 @@ class Watch:
 
     drawn: list[Hashable] = field(default_factory=list)
 
-    def structure(self) -> type[diffgen.PrivateStructure]:
+    def structure(self) -> type[private.PrivateStructure]:
         drawn = self.drawn
 
-        class Watched(diffgen.PrivateStructure):
+        class Watched(private.PrivateStructure):
             def split(self, name: str, grid: Grid, values: NumberArray, histogram: IntArray, interval: Block) -> Split:
                 value = super().split(name, grid, values, histogram, interval)
                 drawn.append((name, interval.label, value))
@@ -125,7 +125,7 @@ class Watch:
     def search(self) -> type[Search]:
         drawn = self.drawn
 
-        class Watched(diffgen.Search):
+        class Watched(private.Search):
             def steps(self) -> Iterator[Step]:
                 for step in super().steps():
                     drawn.append((step.refinement.attribute.name, step.refinement.block.label))
@@ -151,14 +151,14 @@ def structure_of(world: World, records: Records, plan: PrivatePlan, plant: Plant
     with (
         plant(),
         _dice_for_draws(dice),
-        patch.multiple(diffgen, PrivateStructure=watch.structure(), Search=watch.search()),
+        patch.multiple(private, PrivateStructure=watch.structure(), Search=watch.search()),
     ):
         return Structure(dice.all(run))
 
 
 def _dice_for_draws(dice: Dice) -> AbstractContextManager[object]:
     return patch.multiple(
-        diffgen,
+        private,
         exponential_choice=dice.exponential_choice,
         permute_and_flip=dice.permute_and_flip,
         below=dice.below,

@@ -18,9 +18,9 @@ import pytest
 from privacy.transcripts import LEVEL, Plant, compared
 from privacy.worlds import World, flat, number, tree
 from unveil.arrays import Array, FloatArray, IntArray
-from unveil.counting import sums
-from unveil.counting.sums import BinnedChunk
-from unveil.publishers.additive import draws, model, publisher, rounds
+from unveil.counting import memory
+from unveil.counting.memory import BinnedChunk
+from unveil.publishers.additive import model, publisher, rounds
 from unveil.tables import Chunk
 
 WORLDS = {
@@ -82,16 +82,16 @@ def test_sums_of_the_largest_table_fit_64_bits() -> None:
     assert 2**53 * rounds.UNIT < 2**63
 
 
-class Unpaid(draws.Draws):
+class Unpaid(rounds.Draws):
     """The sums of later rounds are drawn on the charge of the choice."""
 
     def noisy(self, purpose: str, sums: IntArray, sensitivity: int, epsilon: Fraction) -> IntArray:
         if not purpose.startswith("sums of round") or purpose.endswith(" 1"):
             return super().noisy(purpose, sums, sensitivity, epsilon)
-        return draws.with_noise(sums, epsilon / sensitivity, self._source)
+        return rounds.with_noise(sums, epsilon / sensitivity, self._source)
 
 
-class HalfTheSensitivity(draws.Draws):
+class HalfTheSensitivity(rounds.Draws):
     """S is taken to be half of what a record can weigh."""
 
     def noisy(self, purpose: str, sums: IntArray, sensitivity: int, epsilon: Fraction) -> IntArray:
@@ -99,15 +99,15 @@ class HalfTheSensitivity(draws.Draws):
         return super().noisy(purpose, sums, halved if purpose.startswith("sums") else sensitivity, epsilon)
 
 
-class MonotoneWorth(draws.Draws):
+class MonotoneWorth(rounds.Draws):
     """The worth is taken to rise only, and gets the tighter rate."""
 
     def chosen(self, purpose: str, scores: list[int], sensitivity: int, epsilon: Fraction) -> int:
         self.ledger.charge(purpose, epsilon)
-        return draws.permute_and_flip(np.array(scores), epsilon / sensitivity, self._source)
+        return rounds.permute_and_flip(np.array(scores), epsilon / sensitivity, self._source)
 
 
-def of_draws(defect: type[draws.Draws]) -> Plant:
+def of_draws(defect: type[rounds.Draws]) -> Plant:
     return lambda: patch.object(publisher, "Draws", defect)
 
 
@@ -124,14 +124,14 @@ def residuals_from_an_unrounded_model() -> AbstractContextManager[object]:
 
 def rows_of_a_bin_counted_twice() -> AbstractContextManager[object]:
     """A record adds its weight twice."""
-    weighed = sums.weighed
-    return patch.object(sums, "weighed", lambda chunks, sizes, scoring: 2 * weighed(chunks, sizes, scoring))
+    weighed = memory.weighed
+    return patch.object(memory, "weighed", lambda chunks, sizes, scoring: 2 * weighed(chunks, sizes, scoring))
 
 
 @contextmanager
 def steps_that_see_rows() -> Iterator[None]:
     """What is added to the model depends on the exact number of rows, not on the noisy sums alone."""
-    binned, steps = sums.binned_chunk, rounds.steps
+    binned, steps = memory.binned_chunk, rounds.steps
     seen = 0
 
     def counted(chunk: Chunk, bins: Sequence[Array]) -> BinnedChunk:
@@ -142,7 +142,7 @@ def steps_that_see_rows() -> Iterator[None]:
     def spoiled(against: FloatArray, within: FloatArray, kernel: FloatArray, variance: float) -> FloatArray:
         return steps(against, within, kernel, variance) + seen / 10
 
-    with patch.object(sums, "binned_chunk", counted), patch.object(rounds, "steps", spoiled):
+    with patch.object(memory, "binned_chunk", counted), patch.object(rounds, "steps", spoiled):
         yield
 
 

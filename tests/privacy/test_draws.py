@@ -27,7 +27,7 @@ from privacy.dice import (
     total,
 )
 from privacy.losses import TOLERANCE
-from unveil.noise import Geometric, Source, accept_exp, below, choice, exp_bounds, exponential_choice, permute_and_flip
+from unveil.noise import Geometric, Source, accept_exp, below, draws, exp_bounds, exponential_choice, permute_and_flip
 
 WORD = 1 << 64
 CASES = [
@@ -81,7 +81,7 @@ def test_permute_and_flip_is_enumerated_by_its_formula(scores: list[int], sizes:
         # An option as good as the best always accepts, and one that never refuses has one outcome.
         return gamma == 0 or dice.roll((accepts, EXACT.subtract(1, accepts))) == 0
 
-    with patch.multiple(choice, below=dice.below, accept_exp=flip):
+    with patch.multiple(draws, below=dice.below, accept_exp=flip):
         for option in dice.all(lambda: permute_and_flip(np.array(scores), rate, NoSource())):
             found[option] = EXACT.add(found[option], dice.chance())
     formula = permute_and_flip_chances(tuple(scores), rate)

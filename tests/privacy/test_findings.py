@@ -14,7 +14,7 @@ from privacy.dice import EXACT, Dice, NoSource, equal_chances
 from privacy.losses import Structures
 from privacy.worlds import World
 from unveil.errors import SpecError, TableError
-from unveil.noise import Geometric, Source, geometric, uniform
+from unveil.noise import Geometric, Source, draws, source
 from unveil.schema import Attribute, PrivatePlan, load_spec
 
 
@@ -53,8 +53,8 @@ def enumerated_magnitudes(epsilon: Fraction, words: int) -> dict[int, Decimal]:
         return np.array([word() for _ in range(count)], dtype=np.uint64)
 
     with (
-        patch.multiple(geometric, CHUNK=6, words=one_word),
-        patch.multiple(uniform, CHUNK=6, bits=lambda source, count: word()),
+        patch.multiple(draws, CHUNK=6, words=one_word),
+        patch.multiple(source, CHUNK=6, bits=lambda source, count: word()),
     ):
         noise = Geometric(epsilon, NoSource(), two_sided=True)
         for magnitude in dice.all(drawn):

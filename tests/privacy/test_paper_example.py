@@ -18,7 +18,7 @@ from unveil.counting.engine import open_engine
 from unveil.errors import BudgetError
 from unveil.noise import Entry, Ledger, SeededSource, Source, TwoSidedGeometric
 from unveil.noise.ledger import Composition
-from unveil.publishers import diffgen, publish_diffgen
+from unveil.publishers import private, publish_diffgen
 from unveil.release import DiffGenManifest, Release
 from unveil.schema import Attribute, PrivatePlan, Taxonomy
 
@@ -83,9 +83,9 @@ class Answers:
 def answered(monkeypatch: pytest.MonkeyPatch, plan: PrivatePlan) -> tuple[Release, Answers]:
     """The release of Table 1(a) without noise: first Any_Job is specialized, then Age."""
     answers = Answers(candidates=[0, 2])
-    monkeypatch.setattr(diffgen, "exponential_choice", answers.exponential_choice)
-    monkeypatch.setattr(diffgen, "permute_and_flip", answers.permute_and_flip)
-    monkeypatch.setattr(diffgen, "below", answers.below)
+    monkeypatch.setattr(private, "exponential_choice", answers.exponential_choice)
+    monkeypatch.setattr(private, "permute_and_flip", answers.permute_and_flip)
+    monkeypatch.setattr(private, "below", answers.below)
     monkeypatch.setattr(TwoSidedGeometric, "draw", lambda noise, count: np.zeros(count, dtype=np.int64))
     return published(plan, SeededSource(0)), answers
 
@@ -235,7 +235,7 @@ class Diary:
                     book.append("draw")
                 return super().bytes(count)
 
-        monkeypatch.setattr(diffgen, "Ledger", lambda total: Noted(total if enough is None else enough))
+        monkeypatch.setattr(private, "Ledger", lambda total: Noted(total if enough is None else enough))
         self.source = NotedSource(7)
 
 

@@ -29,7 +29,7 @@ from unveil.arrays import IntArray
 from unveil.counting.memory import MemoryEngine
 from unveil.noise import Ledger, Source
 from unveil.publishers import publish_additive
-from unveil.publishers.additive import draws, publisher, support
+from unveil.publishers.additive import cells, publisher, rounds
 from unveil.release import Release
 from unveil.schema import AdditivePlan
 
@@ -130,8 +130,8 @@ def played(
     with (
         plant(),
         patch.object(publisher, "Ledger", player.open),
-        patch.multiple(draws, permute_and_flip=player.permute_and_flip, with_noise=player.with_noise),
-        patch.object(support, "POINTS", POINTS),
+        patch.multiple(rounds, permute_and_flip=player.permute_and_flip, with_noise=player.with_noise),
+        patch.object(cells, "POINTS", POINTS),
     ):
         release = publish_additive(table, world.spec(plan), plan, MemoryEngine(table), NoSource(), "test")
     player.made.release = release

@@ -16,7 +16,7 @@ from project import Project
 from unveil import interruption
 from unveil.errors import ReleaseError
 from unveil.release import write_text, write_whole
-from unveil.release.draft import _locked, drafted
+from unveil.release.folder import _locked, drafted
 
 WRITERS = 4
 ROUNDS = 15
@@ -67,7 +67,7 @@ def test_a_draft_that_was_taken_for_stale_is_made_again(
             interruption.remove(path)
         return usual(path)
 
-    monkeypatch.setattr("unveil.release.draft._locked", late)
+    monkeypatch.setattr("unveil.release.folder._locked", late)
     with drafted(tmp_path / "new", folder=folder) as (draft, _):
         assert draft.exists()
         assert draft != made[0]

@@ -19,7 +19,7 @@ from sklearn.metrics import accuracy_score, roc_auc_score
 import unveil
 from unveil.errors import SpecError, TableError, UnveilError
 from unveil.evaluation.examples import Examples
-from unveil.evaluation.scores import Answers, scores
+from unveil.evaluation.protocol import Answers, scores
 from unveil.verifier import judge_release
 from verdicts import verify_release
 

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from unveil.schema import Attribute, day_of, number_of
-from unveil.schema.steps import MONTHS, step_bounds, step_bounds_count, step_split
+from unveil.schema.grid import MONTHS, step_bounds, step_bounds_count, step_split
 
 NUMBER = Attribute("x", kind="number")
 DATE = Attribute("x", kind="date", whole=True)

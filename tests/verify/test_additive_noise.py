@@ -16,18 +16,18 @@ import pytest
 import unveil
 from unveil.arrays import IntArray
 from unveil.noise import SeededSource, Source
-from unveil.publishers.additive import draws
+from unveil.publishers.additive import rounds
 from unveil.schema import load_spec
 from unveil.verifier import Verdict
+from unveil.verifier.agreement import bin_labels
 from unveil.verifier.comparison import judge_against_raw
-from unveil.verifier.laws import NoiseLaw, chance_to_find
-from unveil.verifier.levels import bin_labels
+from unveil.verifier.noise import NoiseLaw, chance_to_find
 from verdicts import verify_against_raw, verify_release
 from verify.additive_releases import SPEC, THREE, Manifest, content, people, planted, published, write_project
 from verify.private_releases import each, found
 
 Noisy = Callable[[IntArray, Fraction, Source], IntArray]
-TRUE_NOISE = draws.with_noise
+TRUE_NOISE = rounds.with_noise
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -38,7 +38,7 @@ def _small_batches() -> None:
 def judged(folder: Path, noise: Noisy | None, monkeypatch: pytest.MonkeyPatch, seed: int = 1) -> Verdict:
     """Publishes with other noise and compares with the raw table; by its files alone the release holds."""
     if noise is not None:
-        monkeypatch.setattr(draws, "with_noise", noise)
+        monkeypatch.setattr(rounds, "with_noise", noise)
     release = published(folder, f"release-{seed}", seed=seed)
     assert verify_release(release) == []
     return judge_against_raw(release, load_spec(folder / "spec.toml"))

@@ -17,8 +17,7 @@ import pytest
 from unveil.schema import load_spec
 from unveil.verifier import Verdict
 from unveil.verifier.comparison import judge_against_raw
-from unveil.verifier.laws import CellLaw, chance_to_find
-from unveil.verifier.noise import LEVEL, TESTS
+from unveil.verifier.noise import LEVEL, TESTS, CellLaw, chance_to_find
 from verdicts import verify_release
 from verify.private_releases import CLASSES, SPEC, PrivateDraft, private_draft, write_spec
 

@@ -26,8 +26,8 @@ from unveil.schema import AdditivePlan, PrivatePlan, Spec
 from unveil.tables import Table, part_of
 from unveil.verifier.columns import encode
 from unveil.verifier.measured import Replay, measured
-from unveil.verifier.private_claims import AdditiveManifest
 from unveil.verifier.raw import Raw
+from unveil.verifier.statements import AdditiveManifest
 from unveil.version import __version__
 
 PARTS = 8

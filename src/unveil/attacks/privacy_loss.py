@@ -26,8 +26,8 @@ from unveil.progress import Watcher, unwatched
 from unveil.release import AdditiveManifest, DiffGenManifest, Release
 from unveil.schema import AdditivePlan, Plan, PrivatePlan, decimal_text
 from unveil.tables import part_of
-from unveil.verifier.laws import float_rate
 from unveil.verifier.measured import Replay, measured
+from unveil.verifier.noise import float_rate
 
 PILOT = 0.2
 """The share of the runs on which events are chosen."""

@@ -10,9 +10,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from unveil.cli.arguments import Figures, SpecArgument
-from unveil.cli.attack import show_exposure
-from unveil.cli.terminal import console, print_json, watched
+from unveil.cli.terminal import Figures, SpecArgument, console, print_json, watched
+from unveil.cli.verbs import show_exposure
 from unveil.errors import braced, count_text
 
 if TYPE_CHECKING:
@@ -98,8 +97,8 @@ def compare(
     as_json: Figures = False,
 ) -> None:
     """Evaluate several specs on the same held-out rows."""
-    from unveil.evaluation.plot import check_plot
-    from unveil.evaluation.plot import plot as draw
+    from unveil.evaluation.evaluation import check_plot
+    from unveil.evaluation.evaluation import plot as draw
     from unveil.workflow.evaluate import compare as run
 
     if plot is not None:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unveil.choices import ENGINES, PLACES, Format
-from unveil.cli.arguments import KeepFormulas, SpecArgument
-from unveil.cli.terminal import console, print_json, watched
+from unveil.cli.terminal import KeepFormulas, SpecArgument, console, print_json, watched
 from unveil.errors import ReleaseError, SpecError
 from unveil.interruption import provisional
 from unveil.progress import Watcher

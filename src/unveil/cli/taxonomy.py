@@ -10,8 +10,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from unveil.cli.arguments import Json
-from unveil.cli.terminal import Terminal, console, print_json, print_text, watched
+from unveil.cli.terminal import Json, Terminal, console, print_json, print_text, watched
 from unveil.errors import count_text, listed, rows_text
 
 if TYPE_CHECKING:

@@ -1,4 +1,7 @@
-"""Everything a command prints passes through here, so that text from a file cannot control the terminal."""
+"""What all commands share: arguments, and a terminal that text from a file cannot control.
+
+Everything that a command prints passes through here.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,10 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
+import typer
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
@@ -88,3 +93,12 @@ def watched() -> Iterator[Watcher]:
         finally:
             shown.cancel()
             bar.close()
+
+
+SpecArgument = Annotated[Path, typer.Argument(metavar="SPEC", help="The spec: a TOML file.")]
+ReleaseArgument = Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")]
+KeepFormulas = Annotated[
+    bool, typer.Option("--keep-formulas", help="In a csv file, leave text that spreadsheets read as a formula.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")]
+Figures = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]

@@ -12,8 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from unveil.arrays import FloatArray
-from unveil.drafts.dependencies import Dependency, dependencies
-from unveil.drafts.facts import Facts, facts_of
+from unveil.drafts.facts import Dependency, Facts, dependencies, facts_of
 from unveil.errors import count_text, listed, rows_text
 from unveil.tables.files import header_doubt
 from unveil.tables.sources import FileSource, Source, open_source

@@ -18,7 +18,7 @@ import numpy as np
 from unveil.arrays import FloatArray
 from unveil.errors import UnveilError
 from unveil.evaluation.examples import Coded, Examples, Numbers, encoded
-from unveil.evaluation.scores import Answers
+from unveil.evaluation.protocol import Answers
 from unveil.frames import first_line
 from unveil.interruption import temporary
 

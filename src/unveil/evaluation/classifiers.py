@@ -16,7 +16,7 @@ import pyarrow as pa
 from unveil.arrays import FloatArray, IntArray, packed_keys, run_starts, sorted_order
 from unveil.errors import UnveilError, did_you_mean, listed
 from unveil.evaluation.examples import UNSEEN, Coded, Examples, Labels, Numbers, encoded, encoded_bounds, encoded_nested
-from unveil.evaluation.scores import Answers, Scores, scores
+from unveil.evaluation.protocol import Answers, Scores, scores
 from unveil.masking import Masking
 
 BITS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)

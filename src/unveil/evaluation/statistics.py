@@ -16,9 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from unveil.arrays import FloatArray, IntArray
-from unveil.evaluation.distances import Spread, table_distances
+from unveil.evaluation.distances import MIDDLE, QUANTILES, NumberKept, Spread, mean_number, number_kept, table_distances
 from unveil.evaluation.information import certainty_penalty
-from unveil.evaluation.quantiles import MIDDLE, QUANTILES, NumberKept, mean_number, number_kept
 from unveil.masking import AsIs, Discretization, Generalization, Interval, Suppression, dictionary_of
 from unveil.release import Release
 from unveil.schema import Spec, Unit, bound_text, value_text

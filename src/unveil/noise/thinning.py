@@ -30,8 +30,7 @@ from math import ceil, comb, floor
 import numpy as np
 
 from unveil.arrays import IntArray
-from unveil.noise.source import Source
-from unveil.noise.uniform import exp_bounds
+from unveil.noise.source import Source, exp_bounds
 
 PARTS = 256
 """β is a multiple of 1/256, so that a byte decides about a record."""

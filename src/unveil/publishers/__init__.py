@@ -1,7 +1,6 @@
 """Recipes: which trees, which gain, which guards, and what is released."""
 
 from unveil.publishers.additive import publish_additive
-from unveil.publishers.diffgen import publish_diffgen
 from unveil.publishers.guards import (
     make_guards,
     redundant_atoms,
@@ -10,6 +9,6 @@ from unveil.publishers.guards import (
     shared_groups,
 )
 from unveil.publishers.joint import start_joint
+from unveil.publishers.private import planned_thinning, publish_diffgen, publish_safe
 from unveil.publishers.refinement import describe, publish_refinement, start_search
-from unveil.publishers.safe import planned_thinning, publish_safe
 from unveil.publishers.trials import drawn, trial_release

@@ -6,9 +6,8 @@ from unveil.counting import Engine
 from unveil.noise import SeededSource, Source
 from unveil.progress import Watcher, unwatched
 from unveil.publishers.additive import publish_additive
-from unveil.publishers.diffgen import publish_diffgen
+from unveil.publishers.private import publish_diffgen, publish_safe
 from unveil.publishers.refinement import publish_refinement
-from unveil.publishers.safe import publish_safe
 from unveil.release import Release
 from unveil.schema import AdditivePlan, Plan, SafePlan, Spec
 from unveil.tables import Outline, Table

@@ -2,7 +2,18 @@
 
 from unveil.reasons.explanation import Explanation, reason, summary
 from unveil.reasons.groups import group_cuts
-from unveil.reasons.omissions import Bought, Ended, ended
-from unveil.reasons.prices import Price, Relaxation, Run, Unrelaxed, drawn_run, ranked_prices, relaxations, run_of
+from unveil.reasons.prices import (
+    Bought,
+    Ended,
+    Price,
+    Relaxation,
+    Run,
+    Unrelaxed,
+    drawn_run,
+    ended,
+    ranked_prices,
+    relaxations,
+    run_of,
+)
 from unveil.reasons.spending import Spending, spending_of
 from unveil.reasons.stops import Break, Cut, Stop, cuts_of

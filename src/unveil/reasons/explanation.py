@@ -9,8 +9,7 @@ from typing import Any
 
 from unveil import html
 from unveil.errors import count_text, listed
-from unveil.reasons.omissions import Bought
-from unveil.reasons.prices import Price
+from unveil.reasons.prices import Bought, Price
 from unveil.reasons.spending import Spending
 from unveil.reasons.stops import Break, Cut, Stop
 from unveil.schema import SUPPRESSED, Spec

@@ -115,7 +115,7 @@ class Utility(Protocol):
         ...
 
     def rate(self, epsilon: Fraction, *, tight: bool) -> Fraction:
-        """How much a point counts in a choice that may cost ε (see `noise/choice.py`)."""
+        """How much a point counts in a choice that may cost ε (see `noise/draws.py`)."""
         ...
 
 

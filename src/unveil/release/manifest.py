@@ -11,10 +11,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from unveil.errors import ReleaseError, records_text
-from unveil.limits import COLUMNS, LEAF_LABELS, MANIFEST_BYTES, NAME
 from unveil.masking import AnyMasking, AsIs, BoxTree, ClassType, ColumnMasking, Entry, Masking, SurveyWeight
 from unveil.release.rows import Formulas
 from unveil.schema import COUNT, WEIGHT, Derivation, Goal
+from unveil.strangers import COLUMNS, LEAF_LABELS, MANIFEST_BYTES, NAME
 
 
 class Rows(Entry):

@@ -16,10 +16,9 @@ import pyarrow.parquet
 from unveil.arrays import IntArray
 from unveil.errors import ReleaseError
 from unveil.frames import value_type
-from unveil.limits import GROUP_BYTES, GROUP_ROWS
 from unveil.masking import is_text
 from unveil.progress import Watcher, unwatched
-from unveil.regular import opened
+from unveil.strangers import GROUP_BYTES, GROUP_ROWS, opened
 
 BATCH = GROUP_ROWS
 """How many rows are materialized at a time."""

@@ -22,8 +22,7 @@ from unveil.evaluation.population import CLASS_COLUMNS, released_shares
 from unveil.evaluation.statistics import EXPLAINED, NUMBER_COLUMNS, TABLE_COLUMNS, Statistics
 from unveil.masking import Discretization
 from unveil.release import RefinementManifest, Release
-from unveil.reports.attributes import panels, untouched
-from unveil.reports.boxes import group_trees
+from unveil.reports.attributes import group_trees, panels, untouched
 from unveil.reports.drawings import Dot, Dots
 from unveil.reports.figures import STEP, Figure, Share, about, coarse, detail_chart, exact, groups, number
 from unveil.reports.guarantee import LIMITS, private_facts, promise

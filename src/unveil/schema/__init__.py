@@ -23,7 +23,18 @@ from unveil.schema.attributes import (
 )
 from unveil.schema.derivations import Derivation, UnfitError, code_text
 from unveil.schema.files import DATABASES, Query, source_of, toml_of
-from unveil.schema.grid import Grid, fraction, grid_of, off_step, round_split, widened, widened_days
+from unveil.schema.grid import (
+    Grid,
+    fraction,
+    grid_of,
+    off_step,
+    round_split,
+    step_bounds,
+    step_bounds_count,
+    step_split,
+    widened,
+    widened_days,
+)
 from unveil.schema.privacy import (
     COUNT,
     WEIGHT,
@@ -59,7 +70,6 @@ from unveil.schema.sections import Criterion, Goal, LeftOut, Recoding, SearchNam
 from unveil.schema.sentences import toml_key
 from unveil.schema.spec import Bounds, Spec, SpecLike, TableSpec, load_spec, spec_of
 from unveil.schema.steering import compares_with_whole, share_above, share_text
-from unveil.schema.steps import step_bounds, step_bounds_count, step_split
 from unveil.schema.taxonomy import SUPPRESSED, Branch, Node, Taxonomy
 from unveil.schema.taxonomy_files import drawn, printable, read_taxonomy, taxonomy_of, taxonomy_text, tree_file
 from unveil.schema.weights import MILLIONTHS, Shown, Weighting, group_mean, rounded_weight

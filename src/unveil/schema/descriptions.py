@@ -1,29 +1,216 @@
-"""From the sections of a spec to attributes: each key checked against the others, taxonomies read."""
+"""From the sections of a spec to attributes: each key checked against the others, taxonomies and labels read.
+
+Labels say what a coded value is called; they take the place of the codes when the table is read. The policy for missing
+values says whether rows are dropped or refused, or what is missing is kept as a value.
+"""
 
 from __future__ import annotations
 
+import csv
 import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from unveil.characters import hidden_character
 from unveil.errors import SpecError, TaxonomyError
-from unveil.schema.attributes import Attribute, Missing, Range, bound_text, interval_label, number_of, number_text
+from unveil.schema.attributes import (
+    AFTER_ALL,
+    OR,
+    Attribute,
+    Missing,
+    Range,
+    bound_text,
+    interval_label,
+    number_of,
+    number_text,
+)
 from unveil.schema.derivations import Derivation
-from unveil.schema.labels import labelled_tree, read_labels
-from unveil.schema.missing import needed, read_missing, with_labels, with_missing
-from unveil.schema.sections import AttributeSection
+from unveil.schema.files import read_text
+from unveil.schema.sections import AttributeSection, MissingSection
 from unveil.schema.sentences import toml_text
 from unveil.schema.steering import steered
-from unveil.schema.taxonomy import SUPPRESSED, Taxonomy
+from unveil.schema.taxonomy import SUPPRESSED, Branch, Node, Taxonomy
 from unveil.schema.taxonomy_files import read_taxonomy
 from unveil.schema.weights import read_weighting
 
+HEADER = ["code", "label"]
+LABEL = "missing"
+"""What a missing value is called if the owner gives it no other name."""
+MOST_KINDS = 5
 MEANINGLESS = {
     "number": {"values", "taxonomy"},
     "date": {"values", "taxonomy", "whole", "step"},
     "category": {"range", "whole", "step", "outside"},
 }
 """For each kind, the keys that belong to others."""
+
+
+def read_labels(
+    given: str | Mapping[str, str], name: str, place: str, folder: Path, marks: tuple[str, ...]
+) -> Derivation:
+    """The labels of a column, from a file of two columns or as they are; a value becomes its label."""
+    pairs = _pairs(folder / given, place) if isinstance(given, str) else list(given.items())
+    if not pairs:
+        raise SpecError(f"{place} labels has no code.")
+    names: dict[str, str] = {}
+    code_of: dict[str, str] = {}
+    for code, label in pairs:
+        what = f"{place} labels: the label {label!r} of the code {code!r}"
+        if code in names:
+            raise SpecError(f"{place} labels has the code {code!r} twice.")
+        if label in code_of:
+            raise SpecError(
+                f"{what} is that of the code {code_of[label]!r} too, so the two could not be distinguished."
+            )
+        if not label or label in marks:
+            raise SpecError(f"{what} means a missing value.")
+        if label == SUPPRESSED:
+            raise SpecError(f"{what} is reserved for suppressed values.")
+        if hidden := hidden_character(label):
+            raise SpecError(f"{what} has the character {hidden}, which is invisible.")
+        names[code], code_of[label] = label, code
+    for code, label in pairs:
+        if label in names and label != code:
+            raise SpecError(f"{place} labels: {label!r} is the label of the code {code!r}, and a code itself.")
+        if code in marks:
+            raise SpecError(f"{place} labels: the code {code!r} means a missing value, which has no label.")
+    return Derivation.model_validate({"from": name, "names": names, "missing": list(marks)})
+
+
+def _pairs(path: Path, place: str) -> list[tuple[str, str]]:
+    text = read_text(path, "file of labels", SpecError)
+    lines = text.splitlines()
+    delimiter = ";" if lines and ";" in lines[0] and "," not in lines[0] else ","
+    found = []
+    for number, row in enumerate(csv.reader(lines, delimiter=delimiter), start=1):
+        cells = [cell.strip() for cell in row]
+        if not cells or (number == 1 and cells == HEADER):
+            continue
+        if len(cells) != 2:
+            raise SpecError(f"{place} labels: {path}: line {number} has {len(cells)} values, not a code and a label.")
+        found.append((cells[0], cells[1]))
+    return found
+
+
+def labelled_tree(taxonomy: Taxonomy, derive: Derivation, place: str) -> Taxonomy:
+    """A taxonomy with labels in place of the codes that are its leaves."""
+    names = derive.names or {}
+    inner = {node.label for node in taxonomy.root.walk() if node.children}
+    if twice := [label for label in names.values() if label in inner]:
+        raise SpecError(f"{place} labels: the label {twice[0]!r} is an inner label of its taxonomy {taxonomy.origin}.")
+
+    def branch(node: Node) -> Branch:
+        if node.children:
+            return node.label, [branch(child) for child in node.children]
+        return names.get(node.label, node.label), []
+
+    return Taxonomy(branch(taxonomy.root), taxonomy.origin, taxonomy.observed)
+
+
+def read_missing(section: MissingSection | None, table: Missing, place: str) -> Missing:
+    """The policy of a column: that of the table, apart from what its own section says.
+
+    Args:
+        section: The section of the column, if it has one.
+        table: The policy of the table.
+        place: What error messages call the section.
+    """
+    if section is None:
+        return table
+    given = section.model_fields_set
+    if section.keep is not None:
+        if extra := sorted(given - {"keep"}):
+            raise SpecError(
+                f"{place} missing has both 'keep' and {extra[0]!r}; the texts to keep are listed in 'keep'."
+            )
+        return _kept({label: tuple(marks) for label, marks in section.keep.items()}, f"{place} missing")
+    values = tuple(section.values) if "values" in given else table.values
+    rows = section.rows if "rows" in given else table.rows
+    if rows == "keep" and table.kinds and "values" not in given:
+        return table
+    return Missing(values, rows, ((LABEL, values),) if rows == "keep" else ())
+
+
+def needed(policy: Missing, invalid: Literal["drop", "refuse"]) -> Missing:
+    """The policy of the table for a column that every row needs, the class or a weight: nothing missing is kept there.
+
+    Args:
+        policy: The policy of the table.
+        invalid: What happens to rows with a value outside its domain; a row that is not kept is treated alike.
+    """
+    return Missing(policy.values, invalid) if policy.rows == "keep" else policy
+
+
+def _kept(kinds: dict[str, tuple[str, ...]], place: str) -> Missing:
+    """Named kinds of missing values, each with its texts."""
+    if not 0 < len(kinds) <= MOST_KINDS:
+        raise SpecError(f"{place} keep has {len(kinds)} kinds, but there must be from 1 to {MOST_KINDS}.")
+    owner: dict[str, str] = {}
+    for label, marks in kinds.items():
+        _check_label(label, place)
+        for mark in marks:
+            if mark in owner:
+                raise SpecError(f"{place} keep lists the text {mark!r} twice, for {owner[mark]!r} and {label!r}.")
+            owner[mark] = label
+    if len(kinds) > 1 and "" not in owner:
+        raise SpecError(f"{place} keep has several kinds; one of them must list '', which is what nulls count as.")
+    return Missing(tuple(owner), "keep", tuple(kinds.items()))
+
+
+def _check_label(label: str, place: str) -> None:
+    if not label or label == SUPPRESSED:
+        raise SpecError(f"{place} keep has the label {label!r}, which cannot name a kind of missing values.")
+    if character := hidden_character(label):
+        raise SpecError(f"{place} keep has the label {label!r} with the character {character}, which is invisible.")
+
+
+def with_missing(attribute: Attribute, missing: Missing, place: str) -> Attribute:
+    """The attribute with the kinds of missing values that are kept among its values.
+
+    Raises:
+        SpecError: A label or a text that means a missing value is a value, too.
+    """
+    if attribute.taxonomy is not None:
+        inner = attribute.taxonomy.inner_labels
+        _check_apart(missing, attribute.taxonomy.leaves, inner, place)
+        tree = attribute.taxonomy.with_leaves(missing.labels) if missing.kinds else attribute.taxonomy
+        return replace(attribute, missing=missing, taxonomy=tree)
+    if attribute.ordered:
+        _check_ordered(attribute, missing, place)
+        return replace(attribute, missing=missing)
+    return replace(attribute, missing=missing, values=with_labels(attribute.values, missing, place))
+
+
+def with_labels(values: tuple[str, ...] | None, missing: Missing, place: str) -> tuple[str, ...] | None:
+    """The declared values of a category or of the class, and after them the kinds of missing ones that are kept."""
+    if values is None:
+        return None
+    _check_apart(missing, values, (), place)
+    return (*values, *missing.labels)
+
+
+def _check_apart(missing: Missing, values: Iterable[str], inner: Iterable[str], place: str) -> None:
+    """Refuses a name for two things."""
+    declared, labels = set(values), {*values, *inner}
+    for label, marks in missing.kinds:
+        if label in labels:
+            raise SpecError(f"{place} keeps missing values under the label {label!r}, which is also one of its values.")
+        for mark in marks:
+            if mark in declared:
+                raise SpecError(f"{place} has the value {mark!r}, which is also a text that means a missing value.")
+
+
+def _check_ordered(attribute: Attribute, missing: Missing, place: str) -> None:
+    for label in missing.labels:
+        if OR in label or label.startswith("[") or number_of(label, attribute.unit) is not None:
+            raise SpecError(
+                f"{place} keeps missing values under the label {label!r}, which could be mistaken for a block of "
+                f"{attribute.unit}s."
+            )
+    if missing.kinds and attribute.range is not None and attribute.range[1] >= AFTER_ALL / 10:
+        raise SpecError(f"{place} has a range that ends at {attribute.range[1]:g}, too far to keep missing values.")
 
 
 def read_class(

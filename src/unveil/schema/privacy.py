@@ -10,11 +10,11 @@ from itertools import chain
 from typing import ClassVar, Literal
 
 from unveil.errors import SpecError
-from unveil.limits import COLUMNS, NAME
 from unveil.schema.attributes import Attribute, Missing, number_text
 from unveil.schema.grid import fraction, grid_of
 from unveil.schema.sections import DifferentialPrivacySection, PublishSection, SpecSections, TableSection
 from unveil.schema.taxonomy import OBSERVED
+from unveil.strangers import COLUMNS, NAME
 
 SPECIALIZATIONS = 10
 """How many specializations the method `safe` makes unless the owner says otherwise."""

@@ -12,12 +12,10 @@ from typing import Any, Literal
 from unveil import html
 from unveil.errors import SpecError, count_text
 from unveil.schema.attributes import REFUSED, Attribute, Missing
-from unveil.schema.checks import check_derived, check_kinds, check_person, check_readable, check_requirements
 from unveil.schema.derivations import Derivation
-from unveil.schema.descriptions import read_attribute, read_class
+from unveil.schema.descriptions import needed, read_attribute, read_class, read_missing
 from unveil.schema.files import Query, check_query, read_toml, source_of
 from unveil.schema.grid import fraction
-from unveil.schema.missing import needed, read_missing
 from unveil.schema.privacy import Plan, check_dropped, check_public, read_plan
 from unveil.schema.requirements import Requirement
 from unveil.schema.sections import (
@@ -28,6 +26,11 @@ from unveil.schema.sections import (
     Recoding,
     SearchName,
     SpecSections,
+    check_derived,
+    check_kinds,
+    check_person,
+    check_readable,
+    check_requirements,
 )
 from unveil.schema.sentences import read_sections
 from unveil.schema.steering import check_steering, recoding_of, rounded_down, search_of, share_of

@@ -12,11 +12,10 @@ from typing import Any
 
 from unveil.errors import SpecError, did_you_mean, listed
 from unveil.schema.attributes import Attribute, Fineness, number_text
-from unveil.schema.grid import fraction
+from unveil.schema.grid import MONTHS, fraction
 from unveil.schema.requirements import Requirement
 from unveil.schema.sections import AttributeSection, Goal, PublishSection, Recoding, SearchName
 from unveil.schema.sentences import toml_text
-from unveil.schema.steps import MONTHS
 from unveil.schema.taxonomy import Node, Taxonomy
 
 PERCENT_DECIMALS = 6

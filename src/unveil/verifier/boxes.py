@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.errors import listed, records_text
-from unveil.limits import LEAF_LABELS
+from unveil.strangers import LEAF_LABELS
 from unveil.verifier.claims import (
     MANIFEST,
     PARQUET,
@@ -31,7 +31,7 @@ from unveil.verifier.coverage import Coverage, CoverageError, cover
 from unveil.verifier.data import Data
 from unveil.verifier.findings import BrokenClaimError, Finding, repeated
 from unveil.verifier.holdings import Floats
-from unveil.verifier.omissions import excess_findings, fully_masked
+from unveil.verifier.records import excess_findings, fully_masked
 
 LEAF = -1
 Rows = NDArray[np.int64]

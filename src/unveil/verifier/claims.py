@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from unveil.characters import hidden_character
-from unveil.limits import COLUMNS, NAME, RECORDS, ROWS
-from unveil.verifier.days import day_number, day_text
+from unveil.strangers import COLUMNS, NAME, RECORDS, ROWS
+from unveil.verifier.columns import day_number, day_text
 
 MANIFEST = "manifest.json"
 PARQUET = "data.parquet"

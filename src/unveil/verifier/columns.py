@@ -1,10 +1,11 @@
-"""Columns as codes, so that every check is arithmetic on small whole numbers; and rows of codes, counted."""
+"""Columns as codes, so that every check is arithmetic on small whole numbers; rows of codes, counted; dates as days."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from math import isfinite
 from typing import Any
@@ -14,10 +15,41 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-Codes = NDArray[np.int32]
-Counts = NDArray[np.int64]
 MERGED = 1 << 18
 """At least so many rows wait before they are merged with the distinct ones."""
+
+
+START = date(1970, 1, 1)
+WRITTEN = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d.*)?", re.ASCII)
+
+
+def day_number(value: Any) -> int | None:
+    """How many days after 1970-01-01 a date, a time stamp or the text of one lies; None for anything else.
+
+    A time stamp lies on the day that it shows, in whatever zone it is written.
+    """
+    if isinstance(value, datetime):
+        value = value.date()
+    if isinstance(value, str):
+        value = _read_day(value)
+    return (value - START).days if isinstance(value, date) else None
+
+
+def day_text(number: int) -> str:
+    """The day as ISO 8601 writes it."""
+    return (START + timedelta(days=number)).isoformat()
+
+
+def _read_day(text: str) -> date | None:
+    found = WRITTEN.fullmatch(text)
+    try:
+        return datetime.strptime(found[1], "%Y-%m-%d").date() if found else None
+    except ValueError:
+        return None
+
+
+Codes = NDArray[np.int32]
+Counts = NDArray[np.int64]
 COARSER = {pa.time64("ns"): pa.time64("us"), pa.duration("ns"): pa.duration("us")}
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 

@@ -24,10 +24,10 @@ from unveil.verifier.files import read_manifest
 from unveil.verifier.findings import BrokenClaimError, Finding, Verdict
 from unveil.verifier.measured import MeasuredTest, measurements
 from unveil.verifier.noise import NoiseTest, count_cells, occupied_cells
-from unveil.verifier.persons import Whose
-from unveil.verifier.private_claims import AdditiveManifest, DiffGenManifest, PrivateManifest, SafeManifest
 from unveil.verifier.raw import Raw, read_raw
+from unveil.verifier.records import Whose
 from unveil.verifier.safe import SamplingTest
+from unveil.verifier.statements import AdditiveManifest, DiffGenManifest, PrivateManifest, SafeManifest
 from unveil.verifier.steering import check_steering
 from unveil.verifier.survey import MeanTest, mean_of
 from unveil.verifier.verification import row_findings

@@ -22,7 +22,7 @@ from unveil.verifier.claims import Discretization, Generalization, Masked, Split
 from unveil.verifier.columns import text
 from unveil.verifier.cuts import REST
 from unveil.verifier.holdings import Floats
-from unveil.verifier.scales import Span, block_labels, places, spans
+from unveil.verifier.values import Span, block_labels, places, spans
 
 
 class CoverageError(Exception):

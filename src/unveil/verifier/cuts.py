@@ -22,12 +22,11 @@ from unveil.verifier.claims import (
     Suppression,
     labels,
 )
-from unveil.verifier.columns import Groups, group, number, text
+from unveil.verifier.columns import Groups, day_number, group, number, text
 from unveil.verifier.data import Data
-from unveil.verifier.days import day_number
 from unveil.verifier.findings import Finding, repeated
-from unveil.verifier.scales import block_labels, missing_problems, places, spans
 from unveil.verifier.survey import rounded
+from unveil.verifier.values import block_labels, missing_problems, places, spans
 
 REST = ", other"
 """How the label of what is left of a taxonomy node ends."""

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from unveil.errors import listed
-from unveil.limits import COUNT, RECORDS
+from unveil.strangers import COUNT, RECORDS
 from unveil.verifier.claims import MANIFEST, PARQUET, Claims, Holds, RefinementManifest
 from unveil.verifier.columns import Column, Counts, Tally, Vocabulary, encode, is_number, is_text, missing
 from unveil.verifier.findings import BrokenClaimError, Finding, first_line, repeated

@@ -15,13 +15,12 @@ import pyarrow.compute as pc
 from pydantic import ValidationError
 
 from unveil.errors import ReleaseError, listed
-from unveil.limits import MANIFEST_BYTES
-from unveil.regular import opened, paths_below, read_bytes
+from unveil.strangers import MANIFEST_BYTES, opened, paths_below, read_bytes
 from unveil.verifier.claims import CSV, MANIFEST, PARQUET, Claims, RefinementManifest
 from unveil.verifier.columns import is_text
 from unveil.verifier.data import DataFiles
 from unveil.verifier.findings import BrokenClaimError, Finding, first_difference, first_line, repeated
-from unveil.verifier.private_claims import AdditiveManifest, DiffGenManifest, Manifest, SafeManifest
+from unveil.verifier.statements import AdditiveManifest, DiffGenManifest, Manifest, SafeManifest
 
 SCHEMA_VERSION = 1
 METHODS: dict[str, type[Manifest]] = {

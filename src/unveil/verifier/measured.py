@@ -20,20 +20,22 @@ from numpy.typing import NDArray
 from unveil.errors import count_text
 from unveil.verifier.additive import STEP, read_interval
 from unveil.verifier.claims import MANIFEST, Generalization, Interval, Masked, Node, Suppression
-from unveil.verifier.days import day_text
+from unveil.verifier.columns import day_text
 from unveil.verifier.findings import Finding
-from unveil.verifier.laws import (
+from unveil.verifier.noise import (
+    LEVEL,
+    TESTS,
     NoiseLaw,
     chance_text,
     chance_to_find,
     float_rate,
     log_reach,
     noise_finding,
+    raw_places,
     tail_findings,
 )
-from unveil.verifier.noise import LEVEL, TESTS, raw_places
-from unveil.verifier.private_claims import AdditiveManifest
 from unveil.verifier.raw import Raw, read_raw
+from unveil.verifier.statements import AdditiveManifest
 from unveil.verifier.weights import REACH, leaves_of
 
 if TYPE_CHECKING:

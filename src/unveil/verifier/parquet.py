@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-from unveil.limits import GROUP_BYTES, GROUP_ROWS
-from unveil.regular import opened
+from unveil.strangers import GROUP_BYTES, GROUP_ROWS, opened
 from unveil.verifier.findings import BrokenClaimError, Finding
 from unveil.verifier.pages import TEXT, FormError, Page, Reader, Struct, check_page
 

@@ -20,13 +20,12 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from unveil.errors import TableError, listed
-from unveil.limits import COUNT
-from unveil.regular import paths_below
+from unveil.strangers import COUNT, paths_below
 from unveil.verifier.claims import Derived
 from unveil.verifier.columns import Column, Counts, encode, is_text, missing, number, plain, text
 from unveil.verifier.data import BATCH
-from unveil.verifier.derived import derived_columns
 from unveil.verifier.findings import first_line
+from unveil.verifier.values import derived_columns
 
 if TYPE_CHECKING:
     from unveil.schema import Spec

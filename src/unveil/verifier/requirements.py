@@ -29,7 +29,7 @@ from unveil.verifier.holdings import (
     share_findings,
     size_findings,
 )
-from unveil.verifier.omissions import omission_sentence
+from unveil.verifier.records import omission_sentence
 from unveil.verifier.statements import Count, Names, Positive, Share, Stated, Statement, Table, Texts
 
 

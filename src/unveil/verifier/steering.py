@@ -18,11 +18,11 @@ from unveil.verifier.claims import (
     RefinementManifest,
     labels,
 )
+from unveil.verifier.columns import day_text
 from unveil.verifier.cuts import REST
 from unveil.verifier.data import Data
-from unveil.verifier.days import day_text
 from unveil.verifier.findings import Finding
-from unveil.verifier.omissions import fully_masked
+from unveil.verifier.records import fully_masked
 
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
 """The calendar steps of a date."""

@@ -23,14 +23,13 @@ from unveil.verifier.claims import (
 from unveil.verifier.columns import is_text
 from unveil.verifier.cuts import check_cuts, check_disclosed, check_labels, check_order, check_rows
 from unveil.verifier.data import Data, open_files, read_data
-from unveil.verifier.derived import check_derived, check_derived_values
 from unveil.verifier.files import check_copy, check_files, check_spelling, read_manifest
 from unveil.verifier.findings import BrokenClaimError, Finding, Verdict
-from unveil.verifier.omissions import check_masked_rows, check_omissions, released_labels
-from unveil.verifier.persons import check_persons
-from unveil.verifier.private_claims import AdditiveManifest, DiffGenManifest, Manifest, PrivateManifest, SafeManifest
+from unveil.verifier.records import check_masked_rows, check_omissions, check_persons, released_labels
 from unveil.verifier.requirements import check_guarantee, check_requirements
+from unveil.verifier.statements import AdditiveManifest, DiffGenManifest, Manifest, PrivateManifest, SafeManifest
 from unveil.verifier.survey import check_survey, weight_notes
+from unveil.verifier.values import check_derived, check_derived_values
 
 MOST = 8
 """How many columns of a set are named."""

@@ -22,7 +22,7 @@ from unveil.verifier.data import Data
 from unveil.verifier.findings import Finding
 from unveil.verifier.holdings import Floats
 from unveil.verifier.private import label_places
-from unveil.verifier.private_claims import WEIGHT, AdditiveManifest, TreeLeaf
+from unveil.verifier.statements import WEIGHT, AdditiveManifest, TreeLeaf
 
 Places = NDArray[np.int64]
 POINTS, SEED = 50_000, 15

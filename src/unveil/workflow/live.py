@@ -18,7 +18,7 @@ from unveil.errors import TableError, UnveilError
 from unveil.evaluation import Evaluation, Holdout, information_loss, table_warnings
 from unveil.evaluation.classifiers import tested
 from unveil.evaluation.evaluation import guarantee_text, reference_columns
-from unveil.evaluation.scores import Scores
+from unveil.evaluation.protocol import Scores
 from unveil.progress import Watcher, unwatched
 from unveil.publishers import trial_release
 from unveil.reasons import Cut

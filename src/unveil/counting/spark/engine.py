@@ -1,4 +1,4 @@
-"""The engine on Spark: the code of the memory engine encodes and merges each partition, and Spark adds up.
+"""The engine on Spark: the code of the memory engine encodes, weighs and merges each partition, and Spark adds up.
 
 The driver sees counts: the survey of each partition, the distinct rows of a projection if they fit, otherwise the
 pieces of candidates, and occupied cells. It never sees a row.
@@ -15,19 +15,25 @@ import numpy as np
 import pyarrow as pa
 
 from unveil.arrays import Array, IntArray
-from unveil.counting.distinct import DistinctRows, SortedRows, unpacked
-from unveil.counting.engine import Cells, Index, Marked
+from unveil.counting.distinct import Aside, DistinctRows, SortedRows, unpacked
+from unveil.counting.engine import Cells, Index, Marked, Scoring
 from unveil.counting.index import MemoryIndex
-from unveil.counting.memory import block_numbers, cells_of, marked_rows, person_index
-from unveil.counting.placement import Aside
+from unveil.counting.memory import (
+    BinnedChunk,
+    binned_chunk,
+    block_numbers,
+    cells_of,
+    marked_rows,
+    person_index,
+    weighed,
+)
 from unveil.counting.spark.index import SparkIndex
 from unveil.counting.spark.released import SparkReleasedRows
-from unveil.counting.spark.source import Function, open_spark_source
-from unveil.counting.spark.sums import SparkBinned
+from unveil.counting.spark.source import Function, SparkSource, open_spark_source
 from unveil.errors import EngineError, braced
 from unveil.masking import Block, LeftOut, Masking
 from unveil.schema import Spec
-from unveil.tables import WORDS, Chunk, Persons, Recount, Survey, changed
+from unveil.tables import WORDS, Chunk, Coder, Outline, Persons, Recount, Survey, changed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -37,6 +43,47 @@ DRIVER_ROWS = 5_000_000
 GATHERED = 8
 """Into how many partitions the surveys are merged before the driver collects them."""
 WEIGHT = "w"
+
+
+class SparkBinned:
+    """Rows that are read and binned in every round, where they lie."""
+
+    def __init__(
+        self, source: SparkSource, coder: Coder, outline: Outline, bins: Sequence[Array], sizes: Sequence[int]
+    ) -> None:
+        self._source = source
+        self._coder = coder
+        self._outline = outline
+        self._bins = bins
+        self._sizes = sizes
+
+    def sums(self, scoring: Scoring) -> IntArray:
+        """The weights per bin, model and side."""
+        coder, bins, sizes = self._coder, self._bins, self._sizes
+        places = range(len(bins))
+
+        def weigh(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
+            recount, seen = Recount(coder, places), 0
+
+            def chunks() -> Iterator[BinnedChunk]:
+                nonlocal seen
+                for batch in batches:
+                    chunk = binned_chunk(recount.chunk(batch), bins)
+                    seen += int(chunk.records.sum())
+                    yield chunk
+
+            sums = weighed(chunks(), sizes, scoring)
+            yield pa.table({"sums": pa.array([sums.tobytes()], pa.binary()), "records": pa.array([seen])})
+
+        frame = self._source.partitions(weigh, Recount(coder, places).names, "sums binary, records bigint")
+        with self._source.watched():
+            found = frame.toArrow()
+        if sum(found["records"].to_pylist()) != self._outline.records:
+            raise changed(self._outline.origin)
+        total = np.zeros((*scoring.scores.shape, 2), dtype=np.int64)
+        for part in found["sums"]:
+            total += np.frombuffer(part.as_py(), dtype=np.int64).reshape(total.shape)
+        return total
 
 
 class SparkEngine:

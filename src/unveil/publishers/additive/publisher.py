@@ -13,13 +13,10 @@ from unveil.counting.released import ranked
 from unveil.masking import Block
 from unveil.noise import Ledger, Source
 from unveil.progress import Watcher, unwatched
-from unveil.publishers.additive.bins import Bins
-from unveil.publishers.additive.cut import block_of_bins, cut_of
-from unveil.publishers.additive.draws import Draws
-from unveil.publishers.additive.leaves import LeafTree, corrected, grown
-from unveil.publishers.additive.rounds import Learned, learn, noise_variance
-from unveil.publishers.additive.support import drawn_bins
-from unveil.publishers.claims import private_claims
+from unveil.publishers.additive.bins import Bins, block_of_bins, cut_of
+from unveil.publishers.additive.cells import LeafTree, corrected, drawn_bins, grown
+from unveil.publishers.additive.rounds import Draws, Learned, learn, noise_variance
+from unveil.publishers.private import private_claims
 from unveil.release import AdditiveManifest, Release, RoundEntry, TreeLeaf, TreeTest
 from unveil.schema import WEIGHT, AdditivePlan, Spec
 from unveil.tables import Outline

@@ -1,7 +1,14 @@
 """The rounds of the additive method: everything that looks at the rows before the cut is known.
 
-Neighbours differ by one record. What is drawn goes through `draws.py`, which charges it; here is why one record changes
-it by no more than the sensitivity that is given there.
+`Draws` makes all draws of the method: noisy sums and private choices. Nothing else of it is random or sees exact sums.
+Both take whole numbers with a known sensitivity, and both are charged before they happen.
+
+- *Sums.* One record changes one of the sums, by at most `sensitivity`. Two-sided geometric noise of rate
+  ε / sensitivity on every sum changes each probability by a factor of at most exp(ε) (`noise/draws.py`).
+- *Choice.* One record changes every score by at most `sensitivity`, up or down. Permute-and-flip at rate
+  ε / (2 · sensitivity) changes each probability by a factor of at most exp(ε) (`noise/draws.py`).
+
+Neighbours differ by one record, which changes what is drawn by no more than the sensitivity that is given:
 
 1. *Class totals.* A record is in one class: the counts change by 1 in one place.
 2. *The sums of a round.* Given all draws so far the model is fixed, and with it the weight of every possible record: a
@@ -28,12 +35,44 @@ import numpy as np
 
 from unveil.arrays import FloatArray, IntArray
 from unveil.counting import Engine
+from unveil.noise import Ledger, Source, TwoSidedGeometric, permute_and_flip
 from unveil.progress import Tasks, Watcher, unwatched
 from unveil.publishers.additive.bins import Bins, affordable
-from unveil.publishers.additive.draws import Draws
-from unveil.publishers.additive.model import Model
-from unveil.publishers.additive.smoothing import steps
+from unveil.publishers.additive.model import Model, steps
 from unveil.tables import Outline
+
+ENTRIES = 1 << 12
+"""Few draws are made with each rate, so the tables of the noise are short."""
+GROWTH = 1.2
+"""Each round gets so many times the share of the one before: what is left to learn is finer."""
+MOST_ROUNDS = 40
+UNIT = 512
+"""The most that a record weighs, in whole numbers; less where the noise would be too wide to draw."""
+
+
+class Draws:
+    """Charges and draws."""
+
+    def __init__(self, ledger: Ledger, source: Source) -> None:
+        self.ledger = ledger
+        self._source = source
+
+    def noisy(self, purpose: str, sums: IntArray, sensitivity: int, epsilon: Fraction) -> IntArray:
+        """The sums with noise that costs ε."""
+        self.ledger.charge(purpose, epsilon)
+        return with_noise(sums, epsilon / sensitivity, self._source)
+
+    def chosen(self, purpose: str, scores: Sequence[int], sensitivity: int, epsilon: Fraction) -> int:
+        """The place of one of the scores, a high one most likely, at the cost of ε."""
+        self.ledger.charge(purpose, epsilon)
+        return permute_and_flip(np.array(scores, dtype=np.int64), epsilon / (2 * sensitivity), self._source)
+
+
+def with_noise(sums: IntArray, rate: Fraction, source: Source) -> IntArray:
+    """Whole numbers, each with its own two-sided geometric noise."""
+    noise = TwoSidedGeometric(rate, source, longest=ENTRIES)
+    return sums + noise.draw(sums.size).reshape(sums.shape)
+
 
 TOTALS = Fraction(3, 100)
 """The share of ε for the class totals."""
@@ -41,11 +80,6 @@ LEAVES = Fraction(15, 100)
 """The share that is kept for the counts of the leaves."""
 CHOICE = Fraction(30, 100)
 """The share of a round that pays for the choice; the sums get the rest."""
-GROWTH = 1.2
-"""Each round gets so many times the share of the one before: what is left to learn is finer."""
-MOST_ROUNDS = 40
-UNIT = 512
-"""The most that a record weighs, in whole numbers; less where the noise would be too wide to draw."""
 LEAST_RATE = Fraction(1, 10**6)
 
 

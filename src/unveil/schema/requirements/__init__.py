@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
-from unveil.schema.requirements.closeness import BetaLikeness, TCloseness
-from unveil.schema.requirements.diversity import LDiversity
+from unveil.schema.requirements.diversity import BetaLikeness, LDiversity, TCloseness
 from unveil.schema.requirements.kind import PERSONS, Atom, Bound, Domain, Kind, Level, Promise, Worst, hold_alone
 from unveil.schema.requirements.shares import AlphaKAnonymity, Confidence, Template
 from unveil.schema.requirements.sizes import KAnonymity, KEAnonymity

@@ -1,8 +1,15 @@
-"""Publishing under ε-differential privacy: DiffGen, Algorithm 1.
+"""Publishing under differential privacy by a private cut: noisy counts of its cells, or true rows thinned.
 
-The search is the loop of `refine/search.py` with private plugs: the split of a number is drawn when its interval comes
-into the cut (lines 4 and 9), and the next specialization is drawn among the candidates (line 7). Neither touches a row:
-gains and splits come from the histograms of single attributes. The counts of the cells (line 12) are the second pass.
+*DiffGen, Algorithm 1.* The search is the loop of `refine/search.py` with private plugs: the split of a number is drawn
+when its interval comes into the cut (lines 4 and 9), and the next specialization is drawn among the candidates (line
+7). Neither touches a row: gains and splits come from the histograms of single attributes. The counts of the cells (line
+12) are the second pass.
+
+*True rows under (ε, δ).* The cut is drawn by DiffGen's search for a quarter of ε. It is then a fixed map from records
+to rows, so the rest of ε and δ pay for thinning the rows (`noise/thinning.py`). In total: let P(c) be the probability
+of the cut c, and M_c(S) that of a set S of tables with it, from one table; P′ and M′ from a neighbour. Then
+
+    Σ P(c) M_c(S) ≤ Σ P(c) (e^ε₂ M′_c(S) + δ) ≤ Σ e^ε₁ P′(c) e^ε₂ M′_c(S) + δ = e^(ε₁ + ε₂) Σ P′(c) M′_c(S) + δ.
 """
 
 from __future__ import annotations
@@ -10,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,15 +25,54 @@ import pyarrow as pa
 from unveil.arrays import FloatArray, IntArray, NumberArray, packed_keys, sorted_order
 from unveil.counting import Engine
 from unveil.counting.released import ranked
-from unveil.masking import Block, Discretize, Flat, Generalize, Tree
-from unveil.noise import Ledger, Source, below, exponential_choice, permute_and_flip
+from unveil.errors import SpecError
+from unveil.masking import Block, Discretize, Flat, Generalize, Tree, class_type, freeze
+from unveil.noise import Ledger, Source, Thinning, below, exponential_choice, permute_and_flip, thinning_for
 from unveil.progress import Tasks, Watcher, unwatched
 from unveil.publishers.cells import cell_total, feasible_threshold, noisy_cells, public_threshold
-from unveil.publishers.claims import private_claims
 from unveil.refine import InfoGainUtility, MaxUtility, Search, Utility, gain_alone
-from unveil.release import DiffGenManifest, Release
-from unveil.schema import COUNT, Grid, PrivatePlan, Spec, grid_of
+from unveil.release import About, CountedRows, DiffGenManifest, LedgerEntry, Release, SafeManifest
+from unveil.schema import COUNT, Grid, Plan, PrivatePlan, SafePlan, Spec, decimal_text, grid_of
 from unveil.tables import Outline
+
+SEEDED = "None: it was made with a seed, for tests and experiments."
+SAMPLING = "sampling and suppression"
+
+
+def private_claims(
+    table: Outline,
+    spec: Spec,
+    plan: Plan,
+    ledger: Ledger,
+    source: Source,
+    cuts: Sequence[Sequence[Block]],
+    version: str,
+    also: str = "",
+) -> dict[str, Any]:
+    """The entries of a manifest that all private methods share.
+
+    `cuts` are the blocks of each attribute; `also` is what the guarantee adds to the sentence of the plan.
+    """
+    return {
+        "unveil_version": version,
+        "about": About(title=spec.table.title, owner=spec.table.owner, date=spec.table.date),
+        "guarantee": " ".join(filter(None, [plan.sentence(weighted=table.weighted), also]))
+        if source.private
+        else SEEDED,
+        "private": source.private,
+        "class_": spec.table.class_,
+        "class_type": class_type(table.classes.type),
+        "classes": tuple(str(label) for label in table.classes.values),
+        "requirements": (plan.describe(),),
+        "columns": {
+            attribute.name: freeze(attribute, cut) for attribute, cut in zip(table.attributes, cuts, strict=True)
+        },
+        "derived": spec.derived,
+        "ledger": tuple(
+            LedgerEntry(purpose=entry.purpose, epsilon=str(entry.epsilon), composition=entry.composition)
+            for entry in ledger.entries
+        ),
+    }
 
 
 class PrivateStructure:
@@ -191,3 +238,63 @@ def cell_rows(
     order = sorted_order(packed_keys(ranks, [len(column.values) for column in columns]))
     rows = {column.name: column.column(rank[order]) for column, rank in zip(columns, ranks, strict=True)}
     return pa.table(rows), counts[order]
+
+
+def publish_safe(
+    table: Outline,
+    spec: Spec,
+    plan: SafePlan,
+    engine: Engine,
+    source: Source,
+    version: str,
+    progress: Watcher = unwatched,
+) -> Release:
+    """Draws a release of true rows.
+
+    Args:
+        table: The checked table.
+        spec: The spec, whose domains are all declared.
+        plan: What the release may cost.
+        engine: What counts the table.
+        source: The randomness; a release from a seeded one says that it is not private.
+        version: The version to write into the manifest.
+        progress: Where progress is reported, in public numbers only.
+    """
+    thinning = planned_thinning(plan, spec.origin)
+    ledger = Ledger(plan.epsilon)
+    cuts = private_cuts(table, plan.cut, engine, ledger, source, progress)
+    ledger.charge(SAMPLING, plan.sampling)
+    progress("counting cells", 0, None)
+    cells = engine.cells(cuts)
+    progress("sampling rows", 0, None)
+    cell, class_ = np.nonzero(cells.counts)
+    kept = thinning.draw(cells.counts[cell, class_], source)
+    held = kept > 0
+    rows, counts = cell_rows(table, cuts, cells.blocks[cell[held]], class_[held], kept[held])
+    manifest = SafeManifest(
+        **private_claims(table, spec, plan, ledger, source, cuts, version, _sentence(thinning)),
+        specializations=plan.specializations,
+        utility=plan.utility,
+        choice=plan.choice,
+        sampled=str(thinning.share),
+        k=thinning.least,
+        cells=cell_total([len(cut) for cut in cuts], len(table.classes)),
+    )
+    return Release(CountedRows(rows, counts), manifest)
+
+
+def planned_thinning(plan: SafePlan, origin: str) -> Thinning:
+    """How rows are sampled and suppressed, from ε and δ alone."""
+    thinning = thinning_for(plan.sampling, plan.delta)
+    if thinning is None:
+        epsilon, delta = decimal_text(plan.epsilon), decimal_text(plan.delta)
+        raise SpecError(f"{origin}: ε = {epsilon} with δ = {delta} would leave no rows; one of them must be larger.")
+    return thinning
+
+
+def _sentence(thinning: Thinning) -> str:
+    """What else a reader of the rows may rely on."""
+    return (
+        f"Each row is a record of the table, masked, and was kept with probability {thinning.share}; at least "
+        f"{thinning.least} rows agree in all columns."
+    )

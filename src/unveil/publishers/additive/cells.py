@@ -1,18 +1,31 @@
-"""The last measurement: class counts of the leaves of a tree over the cells, and the correction they allow.
+"""Cells that represent the table, weighed by the model and corrected by the counts of a tree over them.
 
-The tree is grown on the cells and weights that the model predicts, not on the rows. Its leaves partition all cells of
-the cuts, so a record is in one leaf and one class: one of the counts changes, by 1. Totals and odds of the leaves are
-then moved towards the noisy counts, as far as these can be trusted (empirical Bayes): post-processing.
+The product of the cuts has too many cells to list, and most are empty. A fixed number of points is drawn: for each
+class as many as its share, every attribute on its own from the shape that was measured for the class, in even strata.
+The class probabilities of a point come from the model, which knows how attributes act together. All of this uses noisy
+numbers only, and a public seed: post-processing.
+
+The last measurement is the class counts of the leaves of a tree. It is grown on the cells and weights that the model
+predicts, not on the rows. Its leaves partition all cells of the cuts, so a record is in one leaf and one class: one of
+the counts changes, by 1. Totals and odds of the leaves are then moved towards the noisy counts, as far as these can be
+trusted (empirical Bayes): post-processing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from unveil.arrays import FloatArray, IntArray
+from unveil.publishers.additive.model import nonnegative
+from unveil.publishers.additive.rounds import Learned, Round
 
+POINTS = 50_000
+"""How many points are drawn; a release has at most so many cells."""
+SEED = 15
+"""Public: the points are a function of what was measured."""
 SMALLEST = 0.001
 """No leaf expects a smaller share of the records."""
 ABOVE_NOISE = 8
@@ -21,6 +34,46 @@ LARGEST = 0.4
 """And no leaf needs to expect more than this share."""
 FURTHEST = 8.0
 """The log-odds of a leaf move no further than this."""
+
+
+def drawn_bins(learned: Learned) -> IntArray:
+    """The points: one row each, one column per attribute, with the number of the bin."""
+    classes = np.repeat(np.arange(len(learned.totals)), _points_per_class(learned.model.totals))
+    draw = np.random.default_rng(SEED)
+    bins = np.zeros((len(classes), len(learned.bins)), dtype=np.int64)
+    for attribute in sorted({done.attribute for done in learned.rounds}):
+        for number, shape in enumerate(_shapes(learned, attribute)):
+            bins[classes == number, attribute] = _spread(shape, int((classes == number).sum()), draw)
+    return bins
+
+
+def _points_per_class(totals: FloatArray) -> IntArray:
+    ends = np.rint(POINTS * np.cumsum(totals) / totals.sum()).astype(np.int64)
+    points: IntArray = np.diff(ends, prepend=0)
+    return points
+
+
+def _shapes(learned: Learned, attribute: int) -> Iterator[FloatArray]:
+    """For each class, how its records spread over the bins of an attribute, by the first sums that say so."""
+    rounds = [done for done in learned.rounds if done.attribute == attribute]
+    positive = learned.model.positive
+    for class_ in range(len(learned.totals)):
+        own = [done.within for done in rounds if positive[done.model] == class_]
+        other = [done.against for done in rounds if positive[done.model] != class_]
+        shape = nonnegative((own or other)[0] / _unit(rounds, own, other)) + 1e-9
+        yield shape / shape.sum()
+
+
+def _unit(rounds: list[Round], own: list[IntArray], other: list[IntArray]) -> int:
+    first = (own or other)[0]
+    return next(done.unit for done in rounds if done.within is first or done.against is first)
+
+
+def _spread(shape: FloatArray, count: int, draw: np.random.Generator) -> IntArray:
+    """Bins in proportion to a shape, one from each of `count` even strata, in random order."""
+    places = (np.arange(count) + draw.random()) / max(count, 1)
+    found = np.searchsorted(np.cumsum(shape), places, side="right")
+    return draw.permutation(np.minimum(found, len(shape) - 1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,8 @@
-"""Files of a folder, found and opened without following links and without waiting for a pipe that has no writer.
+"""Releases from strangers: how large their parts may be, and how their files are opened, so that reading always ends.
 
-A release may come from a stranger. All code that opens its files does it here, so that one rule applies.
+Writers keep to the limits too, so that every published release can be verified. Files are found and opened without
+following links and without waiting for a pipe that has no writer; all code that opens the files of a release does it
+here, so that one rule applies.
 """
 
 from __future__ import annotations
@@ -13,6 +15,26 @@ from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
 from typing import NoReturn
+
+MANIFEST_BYTES = 1 << 24
+"""The size of `manifest.json`."""
+COLUMNS = 2_000
+"""How many columns a release may have, and how many names a requirement."""
+NAME = 1_000
+"""How many characters a column name, a label or a value in the manifest may have."""
+ROWS = 10**12
+"""How many rows may be read or released."""
+COUNT = 2**53
+"""How many records one row may represent: integers that every reader can represent exactly."""
+RECORDS = 2**62
+"""How many records there may be; sums are 64-bit integers and must not overflow."""
+GROUP_ROWS = 1 << 20
+"""How many rows a row group of a parquet file may have."""
+GROUP_BYTES = 1 << 28
+"""How many bytes a row group may have when it is unpacked."""
+LEAF_LABELS = 1 << 27
+"""How many labels the nodes of a tree of boxes may have together."""
+
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
