@@ -1,15 +1,18 @@
 """A first spec from a table that nobody prepared."""
 
 import json
+import shlex
 import tomllib
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
 import unveil
 from commands import Run
+from encounters import encounters
 from project import Project
 
 
@@ -131,14 +134,18 @@ def test_what_dropping_rows_would_cost_is_told(project: Project, run: Run) -> No
     spoiled = [lines[0], *(line.replace(",Cork,", ",NA,") for line in lines[1:])]
     project.table.write_text("\n".join(spoiled) + "\n")
     text = run("init", project.table).out
-    assert 'missing = { values = ["?", "NA"], rows = "drop" }    # guess: 17 of 49 rows would be dropped, for' in text
-    assert "would be dropped, for 'age', 'town'\n" in text
-    assert text.count('# missing = "keep"') == 2
+    assert 'missing = { values = ["?", "NA"], rows = "keep" }    # guess: 17 of 49 rows lack a value, for' in text
+    assert "lack a value, for 'age', 'town'\n" in text
+    assert text.count('# missing = "drop"') == 2
     assert "[attributes.age]    # guess: 48 different numbers; missing in 1 row; " in text
     assert "[attributes.town]    # guess: 2 different values; missing in 17 rows\n" in text
     spec = project.folder / "draft.toml"
     run("init", project.table, "--to", spec)
-    assert "17 rows with missing values left out" in run("check", spec).out
+    assert "49 records can be released" in run("check", spec).out
+    project.table.write_text("\n".join(lines) + "\n")
+    few = run("init", project.table).out
+    assert 'rows = "drop" }    # guess: 1 of 49 rows would be dropped, for' in few
+    assert few.count('# missing = "keep"') == 1
     project.table.write_text("\n".join(lines[:-1]) + "\n")
     assert "# guess: no row lacks a value\n" in run("init", project.table).out
 
@@ -148,7 +155,7 @@ def test_whole_numbers_that_may_be_codes_are_told(project: Project, run: Run) ->
     project.table.write_text("\n".join(["benefits,size,job code,target", *(rows * 2)]) + "\n")
     text = run("init", project.table).out
     assert "[attributes.benefits]    # guess: 3 different numbers; if they are codes, it is a category\n" in text
-    assert '[attributes."job code"]    # guess: 40 different numbers; if they are codes, it is a category\n' in text
+    assert '[attributes."job code"]    # guess: by its name, and 40 different values\nkind = "category"\n' in text
     assert "[attributes.size]    # guess: 50 different numbers\n" in text
 
 
@@ -175,12 +182,12 @@ def test_people_weights_marks_and_dependencies_are_found(project: Project, run: 
     assert draft["table"]["person"] == "patient_nbr"
     assert draft["attributes"]["income"] == {"kind": "number", "whole": True}
     assert "N" in draft["table"]["missing"]["values"]
-    assert draft["attributes"]["wgtp"]["role"] != "attribute"
+    assert draft["attributes"]["wgtp"] == {"role": "survey-weight"}
     assert draft["require"][0]["quasi-identifier"] == ["age", "income"]
     for words in (
         "'patient_nbr' repeats (130 values in 200 rows), so people seem to have several rows; the draft counts persons",
         "'wgtp' seems to be the weight of a survey",
-        " of 200 rows (20%) lack a value, and the draft drops them",
+        " of 200 rows (20%) lack a value: the draft keeps them",
         "1 column can be derived from another one: 'drug group' by 'drug'.",
         "The draft releases 'drug', 'drug group', 'version', 'note' as they are",
     ):
@@ -198,3 +205,34 @@ def test_a_text_that_is_a_value_elsewhere_is_not_missing(project: Project, run: 
     draft = tomllib.loads(run("init", project.table).out)
     assert draft["attributes"]["agreed"] == {"kind": "category"}
     assert draft["table"]["missing"]["values"] == [""]
+
+
+def test_hospital_encounters_from_a_draft_to_a_verified_release(tmp_path: Path, run: Run) -> None:
+    """Several encounters per patient, 50 columns, `?` for missing, ICD-9 codes: nothing is lost."""
+    pyarrow.csv.write_csv(encounters(600), tmp_path / "encounters.csv")
+    spec, release = tmp_path / "encounters.toml", tmp_path / "release"
+    assert run("init", tmp_path / "encounters.csv", "--to", spec).code == 0
+    text = spec.read_text()
+    draft = tomllib.loads(text)
+    assert draft["table"]["person"] == "patient_nbr"
+    assert draft["table"]["missing"] == {"values": ["?"], "rows": "keep"}
+    assert draft["table"]["class"] == "readmitted"
+    assert draft["attributes"]["diag_1"] == {"kind": "category"}
+    assert draft["attributes"]["number_diagnoses"]["kind"] == "number"
+    assert draft["require"][0]["quasi-identifier"] == ["race", "gender", "age"]
+    drafted = next(line for line in text.splitlines() if "drafted by" in line and "diag_1" in line)
+    assert run(*shlex.split(drafted.removeprefix("# drafted by: "))[1:]).code == 0
+    spec.write_text(text.replace("draft = true", "").replace('# taxonomy = "diag_1.tree"', 'taxonomy = "diag_1.tree"'))
+    assert run("publish", spec, "--to", release).code == 0
+    assert unveil.verify(release, spec) == []
+    manifest = json.loads((release / "manifest.json").read_text(encoding="utf-8"))
+    assert (manifest["records"], manifest["persons"]) == (600, 420)
+
+
+def test_a_class_that_is_missing_is_dropped_where_other_values_are_kept(project: Project, run: Run) -> None:
+    rows = [f"{row % 7},{'?' if row % 3 else 'x'},{'?' if row == 5 else 'ab'[row % 2]}" for row in range(60)]
+    project.table.write_text("\n".join(["size,note,target", *rows]) + "\n")
+    spec = project.folder / "draft.toml"
+    run("init", project.table, "--to", spec)
+    assert tomllib.loads(spec.read_text())["attributes"]["target"] == {"missing": "drop"}
+    assert "59 records can be released" in run("check", spec).out

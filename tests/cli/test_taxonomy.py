@@ -71,7 +71,10 @@ def test_the_facts_of_a_draft(project: Project, run: Run) -> None:
     [
         (["people.csv", "towm"], ["people.csv", "'towm'", "did you mean 'town'"]),
         (["people.csv", "town", "--by", "dates"], ["people.csv", "'town'", "dates", "'Aarhus'"]),
-        (["people.csv", "town", "--by", "magic"], ["'magic'", "dates, bands, countries, prefix, numbers, frequency"]),
+        (
+            ["people.csv", "town", "--by", "magic"],
+            ["'magic'", "dates, bands, diagnoses, countries, prefix, numbers, frequency"],
+        ),
         (["people.csv", "town", "--to", "job.tree"], ["job.tree", "exists already"]),
         (["people.csv", "town", "--to", "x.xlsx"], ["x.xlsx", ".tree, .csv, .hchy"]),
         (["people.csv", "town", "--to", "no/x.tree"], ["x.tree", "'no'"]),
@@ -178,12 +181,12 @@ def test_the_hint_of_a_first_spec_is_a_command_that_works(project: Project, run:
 
 
 def test_the_hint_for_a_column_with_an_odd_name(project: Project, run: Run) -> None:
-    project.table.write_text('"-a/b c",y\nred,1\nblue,2\nred,1\n')
+    project.table.write_text('"-a/b c",y\nred,1\nblue,2\nred,1\ngray,1\n')
     out = run("init", project.table, "--to", project.folder / "first.toml").code
     assert out == 0
     hint = next(line for line in (project.folder / "first.toml").read_text().splitlines() if "drafted by" in line)
     assert run(*shlex.split(hint.removeprefix("# drafted by: "))[1:]).code == 0
-    assert set(read_taxonomy(project.folder / "-a_b_c.tree").leaves) == {"red", "blue"}
+    assert set(read_taxonomy(project.folder / "-a_b_c.tree").leaves) == {"red", "blue", "gray"}
 
 
 # ---- Show ----

@@ -26,7 +26,7 @@ def test_the_labels_above_are_those_of_the_rows() -> None:
 
 def test_what_makes_no_tree_is_refused(tmp_path: Path, run: Run) -> None:
     twice = pa.concat_tables([PLACES, pa.table({"city": ["Rome"], "country": ["Norway"], "side": ["north"]})])
-    with pytest.raises(TableError, match=r"the value 'Rome' lies below '(Italy|Norway)' and below"):
+    with pytest.raises(TableError, match=r"the value 'Rome' is below '(Italy|Norway)' and below"):
         draft(twice, "city", above=["country"])
     with pytest.raises(TableError, match="there is no other column 'contry'; did you mean 'country'"):
         draft(PLACES, "city", above=["contry"])

@@ -32,7 +32,9 @@ def draft(
     attribute: Annotated[str, typer.Argument(metavar="ATTRIBUTE", help="One of its columns.")],
     by: Annotated[
         str | None,
-        typer.Option(metavar="WAY", help="dates, bands, countries, prefix, numbers or frequency; guessed if omitted."),
+        typer.Option(
+            metavar="WAY", help="dates, bands, diagnoses, countries, prefix, numbers or frequency; guessed if omitted."
+        ),
     ] = None,
     above: Annotated[
         list[str] | None,

@@ -23,6 +23,11 @@ from unveil.masking import days, dictionary_of, python_values
 from unveil.schema import number_of
 from unveil.tables.columns import TEXTS, is_usable
 
+CERTAIN = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL")
+"""Texts that mean a missing value."""
+DOUBTFUL = ("None", "none", "-", ".", "missing", "unknown")
+"""Texts that mean a missing value if they are rare, and may be ordinary values otherwise."""
+MARKS = (*CERTAIN, *DOUBTFUL)
 SAMPLE = 10_000
 """How many rows decide which pairs are looked at."""
 COUNTED = 100_000

@@ -11,17 +11,15 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from unveil.arrays import FloatArray
-from unveil.drafts.facts import Dependency, Facts, dependencies, facts_of
+from unveil.arrays import BoolArray, FloatArray
+from unveil.drafts.diagnoses import NAMES as DIAGNOSES
+from unveil.drafts.diagnoses import recognised
+from unveil.drafts.facts import CERTAIN, DOUBTFUL, MARKS, Dependency, Facts, dependencies, facts_of
+from unveil.drafts.values import ENOUGH
 from unveil.errors import count_text, listed, rows_text
 from unveil.tables.files import header_doubt
 from unveil.tables.sources import FileSource, Source, open_source
 
-CERTAIN = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL")
-"""Texts that mean a missing value."""
-DOUBTFUL = ("None", "none", "-", ".", "missing", "unknown")
-"""Texts that mean a missing value if they are rare, and may be ordinary values otherwise."""
-MARKS = (*CERTAIN, *DOUBTFUL)
 FREQUENT = 0.2
 """A doubtful text that a larger share of the rows of a column holds is a value."""
 _WORD = r"(^|[_\W]){}($|[_\W])"
@@ -44,6 +42,10 @@ KNOWN_NAMES = re.compile(
 """Names of what others can know about a person, or look up."""
 FEW = 20
 """A number with at most this many different values may be a category."""
+LONGEST_NUMBER = 2
+"""Where most values are as short, they are numbers of diagnoses, not codes."""
+MOST_CODES = 1000
+"""A column that is called a code and has at most this many values is a category."""
 MOST_LABELS = 20
 """A class has at most this many labels."""
 PERSONAL = 0.1
@@ -109,6 +111,18 @@ class TableGuess:
         return known if len(known) > 1 else self.released
 
     @property
+    def keeps_missing(self) -> bool:
+        """Whether the draft keeps what is missing as a value, since dropping it would cost too many rows."""
+        return self.incomplete > COSTLY * self.rows
+
+    def above(self, column: Guess) -> str | None:
+        """A category with fewer values that each value of a column belongs to; of several, the one with the most."""
+        coarser = {item.determined for item in self.dependencies if item.by == column.name and item.exact}
+        held = [item for item in self.released if item.name in coarser and item.role == "category"]
+        fewer = [item for item in held if 1 < item.distinct <= column.distinct / 2]
+        return max(fewer, key=lambda item: item.distinct).name if fewer else None
+
+    @property
     def person(self) -> Guess | None:
         """The column that seems to say whose row it is: of identifiers that repeat, the one with the most values."""
         whose = [guess for guess in self.columns if guess.person and not guess.missing]
@@ -165,8 +179,8 @@ def _marks(columns: Sequence[Facts], class_: Facts) -> tuple[str, ...]:
 
 
 def _odd_texts(column: Facts, marks: Sequence[str]) -> list[str]:
-    """Texts in a column of numbers, if they are few."""
-    if not column.is_text:
+    """Texts in a column of numbers, if they are few. Diagnoses have codes with letters."""
+    if not column.is_text or DIAGNOSES.search(column.name):
         return []
     held = column.held(marks)
     odd = held & np.isnan(column.numbers)
@@ -205,11 +219,15 @@ def _role(column: Facts, held: np.ndarray, is_class: bool) -> Guess:
     if IDENTIFIER_NAMES.search(name):
         return Guess(name, "identifier", "by its name", person=repeated)
     numbers = column.numbers[held]
+    if CODE_NAMES.search(name) and distinct <= min(MOST_CODES, rows / 2):
+        return Guess(name, "category", f"by its name, and {count_text(distinct, 'different value')}")
     numeric = bool(distinct) and bool(np.isfinite(numbers).all())
     if numeric and distinct > FEW and WEIGHT_NAMES.search(name) and (numbers > 0).all():
         return Guess(name, "survey-weight", f"by its name, and {distinct:,} different numbers")
     if NUMBER_NAMES.search(name) and repeated and (not numeric or (numbers % 1 == 0).all()):
         return Guess(name, "identifier", f"by its name, and {distinct:,} different values", person=True)
+    if DIAGNOSES.search(name) and (revision := _revision(column, held)):
+        return Guess(name, "category", f"{distinct:,} codes of {revision.upper()}")
     if (dates := column.dates(held)) is not None:
         return Guess(name, "date", count_text(len(set(dates)), "different date"), True, (min(dates), max(dates)))
     if numeric:
@@ -219,13 +237,21 @@ def _role(column: Facts, held: np.ndarray, is_class: bool) -> Guess:
     return Guess(name, "category", count_text(distinct, "different value"))
 
 
+def _revision(column: Facts, held: BoolArray) -> str:
+    """The revision of ICD that most values are codes of; empty if there is none."""
+    codes = [str(value) for value in column.values.filter(pa.array(held)).to_pylist()]
+    revision, known = recognised(codes)
+    long = sum(len(code) > LONGEST_NUMBER for code in known)
+    return revision if codes and len(known) >= ENOUGH * len(codes) and long >= len(codes) / 2 else ""
+
+
 def _number(name: str, numbers: FloatArray, rows: int) -> Guess:
     distinct, whole = len(np.unique(numbers)), bool((numbers == np.floor(numbers)).all())
     if whole and distinct == rows and distinct > FEW:
         return Guess(name, "identifier", "whole numbers, all different")
     if distinct <= 2:
         return Guess(name, "category", count_text(distinct, "different value"))
-    codes = "; if they are codes, it is a category" if whole and (distinct <= FEW or CODE_NAMES.search(name)) else ""
+    codes = "; if they are codes, it is a category" if whole and distinct <= FEW else ""
     bounds = float(numbers.min()), float(numbers.max())
     return Guess(name, "number", f"{distinct:,} different numbers{codes}", whole, bounds)
 
@@ -272,13 +298,13 @@ def _percent(share: float) -> str:
 def _warnings(guess: TableGuess) -> Iterator[str]:
     if guess.doubt:
         yield f"But {guess.doubt}."
-    if guess.incomplete > COSTLY * guess.rows:
+    if guess.keeps_missing:
         lacking = sorted((item for item in guess.columns if item.role != "identifier"), key=lambda item: -item.missing)
         most = ", ".join(f"{item.name!r} ({item.missing:,})" for item in lacking[:SHOWN] if item.missing)
         share = f"{guess.incomplete:,} of {rows_text(guess.rows)} ({guess.incomplete / guess.rows:.0%})"
         yield (
-            f'{share} lack a value, and the draft drops them: keep what is missing as a value (missing = "keep"), or '
-            f"leave out columns that cost too many, such as {most}."
+            f"{share} lack a value: the draft keeps them, and what is missing becomes a value. Most are in {most}; "
+            "leave out columns that nobody needs."
         )
     for item in guess.columns:
         if item.person:

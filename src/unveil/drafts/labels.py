@@ -17,16 +17,13 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from unveil.drafts.values import Paths, Proposal, UnfitError, Values
+from unveil.drafts.values import ENOUGH, UNKNOWN, Paths, Proposal, UnfitError, Values, unrecognised
 from unveil.schema import number_text
 
 NUMBER = r"(\d+(?:\.\d+)?)"
 CHILDREN = 3
 """How many bands are joined into one."""
 LISTS_MISSING = "names of countries were not looked up, since the extra 'countries' (pycountry) is not installed"
-UNKNOWN = "Not recognised"
-ENOUGH = 0.75
-"""The share of values that must be recognised for a guess."""
 
 
 BETWEEN = re.compile(rf"[\[(]?\s*{NUMBER}\s*(?:-|–|to|,)\s*{NUMBER}\s*[\])]?(?: years)?", re.I)
@@ -112,13 +109,7 @@ def by_places(values: Values, *, asked: bool) -> Proposal:
     paths: Paths = dict(sorted(recognised.items(), key=lambda item: (item[1], item[0])))
     others = sorted(set(values.counts) - set(paths))
     paths |= dict.fromkeys(others, (UNKNOWN,))
-    return Proposal(paths, f"{len(recognised):,} of {len(paths):,} values are {kind}{_missed(others)}")
-
-
-def _missed(others: list[str]) -> str:
-    if len(others) == 1:
-        return f"; {others[0]!r} is not recognised"
-    return f"; the others are under {UNKNOWN!r}" if others else ""
+    return Proposal(paths, f"{len(recognised):,} of {len(paths):,} values are {kind}{unrecognised(others)}")
 
 
 def _called(text: str, known: Places) -> str | None:

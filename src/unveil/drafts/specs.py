@@ -18,6 +18,8 @@ HEAD = """\
 DRAFT = "draft = true    # nothing is published until you have read this spec and removed this line\n"
 WIDENED = "observed and widened: declare it if it is public"
 K = 5
+FEW = 2
+"""A category with at most so many values needs no taxonomy."""
 
 
 def spec_text(guess: TableGuess, origin: str, table: Path, target: Path | None = None, query: str | None = None) -> str:
@@ -48,7 +50,8 @@ def _table(guess: TableGuess, source: str, query: str | None) -> Iterator[str]:
     yield f"class   = {_text(guess.class_.name)}    # guess: {guess.class_.reason}"
     if guess.person is not None:
         yield f"person  = {_text(guess.person.name)}    # guess: {guess.person.reason}, and it repeats"
-    yield f'missing = {{ values = [{marks}], rows = "drop" }}    # guess: {_missing(guess)}'
+    rows = "keep" if guess.keeps_missing else "drop"
+    yield f'missing = {{ values = [{marks}], rows = "{rows}" }}    # guess: {_missing(guess)}'
     yield ""
 
 
@@ -57,22 +60,38 @@ def _missing(guess: TableGuess) -> str:
     if not guess.incomplete:
         return "no row lacks a value"
     columns = listed(column.name for column in guess.columns if column.missing and column.role != "identifier")
-    return f"{guess.incomplete:,} of {rows_text(guess.rows)} would be dropped, for {columns}"
+    use = "lack a value" if guess.keeps_missing else "would be dropped"
+    return f"{guess.incomplete:,} of {rows_text(guess.rows)} {use}, for {columns}"
 
 
 def _attributes(guess: TableGuess, table: Path | None, place: Path) -> Iterator[str]:
     for column in guess.columns:
-        if column.role != "class":
-            gone = f"; missing in {rows_text(column.missing)}" if column.missing else ""
-            risk = f"; {column.risk}" if column.risk else ""
-            yield f"[attributes.{toml_key(column.name)}]    # guess: {column.reason}{gone}{risk}"
-            yield from _described(column, table, place)
-            if column.missing and column.role not in ("identifier", "survey-weight"):
-                yield '# missing = "keep"    # then these rows stay, and what is missing is a value'
-            yield ""
+        if column.role == "class" and not (column.missing and guess.keeps_missing):
+            continue
+        gone = f"; missing in {rows_text(column.missing)}" if column.missing else ""
+        risk = f"; {column.risk}" if column.risk else ""
+        yield f"[attributes.{toml_key(column.name)}]    # guess: {column.reason}{gone}{risk}"
+        yield from _described(column, table, place, guess.above(column))
+        yield from _gone(column, keeps=guess.keeps_missing)
+        yield ""
 
 
-def _described(column: Guess, table: Path | None, place: Path) -> Iterator[str]:
+def _gone(column: Guess, *, keeps: bool) -> Iterator[str]:
+    """What happens to rows without a value, where the policy of the table does not fit, or another one might."""
+    if not column.missing or column.role == "identifier":
+        return
+    if column.role in ("class", "survey-weight"):
+        if keeps:
+            yield 'missing = "drop"    # every row needs it'
+    elif keeps:
+        yield '# missing = "drop"    # then these rows are left out'
+    else:
+        yield '# missing = "keep"    # then these rows stay, and what is missing is a value'
+
+
+def _described(column: Guess, table: Path | None, place: Path, above: str | None) -> Iterator[str]:
+    if column.role == "class":
+        return
     if column.role == "identifier":
         yield 'role = "identifier"'
         return
@@ -82,7 +101,8 @@ def _described(column: Guess, table: Path | None, place: Path) -> Iterator[str]:
         return
     yield f'kind = "{column.role}"'
     if column.role == "category":
-        yield from _taxonomy_hint(column.name, table, place)
+        if column.distinct > FEW:
+            yield from _taxonomy_hint(column.name, table, place, above)
         return
     if column.role == "date":
         yield f"# range = {_range(widened_days(*column.bounds or (0, 0)), 'date')}    # {WIDENED}"
@@ -98,13 +118,17 @@ def _range(bounds: tuple[float, float], unit: Unit) -> str:
     return f"[{lo}, {hi}]"
 
 
-def _taxonomy_hint(name: str, table: Path | None, place: Path) -> Iterator[str]:
-    """The key that a taxonomy would have, and for the column of a file the command that drafts it next to the spec."""
+def _taxonomy_hint(name: str, table: Path | None, place: Path, above: str | None) -> Iterator[str]:
+    """The key that a taxonomy would have, and for the column of a file the command that drafts it next to the spec.
+
+    If another column says what each value belongs to, its values are the labels above.
+    """
     file = tree_file(name)
     yield f"# taxonomy = {_text(file)}"
     if table is None:
         return
-    words = ["unveil", "taxonomy", "draft", "--to", str(place / file), "--", str(table), name]
+    pairs = [] if above is None else ["--above", above]
+    words = ["unveil", "taxonomy", "draft", *pairs, "--to", str(place / file), "--", str(table), name]
     if (command := shlex.join(words)).isprintable():
         yield f"# drafted by: {command}"
 

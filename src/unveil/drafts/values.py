@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,13 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from unveil.drafts.guesses import MARKS
+from unveil.drafts.facts import MARKS
 from unveil.errors import TableError, did_you_mean
 from unveil.schema import Branch, Missing, value_text
 from unveil.tables import raw_column, read_table
 
 Paths = dict[str, tuple[str, ...]]
 """For each value, in the order of the leaves, the labels above it from the top down."""
+
+
+ENOUGH = 0.75
+"""The share of values that a way must know for a guess."""
+UNKNOWN = "Not recognised"
+"""The label above values that a way does not know."""
+WIDE = 12
+"""A label with more labels or values right below it gets ranges of neighbours in between."""
 
 
 class UnfitError(Exception):
@@ -91,8 +100,19 @@ def by_pairs(table: Any, values: Values, above: Sequence[str]) -> Proposal:
     return Proposal(ordered, f"each of {len(ordered):,} values has one label in {', '.join(map(repr, above))}")
 
 
+def unrecognised(others: Sequence[str]) -> str:
+    """What became of values that a way does not know, as a clause."""
+    if len(others) == 1:
+        return f"; {others[0]!r} is not recognised"
+    return f"; the others are under {UNKNOWN!r}" if others else ""
+
+
 def tree_of(root: str, paths: Paths) -> Branch:
-    """The tree over the values. A label that groups nothing is left out; one that appears twice is renamed."""
+    """The tree over the values.
+
+    A label that groups nothing is left out, one with many branches gets ranges of neighbours below it, and one that
+    appears twice is renamed.
+    """
     top: Branch = (root, [])
     groups: dict[tuple[str, ...], Branch] = {(): top}
     for value, path in paths.items():
@@ -105,7 +125,7 @@ def tree_of(root: str, paths: Paths) -> Branch:
     label, below = _pruned(top)
     # A root with one group below it has been replaced by this group; it keeps its own name.
     pruned: Branch = (root, below or [(label, [])])
-    return _renamed(pruned, set(paths))
+    return _renamed(_narrowed(pruned), set(paths))
 
 
 def _pruned(branch: Branch) -> Branch:
@@ -113,6 +133,17 @@ def _pruned(branch: Branch) -> Branch:
     label, below = branch
     kept = [_pruned(child) for child in below]
     return kept[0] if len(kept) == 1 else (label, kept)
+
+
+def _narrowed(branch: Branch) -> Branch:
+    """With few branches right below each label: neighbours are joined, in runs of about the same length."""
+    label, below = branch
+    kept = [_narrowed(child) for child in below]
+    while len(kept) > WIDE:
+        size = -(-len(kept) // max(2, min(WIDE, math.isqrt(len(kept)))))
+        runs = [kept[start : start + size] for start in range(0, len(kept), size)]
+        kept = [run[0] if len(run) == 1 else (f"{run[0][0]} … {run[-1][0]}", run) for run in runs]
+    return label, kept
 
 
 def _renamed(branch: Branch, taken: set[str]) -> Branch:

@@ -1,4 +1,4 @@
-"""Ways to draft a taxonomy: as dates, bands, places, numbers, codes with a common prefix, or by frequency.
+"""Ways to draft a taxonomy: as dates, bands, diagnoses, places, numbers, codes with a common prefix, or by frequency.
 
 The way is the one that was asked for, or the first that fits the values.
 """
@@ -13,6 +13,7 @@ from datetime import date
 from fractions import Fraction
 from typing import Any, Protocol
 
+from unveil.drafts.diagnoses import by_diagnoses
 from unveil.drafts.labels import LISTS_MISSING, by_bands, by_places, has_lists
 from unveil.drafts.values import Paths, Proposal, UnfitError, Values, by_pairs, column_values, tree_of
 from unveil.errors import TableError, TaxonomyError, count_text, did_you_mean
@@ -263,6 +264,7 @@ class Way(Protocol):
 WAYS: dict[str, Way] = {
     "dates": by_dates,
     "bands": by_bands,
+    "diagnoses": by_diagnoses,
     "countries": by_places,
     "prefix": by_prefix,
     "numbers": by_numbers,

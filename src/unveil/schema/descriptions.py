@@ -265,8 +265,10 @@ def read_attribute(name: str, section: AttributeSection, origin: str, folder: Pa
             raise SpecError(f"{place} is an identifier and is never released, so {sorted(extra)[0]!r} has no meaning.")
         return Attribute(name, role="identifier")
     if section.role == "survey-weight":
-        weighting, every = read_weighting(section, place), needed(policy, "refuse")
-        return Attribute(name, role="survey-weight", kind="number", weighting=weighting, missing=every)
+        weighting, own = read_weighting(section, place), read_missing(section.missing, needed(policy, "refuse"), place)
+        if own.kinds:
+            raise SpecError(f"{place} is a survey weight, which every row needs, so rows without one cannot be kept.")
+        return Attribute(name, role="survey-weight", kind="number", weighting=weighting, missing=own)
     if section.release is not None:
         raise SpecError(f"{place} has the key 'release', which is for a survey weight (role = 'survey-weight').")
     own = read_missing(section.missing, policy, place)

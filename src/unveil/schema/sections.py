@@ -191,7 +191,7 @@ def check_person(person: Sequence[str], table: TableSection, attributes: Mapping
             raise SpecError(f"{place} {name!r} twice.")
         if name == table.class_:
             raise SpecError(f"{place} {name!r}, which is the class and is released.")
-        if name in attributes and attributes[name].role != "identifier":
+        if name in attributes and attributes[name].shown:
             raise SpecError(
                 f"{place} {name!r}, which [attributes.{name}] would release; remove that section, or set its role to "
                 "'identifier'."

@@ -144,7 +144,7 @@ class Spec:
         """The columns that every row needs and that are not released: whose it is, and its survey weight."""
         weight = self.survey_weight
         hidden = () if weight is None or weight.shown or self.plan is not None else (weight.name,)
-        return (*self.table.person, *hidden)
+        return tuple(dict.fromkeys((*self.table.person, *hidden)))
 
     @property
     def masked(self) -> frozenset[str]:

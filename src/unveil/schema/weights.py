@@ -47,9 +47,10 @@ def group_mean(total: int, records: int, step: float) -> float:
 
 def read_weighting(section: AttributeSection, place: str) -> Weighting:
     """What the owner says about a survey weight."""
-    if extra := section.model_fields_set - {"role", "release", "step"}:
+    if extra := section.model_fields_set - {"role", "release", "step", "missing"}:
         raise SpecError(
-            f"{place} is a survey weight, for which only 'release' and 'step' can be given, not {sorted(extra)[0]!r}."
+            f"{place} is a survey weight, for which only 'release', 'step' and 'missing' can be given, not "
+            f"{sorted(extra)[0]!r}."
         )
     release, step = section.release or "no", section.step
     if release in ("no", "exact"):

@@ -21,7 +21,8 @@ def draft_taxonomy(
     Args:
         table: A path to a table, or a pandas, polars or pyarrow table.
         attribute: The column.
-        by: `dates`, `bands`, `countries`, `prefix`, `numbers` or `frequency`; without, the first of these that fits.
+        by: `dates`, `bands`, `diagnoses`, `countries`, `prefix`, `numbers` or `frequency`; without, the first of these
+            that fits.
         missing: Texts that mean that a value is missing; without, the usual ones, such as `?` and `NA`.
     """
     return draft(table, attribute, by, missing).taxonomy
