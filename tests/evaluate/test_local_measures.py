@@ -10,8 +10,8 @@ from masking.test_local_views import grown
 from masking.trees import AGES, CITIES, JOBS, LEAVES
 from unveil.counting.engine import open_engine
 from unveil.errors import TableError
-from unveil.evaluation.classifiers import error_rate
-from unveil.evaluation.examples import Examples, Numbers, encoded_bounds, encoded_nested
+from unveil.evaluation.classifiers import classifier, error_rate
+from unveil.evaluation.examples import Examples, Numbers, encoded_ends, encoded_nested
 from unveil.evaluation.information import information_loss
 from unveil.evaluation.reidentification import reidentification_risk
 from unveil.masking import LeftOut
@@ -118,15 +118,41 @@ def test_a_population_must_have_the_attributes_of_the_tree() -> None:
 def test_classifiers_learn_from_labels_that_overlap() -> None:
     release = released()
     examples = Examples.of(release.table, "ill", None, release.masking)
-    ends = [column for column in encoded_bounds(examples, examples) if isinstance(column, Numbers)]
-    assert sorted(set(zip(ends[0].train, ends[1].train, strict=True))) == [(0, 32), (32, 64)]
+    ends = [column for column in encoded_ends(examples, examples) if isinstance(column, Numbers)]
+    ages, jobs = release.table["age"].to_pylist(), release.table["job"].to_pylist()
+    places = {"[0, 32)": (0, 1), "[32, 64)": (1, 2)}
+    assert list(zip(ends[0].train, ends[1].train, strict=True)) == [places[age] for age in ages]
+    leaves = {"Any": (0, 7), "Office": (0, 4), "Office, other": (0, 4), "Clerk": (LEAVES.index("Clerk"),) * 2}
+    for job, first, last in zip(jobs, ends[2].train, ends[3].train, strict=True):
+        assert (first, last - (job == "Clerk")) == leaves.get(job, (first, last))
     nested = [column for column in encoded_nested(examples, examples) if isinstance(column, Numbers)]
-    jobs = release.table["job"].to_pylist()
     covered = [["Office", "Office, other", "Clerk"], ["Manual"]]
     under = [[float(job in held) for job in jobs] for held in covered]
     assert [column.train.tolist() for column in nested[2:]] == under
     missed = {"tree": 0.15, "boosting": 0.15, "bayes": 0.15}
     assert all(error_rate(name, examples, examples) < most for name, most in missed.items())
     taken = examples.take(np.arange(10)).select(["age"])
-    assert taken.bounds.keys() == {"age"}
-    assert len(list(encoded_bounds(taken, taken))) == 2
+    assert len(list(encoded_ends(taken, taken))) == 2
+
+
+def test_naive_bayes_reads_a_label_as_the_values_that_it_covers() -> None:
+    """By hand: records count evenly for the places of their labels, and a label says the mean of what these say."""
+    release = released()
+    examples = Examples.of(release.table, "ill", None, release.masking).select(["job"])
+    covers = {"Any": LEAVES, "Office": LEAVES[:4], "Office, other": LEAVES[:4], "Manual": LEAVES[4:6]}
+    prior = {ill: (examples.labels == ill).sum() for ill in ("no", "yes")}
+    held = {(leaf, ill): 1.0 for leaf in LEAVES for ill in prior}
+    for job, ill in zip(examples.columns["job"], examples.labels, strict=True):
+        covered = covers.get(job, [job])
+        for leaf in covered:
+            held[leaf, ill] += 1 / len(covered)
+    likely = {(leaf, ill): count / (prior[ill] + len(LEAVES)) for (leaf, ill), count in held.items()}
+    answers = classifier("bayes").answers(examples, examples).chances
+    for job, chances in zip(examples.columns["job"], answers, strict=True):
+        covered = covers.get(job, [job])
+        odds = [
+            (prior[ill] + 1)
+            * np.mean([likely[leaf, ill] / (likely[leaf, "no"] + likely[leaf, "yes"]) for leaf in covered])
+            for ill in ("no", "yes")
+        ]
+        assert chances == pytest.approx(np.array(odds) / sum(odds))

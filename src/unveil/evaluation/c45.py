@@ -17,7 +17,7 @@ import numpy as np
 
 from unveil.arrays import FloatArray
 from unveil.errors import UnveilError
-from unveil.evaluation.examples import Coded, Examples, Numbers, encoded
+from unveil.evaluation.examples import Coded, Examples, Numbers, encoded_ends
 from unveil.evaluation.protocol import Answers
 from unveil.frames import first_line
 from unveil.interruption import temporary
@@ -29,11 +29,11 @@ def c45(train: Examples, test: Examples) -> Answers:
     """Grows a tree with J48's defaults and gives the chances that it predicts.
 
     A text value that the training part does not have is a value that no training row holds: as in C4.5 it leads to an
-    empty leaf, which answers with the majority of the node above.
+    empty leaf, which answers with the majority of the node above. Labels that overlap are the ends of what they cover.
     """
     java = weka()
     labels, classes = np.unique(train.labels, return_inverse=True)
-    columns = list(encoded(train, test))
+    columns = list(encoded_ends(train, test))
     header = _header(java, columns, len(labels))
     learned = _instances(java, header, [_codes(column.train, column) for column in columns], classes, train.weight)
     unknown = np.full(len(test), np.nan)

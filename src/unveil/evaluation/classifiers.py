@@ -13,9 +13,18 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from unveil.arrays import FloatArray, IntArray, packed_keys, run_starts, sorted_order
+from unveil.arrays import FloatArray, IntArray, NumberArray, packed_keys, run_starts, sorted_order
 from unveil.errors import UnveilError, did_you_mean, listed
-from unveil.evaluation.examples import UNSEEN, Coded, Examples, Labels, Numbers, encoded, encoded_bounds, encoded_nested
+from unveil.evaluation.examples import (
+    UNSEEN,
+    Coded,
+    Examples,
+    Labels,
+    Numbers,
+    encoded_ends,
+    encoded_nested,
+    encoded_words,
+)
 from unveil.evaluation.protocol import Answers, Scores, scores
 from unveil.masking import Masking
 
@@ -92,16 +101,21 @@ def tree(train: Examples, test: Examples) -> Answers:
 
 
 def bayes(train: Examples, test: Examples) -> Answers:
-    """Naive Bayes on categories, with Laplace's one added to every count. An unseen value says nothing."""
+    """Naive Bayes on categories, with Laplace's one added to every count. An unseen value says nothing.
+
+    A label that overlaps others may be any value that it covers: records count evenly for these, and what it says of
+    the class is the mean of what they say.
+    """
     labels, classes = np.unique(train.labels, return_inverse=True)
     prior = np.bincount(classes, weights=train.weight)
     likely = np.tile(np.log((prior + 1) / (prior.sum() + len(labels))), (len(test), 1))
-    for column in encoded(train, test):
+    for column, words in encoded_words(train, test):
         held = _binned(column, train.weight) if isinstance(column, Numbers) else column
         seen = held.train != UNSEEN
         cells = held.train[seen] * len(labels) + classes[seen]
-        counts = np.bincount(cells, weights=train.weight[seen], minlength=held.size * len(labels))
-        values = np.log(counts.reshape(held.size, -1) + 1) - np.log(prior + held.size)
+        counted = np.bincount(cells, weights=train.weight[seen], minlength=held.size * len(labels))
+        counts = counted.reshape(held.size, -1)
+        values = _likely(counts, prior) if words is None else _likely_words(counts, prior, words.ends)
         known = held.test != UNSEEN
         likely[known] += values[held.test[known]]
     chances = np.exp(likely - likely.max(axis=1, keepdims=True))
@@ -113,12 +127,12 @@ def boosting(train: Examples, test: Examples) -> Answers:
 
     Rows are repeated by their weight where it is whole, since it counts rows to tell whether a leaf is too small. It
     runs in one thread: several wait for each other in a loop, which takes ten times as long where cores are busy.
-    Intervals that overlap are their two ends: the same interval is in many groups next to finer ones.
+    Labels that overlap are the two ends of what they cover: the same label is in many groups next to finer ones.
     """
     from sklearn.ensemble import HistGradientBoostingClassifier
     from threadpoolctl import threadpool_limits
 
-    columns = list(encoded_bounds(train, test))
+    columns = list(encoded_ends(train, test))
     common = [_common(column, train.weight) if isinstance(column, Coded) else column for column in columns]
     learned, asked = (_with_gaps(common, part) for part in ("train", "test"))
     units = _units(train.weight)
@@ -224,6 +238,26 @@ def _units(weight: FloatArray) -> IntArray:
     """The records that a row represents where all weights are whole, else the row itself."""
     whole = bool((weight == np.floor(weight)).all())
     return weight.astype(np.int64) if whole else np.ones(len(weight), dtype=np.int64)
+
+
+def _likely(counts: NumberArray, prior: NumberArray) -> FloatArray:
+    """The logarithm of how likely each value is in each class."""
+    likely: FloatArray = np.log(counts + 1) - np.log(prior + len(counts))
+    return likely
+
+
+def _likely_words(counts: NumberArray, prior: NumberArray, ends: IntArray) -> FloatArray:
+    """The same, up to a summand per label, for labels that overlap: the mean over the places that each covers."""
+    (first, last), places = ends.T, int(ends.max())
+    each = counts / (last - first)[:, None]
+    spread = np.zeros((places + 1, len(prior)))
+    np.add.at(spread, first, each)
+    np.subtract.at(spread, last, each)
+    odds = np.exp(_likely(np.maximum(np.cumsum(spread, axis=0)[:-1], 0), prior))
+    odds /= odds.sum(axis=1, keepdims=True)
+    below = np.vstack([np.zeros((1, len(prior))), np.cumsum(odds, axis=0)])
+    mean: FloatArray = (below[last] - below[first]) / (last - first)[:, None]
+    return np.log(mean)
 
 
 def _binned(column: Numbers, weight: FloatArray) -> Coded:

@@ -12,15 +12,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from unveil import frames
-from unveil.arrays import FloatArray, IntArray
+from unveil.arrays import Array, FloatArray, IntArray
 from unveil.frames import value_type
-from unveil.masking import Discretization, Generalization, Masking, dictionary_of
+from unveil.masking import Masking, Vocabulary, dictionary_of
 from unveil.schema import value_text
 
 Labels = NDArray[np.str_]
 Values = NDArray[np.object_] | FloatArray
 """The values of a column: texts as objects, or numbers."""
-Bounds = Mapping[str, tuple[float, float]]
 UNSEEN = -1
 """The code of a value that the training part does not have."""
 
@@ -38,17 +37,15 @@ class Examples:
     """How many records each row represents; one each if it is not given."""
     survey: FloatArray | None = None
     """How many people of the population each row represents, if the table is a survey. Nothing is learned from it."""
-    bounds: Mapping[str, Bounds] = field(default_factory=dict)
-    """For columns of intervals that overlap, where the interval of each label begins and ends."""
-    covered: Mapping[str, Mapping[str, frozenset[str]]] = field(default_factory=dict)
-    """For columns of taxonomy labels that overlap, the labels that each coarse one covers, itself among them."""
+    vocabularies: Mapping[str, Vocabulary] = field(default_factory=dict)
+    """For columns whose labels overlap, what each label covers."""
 
     @classmethod
     def of(cls, table: pa.Table, class_: str, weight: str | None = None, masking: Masking | None = None) -> Examples:
         """The rows of a table, raw or released, to predict a column from the others.
 
         A weight says how many records a row represents (`count` in a DiffGen release); rows of weight 0 are left out.
-        The masking of released rows says which of their intervals overlap.
+        The masking of released rows says which of their labels overlap.
         """
         if weight is not None:
             table = table.filter(pc.greater(table[weight], 0))
@@ -57,8 +54,7 @@ class Examples:
             columns={name: _values(table[name]) for name in names},
             labels=_texts(table[class_]).astype(np.str_),
             weights=None if weight is None else _numbers(table[weight]),
-            bounds={} if masking is None else _overlapping(masking),
-            covered={} if masking is None else _covered(masking),
+            vocabularies={} if masking is None else masking.vocabularies,
         )
 
     def __len__(self) -> int:
@@ -124,56 +120,50 @@ def encoded(train: Examples, test: Examples) -> Iterator[Coded | Numbers]:
             yield coded(learned, tested)
 
 
-def encoded_bounds(train: Examples, test: Examples) -> Iterator[Coded | Numbers]:
-    """The same, but an interval that overlaps others is two numbers, its ends: a label alone says nothing of others."""
+def encoded_ends(train: Examples, test: Examples) -> Iterator[Coded | Numbers]:
+    """The same, but a label that overlaps others in an order is two numbers, the ends of what it covers."""
     for name, column in zip(train.columns, encoded(train, test), strict=True):
-        if name not in train.bounds:
+        words = train.vocabularies.get(name)
+        if words is None or words.kind == "suppression":
             yield column
-            continue
-        for end in (0, 1):
-            yield Numbers(*(_ends(part.columns[name], train.bounds[name], end) for part in (train, test)))
+        else:
+            yield from _numbers_of(words, words.ends, name, train, test)
 
 
 def encoded_nested(train: Examples, test: Examples) -> Iterator[Coded | Numbers]:
     """The labels, and next to labels that overlap what they share: the ends of intervals, and coarser labels above."""
     for name, column in zip(train.columns, encoded(train, test), strict=True):
         yield column
-        for end in (0, 1) if name in train.bounds else ():
-            yield Numbers(*(_ends(part.columns[name], train.bounds[name], end) for part in (train, test)))
-        for labels in train.covered.get(name, {}).values():
-            yield Numbers(*(_within(part.columns[name], labels) for part in (train, test)))
+        words = train.vocabularies.get(name)
+        if words is not None and words.kind == "discretization":
+            yield from _numbers_of(words, words.ends, name, train, test)
+        elif words is not None and len(words.coarse):
+            yield from _numbers_of(words, words.above[:, words.coarse], name, train, test, unknown=0)
 
 
-def _within(labels: Values, covered: frozenset[str]) -> FloatArray:
-    """1 for a label that a coarser one covers, 0 for others."""
-    return np.isin(labels.astype(np.str_), sorted(covered)).astype(np.float64)
+def encoded_words(train: Examples, test: Examples) -> Iterator[tuple[Coded | Numbers, Vocabulary | None]]:
+    """The columns, of those with labels that overlap the number of each label, with their vocabularies."""
+    for name, column in zip(train.columns, encoded(train, test), strict=True):
+        words = train.vocabularies.get(name)
+        if words is None:
+            yield column, None
+        else:
+            learned, tested = (_labelled(words, part.columns[name]) for part in (train, test))
+            yield Coded(learned, tested, len(words.labels)), words
 
 
-def _ends(labels: Values, bounds: Bounds, end: int) -> FloatArray:
-    """Where the intervals of some labels begin or end; NaN for a label that is not an interval."""
+def _numbers_of(
+    words: Vocabulary, numbers: Array, name: str, train: Examples, test: Examples, unknown: float = np.nan
+) -> Iterator[Numbers]:
+    """Columns of numbers that labels have; a text that is no label has the one for what is unknown."""
+    known = np.vstack([numbers, np.full((1, numbers.shape[1]), unknown)]).astype(np.float64)
+    held = [known[_labelled(words, part.columns[name])] for part in (train, test)]
+    yield from (Numbers(*(part[:, column] for part in held)) for column in range(numbers.shape[1]))
+
+
+def _labelled(words: Vocabulary, labels: Values) -> IntArray:
     distinct, places = np.unique(labels.astype(np.str_), return_inverse=True)
-    return np.array([bounds[label][end] if label in bounds else np.nan for label in distinct.tolist()])[places]
-
-
-def _covered(masking: Masking) -> dict[str, dict[str, frozenset[str]]]:
-    found: dict[str, dict[str, frozenset[str]]] = {}
-    for name, entry in masking.columns.items():
-        if isinstance(entry, Generalization) and entry.local:
-            values = {block.label: frozenset(block.values) for block in entry.blocks}
-            coarse = [block.label for block in entry.blocks[1:] if len(block.values) > 1 and not block.rest]
-            found[name] = {
-                label: frozenset(below for below, held in values.items() if held <= values[label]) for label in coarse
-            }
-    return found
-
-
-def _overlapping(masking: Masking) -> dict[str, Bounds]:
-    numbers = {name: entry for name, entry in masking.columns.items() if isinstance(entry, Discretization)}
-    return {
-        name: {block.label: (block.lo, block.hi) for block in entry.blocks}
-        for name, entry in numbers.items()
-        if entry.local
-    }
+    return words.numbers(distinct.tolist())[places]
 
 
 def coded(train: Values, test: Values) -> Coded:

@@ -39,4 +39,4 @@ from unveil.masking.values import (
     single_values,
     typed_labels,
 )
-from unveil.masking.views import View
+from unveil.masking.views import View, Vocabulary

@@ -18,7 +18,15 @@ from unveil.errors import ReleaseError, TableError, count_text, did_you_mean, ro
 from unveil.frames import arrow_table, first_line, is_pandas, like
 from unveil.interruption import is_command
 from unveil.masking.boxes import BoxTree, groups_text, sketch
-from unveil.masking.entries import AnyMasking, AsIs, Discretization, SurveyWeight, known_values
+from unveil.masking.entries import (
+    AnyMasking,
+    AsIs,
+    Discretization,
+    Generalization,
+    Suppression,
+    SurveyWeight,
+    known_values,
+)
 from unveil.masking.values import (
     ClassType,
     Derivations,
@@ -30,7 +38,7 @@ from unveil.masking.values import (
     python_values,
     typed_labels,
 )
-from unveil.masking.views import View
+from unveil.masking.views import View, Vocabulary
 from unveil.schema import SUPPRESSED, Derivation, Kind, code_text, value_text
 
 if TYPE_CHECKING:
@@ -122,6 +130,15 @@ class Masking:
         if self._class in rows.column_names:
             masked = masked.append_column(self._class, typed_labels(rows[self._class], self._class_type))
         return masked.append_column(self._weight, rows[self._weight]) if self._weight in rows.column_names else masked
+
+    @property
+    def vocabularies(self) -> dict[str, Vocabulary]:
+        """What the labels of each attribute that is refined group by group cover."""
+        return {
+            name: Vocabulary.of(entry)
+            for name, entry in self.columns.items()
+            if isinstance(entry, Generalization | Suppression | Discretization) and entry.local
+        }
 
     @cached_property
     def walks(self) -> tuple[Walk, ...]:

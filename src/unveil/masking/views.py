@@ -1,14 +1,15 @@
-"""Views of masked columns: labels as the files hold them, or intervals with bounds to compute with."""
+"""Views of masked columns: labels as the files hold them, intervals to compute with, and what labels cover."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
+from unveil.arrays import BoolArray, IntArray
 from unveil.choices import INTERVALS, Intervals
 from unveil.errors import TableError, listed
 from unveil.masking.values import dictionary_of
@@ -17,7 +18,7 @@ from unveil.schema import SUPPRESSED, day_of
 if TYPE_CHECKING:
     import pandas as pd
 
-    from unveil.masking.entries import ColumnMasking, Discretization, Interval
+    from unveil.masking.entries import ColumnMasking, Discretization, Generalization, Interval, Suppression
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,56 @@ class View:
         blocks = [intervals.get(label) for label in encoded.dictionary.to_pylist()]
         shown = _bounds(blocks, entry) if self.intervals == "bounds" else _midpoints(blocks, entry)
         return pa.chunked_array([shown.take(encoded.indices)])
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """The labels of an attribute that is refined group by group, each with the places in domain order that it covers.
+
+    Labels overlap: who is a `Clerk` in one group is `Office` in another. A label alone says nothing about others; its
+    places do. They are the leaves of a taxonomy, the numbers between neighbouring bounds, or the values that are
+    disclosed somewhere and one place for all others. What is left of a node covers the places of the node, at most.
+    """
+
+    kind: Literal["generalization", "suppression", "discretization"]
+    labels: tuple[str, ...]
+    ends: IntArray
+    """The first place of each label, and the one after its last."""
+    coarse: IntArray
+    """The taxonomy labels that others may lie below, apart from the root."""
+
+    @classmethod
+    def of(cls, entry: Generalization | Suppression | Discretization) -> Vocabulary:
+        """The vocabulary of an entry of the manifest."""
+        coarse = np.zeros(0, dtype=np.int64)
+        if entry.kind == "discretization":
+            spans = np.array(list(entry.spans.values()))
+            ends = np.searchsorted(np.unique(spans), spans)
+        elif entry.kind == "suppression":
+            shown = np.arange(len(entry.disclosed) + 1)
+            ends = np.stack([shown, shown + 1], axis=1)
+            ends[-1, 0] = 0
+        else:
+            place_of = {leaf: place for place, leaf in enumerate(entry.blocks[0].values)}
+            first = np.array([place_of[block.values[0]] for block in entry.blocks])
+            ends = np.stack([first, first + [len(block.values) for block in entry.blocks]], axis=1)
+            inner = [len(block.values) > 1 and not block.rest for block in entry.blocks[1:]]
+            coarse = np.flatnonzero(inner) + 1
+        return cls(entry.kind, entry.shown, ends, coarse)
+
+    def numbers(self, labels: Sequence[str]) -> IntArray:
+        """Which label each text is; −1 for a text that is none."""
+        number_of = {label: number for number, label in enumerate(self.labels)}
+        return np.array([number_of.get(label, -1) for label in labels], dtype=np.int64)
+
+    @property
+    def above(self) -> BoolArray:
+        """`[label, label]`: whether the second is the first, or a coarser one that covers it."""
+        first, last = self.ends.T
+        above: BoolArray = np.eye(len(self.labels), dtype=np.bool_)
+        over = self.coarse
+        above[:, over] |= (first[:, None] >= first[over]) & (last[:, None] <= last[over])
+        return above
 
 
 def bound_type(entry: Discretization) -> pa.DataType:

@@ -15,7 +15,7 @@ from unveil.arrays import FloatArray, IntArray
 from unveil.choices import Unseen
 from unveil.errors import TableError
 from unveil.frames import is_number
-from unveil.masking import AsIs, Discretization, Interval, Masking, dictionary_of
+from unveil.masking import AsIs, Discretization, Generalization, Interval, Masking, Vocabulary, dictionary_of
 from unveil.schema import parse_number, value_text
 
 Output = Literal["onehot", "codes", "labels"]
@@ -107,7 +107,36 @@ class Blocks:
         return places[:, None].astype(np.float64)
 
 
-ColumnEncoding = Numbers | Midpoints | Ends | Blocks
+@dataclass(frozen=True)
+class Nested:
+    """A category whose taxonomy labels overlap: its labels, the coarser ones above each, and what each covers."""
+
+    name: str
+    words: Vocabulary
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels in domain order."""
+        return self.words.labels
+
+    def names(self, name: str, output: Output) -> list[str]:
+        """One column for each label; or two, for the first and the last value that a label covers."""
+        if output == "onehot":
+            return [f"{name}={label}" for label in self.labels]
+        return [name] if output == "labels" else [f"{name} from", f"{name} to"]
+
+    def encoded(self, column: pa.ChunkedArray, output: Output) -> FloatArray:
+        """A 1 in the column of the label and of every coarser one, or the places of both values.
+
+        All zeros or −1 for a value without a label.
+        """
+        places = _places(column, self.labels)
+        if output == "onehot":
+            return np.vstack([self.words.above, np.zeros((1, len(self.labels)), dtype=np.bool_)])[places].astype(float)
+        return np.vstack([self.words.ends - [0, 1], [[-1, -1]]])[places].astype(np.float64)
+
+
+ColumnEncoding = Numbers | Midpoints | Ends | Blocks | Nested
 
 
 @dataclass(frozen=True)
@@ -147,6 +176,8 @@ def _column(name: str, entry: Any, released: pa.Table) -> ColumnEncoding:
         case Discretization(local=True):
             ends = tuple((held.lo, held.hi, *flags) for held, flags in _blocks(entry))
             return Ends(name, entry.shown, ends, tuple(entry.missing))
+        case Generalization(local=True):
+            return Nested(name, Vocabulary.of(entry))
         case Discretization():
             middles = tuple((entry.middle(held), *flags) for held, flags in _blocks(entry))
             return Midpoints(name, entry.shown, middles, tuple(entry.missing))
