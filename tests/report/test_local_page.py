@@ -16,8 +16,8 @@ from unveil.evaluation.information import block_penalties
 from unveil.masking import LEAF, BoxTree, Generalization, Split, Suppression
 from unveil.release import RefinementManifest, Release, Rows
 from unveil.reports import handout_page
-from unveil.reports.attributes import taxonomy_branch
-from unveil.reports.figures import coarse, exact, fineness, group_trees, leaf_records
+from unveil.reports.attributes import group_trees, leaf_records, taxonomy_branch
+from unveil.reports.figures import coarse, exact, fineness
 from unveil.schema import Taxonomy, load_spec
 
 HOSTILE = "<img src=x onerror=alert(1)>"
