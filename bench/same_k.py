@@ -81,7 +81,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", default=",".join(SAMPLES), help="tables, with commas between")
     parser.add_argument("--k", default=",".join(map(str, KS)), help="values of k, with commas between")
-    parser.add_argument("--splits", type=int, default=3, help="how many splits of Adult")
+    parser.add_argument("--splits", type=int, default=3, help="how many splits of each table")
     parser.add_argument("--ways", nargs="*", default=(), help="only these releases")
     parser.add_argument("--write-docs", action="store_true", help="write all kept figures into docs/scale.md")
     return parser.parse_args()

@@ -100,7 +100,7 @@ def adult_three(splits: int) -> Sample:
 
 
 def census(splits: int) -> Sample | None:
-    """Census-Income with its own split; nothing where it is not given."""
+    """Census-Income with its own split first, then random ones; nothing where it is not given."""
     files = census_files()
     if files is None:
         return None
@@ -108,8 +108,9 @@ def census(splits: int) -> Sample | None:
     rows, train = pa.concat_tables(parts), parts[0].num_rows
     sections = {name: {"kind": "category"} for name in CENSUS}
     sections["age"] = {"kind": "number", "range": list(CENSUS_AGES), "whole": True}
-    split = (np.arange(train), np.arange(train, rows.num_rows))
-    return Sample("Census-Income, 8 attributes", rows, [split], CLASS, sections, [tuple(CENSUS)])
+    own = np.arange(train), np.arange(train, rows.num_rows)
+    parted = [own, *_holdouts(rows, splits - 1)]
+    return Sample("Census-Income, 8 attributes", rows, parted, CLASS, sections, [tuple(CENSUS)])
 
 
 def census_files() -> list[Path] | None:
@@ -128,8 +129,12 @@ SAMPLES: dict[str, Callable[[int], Sample | None]] = {
 
 def _adult(name: str, splits: int, sections: Mapping[str, Section], qids: Sequence[tuple[str, ...]]) -> Sample:
     rows = original_records().select([*sections, CLASS])
-    parted = [(split.train, split.test) for split in Holdout(seeds=range(splits)).splits(rows)]
-    return Sample(name, rows, parted, CLASS, sections, qids)
+    return Sample(name, rows, _holdouts(rows, splits), CLASS, sections, qids)
+
+
+def _holdouts(rows: pa.Table, splits: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Random splits, a third to test; the same in every run."""
+    return [(split.train, split.test) for split in Holdout(seeds=range(splits)).splits(rows)] if splits > 0 else []
 
 
 def _section(name: str, taxonomy: Callable[[str], Taxonomy]) -> Section:

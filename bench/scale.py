@@ -34,6 +34,7 @@ SPARK_MEMORY = {LARGE: "12g"}
 WARM_UP_ROWS = 5_000
 PLANS = (
     *(Plan(setting, rows, engine) for rows in SMALL for setting in ("8", "14") for engine in ("memory", "stream")),
+    *(Plan("8 local", rows, engine) for rows in SMALL for engine in ("memory", "stream")),
     *(Plan("8", rows, "spark", "driver") for rows in SMALL),
     *(Plan("8", rows, "spark", "cluster") for rows in SMALL),
     Plan("14", 10 * MILLION, "spark", "driver"),
@@ -71,7 +72,7 @@ def prepare(plans: tuple[Plan, ...]) -> None:
     sizes = sorted({plan.rows for plan in plans} | {WARM_UP_ROWS})
     blowup = str(Path(__file__).with_name("blowup.py"))
     subprocess.run([sys.executable, blowup, "--streamed", *map(str, sizes)], check=True)
-    for setting in ("8", "14"):
+    for setting in ("8", "14", "8 local"):
         _publish(Plan(setting, WARM_UP_ROWS, "stream"))
 
 

@@ -14,7 +14,10 @@ STAGES = ("survey", "index", "search", "rows", "write")
 
 @dataclass(frozen=True)
 class Plan:
-    """What is run: how many attributes are released (8 are in the quasi-identifier), on how many rows, by what."""
+    """What is run: how many attributes are released (8 are in the quasi-identifier), on how many rows, by what.
+
+    A setting is by the papers' search, or local: group by group.
+    """
 
     setting: str
     rows: int
@@ -64,8 +67,13 @@ class Found:
 def keep(case: Case, machine: Machine) -> None:
     """Puts a case in the place of its last run."""
     others = [one for one in kept().cases if one.plan != case.plan] if KEPT.exists() else []
-    order = sorted([*others, case], key=lambda one: (int(one.plan.setting), one.plan.rows, one.plan.engine))
+    order = sorted([*others, case], key=_place)
     KEPT.write_text(json.dumps(asdict(Found(machine, order)), indent=1) + "\n", encoding="utf-8")
+
+
+def _place(case: Case) -> tuple[int, int, str, bool]:
+    plan = case.plan
+    return int(plan.setting.split()[0]), plan.rows, plan.engine, plan.setting.endswith("local")
 
 
 def kept() -> Found:

@@ -17,9 +17,9 @@ from typing import Any
 
 from places import CACHE
 
-from unveil.counting import Engine
-from unveil.counting.engine import Cells, Index, open_engine
-from unveil.masking import Block, Masking
+from unveil.counting import Engine, Marked
+from unveil.counting.engine import Index, open_engine
+from unveil.masking import LeftOut, Masking
 from unveil.publishers.refinement import publish_refinement
 from unveil.release import ReleasedRows
 from unveil.schema import load_spec
@@ -36,8 +36,8 @@ class TimedEngine:
         self.moments: list[float] = []
         self.distinct = 0
 
-    def histograms(self) -> Any:
-        return self._engine.histograms()
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
 
     def index(self, columns: Sequence[int], sensitive: int | None = None) -> Index:
         index = self._engine.index(columns, sensitive)
@@ -45,12 +45,15 @@ class TimedEngine:
         self.moments.append(perf_counter())
         return index
 
-    def cells(self, cuts: Sequence[Sequence[Block]]) -> Cells:
-        return self._engine.cells(cuts)
-
-    def released(self, masking: Masking, weight: str | None) -> ReleasedRows:
+    def marked(self, columns: Sequence[int], sensitive: Sequence[int]) -> Marked:
+        rows = self._engine.marked(columns, sensitive)
+        self.distinct = len(rows.weight)
         self.moments.append(perf_counter())
-        rows = self._engine.released(masking, weight)
+        return rows
+
+    def released(self, masking: Masking, weight: str | None, left_out: LeftOut | None = None) -> ReleasedRows:
+        self.moments.append(perf_counter())
+        rows = self._engine.released(masking, weight, left_out)
         self.moments.append(perf_counter())
         return rows
 

@@ -85,13 +85,13 @@ def write_spec(setting: Setting, number: int, rows: int) -> Path:
 
 
 def write_scale_spec(setting: str, rows: int) -> Path:
-    """Writes the spec of a scale case: 8 attributes in the quasi-identifier, and 0 or 6 others."""
+    """Writes the spec of a scale case: 8 attributes in the quasi-identifier, and 0 or 6 others; perhaps local."""
     lines = ["[table]", f'source = "{streamed_file(rows).name}"', f'class = "{CLASS}"', 'others = "drop"']
-    for name in GA if setting == "8" else ATTRIBUTES:
+    for name in GA if setting.startswith("8") else ATTRIBUTES:
         lines += ["", f"[attributes.{name}]", *_entries(_attribute(name))]
     lines += ["", "[[require]]", *_entries({"kind": "k-anonymity", "quasi-identifier": GA, "k": K})]
-    lines += ["", "[publish]", *PAPER]
-    path = CACHE / f"scale-{setting}-{rows}.toml"
+    lines += ["", "[publish]", *(LOCAL if setting.endswith("local") else PAPER)]
+    path = CACHE / f"scale-{setting.replace(' ', '-')}-{rows}.toml"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
