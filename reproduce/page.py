@@ -27,10 +27,9 @@ HEAD = f"""# The papers' experiments, run again
 
 <!-- Written by `make reproduce`; do not edit. -->
 
-What the figures and tables of the three papers say → what this library gives. ✓: the percentage is within {NEAR} points
-of the printed one, or the limit is kept; –: nothing to compare. C4.5 is Weka's J48 with its defaults. BE is the
-error on raw data, UE without the attributes of the requirement, AE and SE on masked data, RE without the sensitive
-attributes; BA, LA and CA are accuracies.
+What the papers say → what this library gives. ✓: within {NEAR} points of the printed percentage, or the limit is kept;
+–: nothing to compare. C4.5 is Weka's J48 with its defaults. BE is the error on raw data, UE without the attributes of
+the requirement, AE and SE on masked data, RE without the sensitive attributes; BA, LA and CA are accuracies.
 """
 
 

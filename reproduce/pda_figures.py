@@ -26,7 +26,7 @@ def _compare_table_3(results: Results) -> list[Statement]:
     nearest = min((point["distance"] for point in results.where(measure="pda.readings")), default=0)
     remark = (
         "No other number of least frequent values per attribute gives the paper's row for Adult, for all, training or "
-        f"test records: the nearest is off by {nearest}. We do not know what it counts."
+        f"test records: the nearest is off by {nearest}. What it counts is unclear."
     )
     found = []
     for point in results.where(measure="pda.inferences"):

@@ -112,14 +112,14 @@ def _compare_credit(be: float, ue: float, most: int, results: Results) -> list[S
     if ours is None or bare is None:
         return []
     remark = (
-        f"On categories alone C4.5 errs on {bare:.1f}%, close to the printed BE, for CRX and German alike; the paper "
-        "does not say which attributes it used."
+        f"On categories alone C4.5 errs on {bare:.1f}%, close to the printed BE; the paper does not say which "
+        "attributes it used."
     )
     return [
         *near(f"BE = {be}%", be, ours, remark),
         *near(f"UE = {ue}% (Top7)", ue, results.one("error", what="UE", top=7)),
-        *below(f"AE − BE < 4 for k ≤ {most} (Top7)", 4.0, _rises(results, ours, most=most), "against our BE, AE − BE"),
-        *below(f"the same, against BE = {be}%", 4.0, _rises(results, be, most=most), "AE less the printed BE"),
+        *below(f"AE − BE < 4 for k ≤ {most} (Top7)", 4.0, _rises(results, ours, most=most), "AE − our BE"),
+        *below(f"the same, against BE = {be}%", 4.0, _rises(results, be, most=most), "AE − the printed BE"),
     ]
 
 
@@ -134,7 +134,7 @@ def _compare_7(results: Results) -> list[Statement]:
         hours = len(point["hours-per-week"])
         remark = (
             "Here the search splits capital-gain and education-num first, and then no split of the hours is valid. The "
-            "paper's text does not give the splits that it draws."
+            "paper does not print its splits."
         )
         ours = f"{hours} split{'' if hours == 1 else 's'}"
         found.append(Statement(f"hours-per-week is split ({how} categories)", ours, hours > 0, remark))
