@@ -444,7 +444,7 @@ class Search:
     def weigh(self, names: tuple[str, ...], records: Sequence[Record], pieces: Sequence[Sequence[Record]]) -> Weighed:
         """What a split of a box is worth.
 
-        Each piece more has shares of the targets of its own; each share costs half a logarithm of the records.
+        Each piece more has its own shares of the targets; each share costs half a logarithm of the records.
         """
         gain = gained(records, pieces, self.steering)
         bits = xlogx(size(records)) - sum(xlogx(size(piece)) for piece in pieces)

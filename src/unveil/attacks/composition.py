@@ -1,6 +1,6 @@
 """Two releases of people in common: what they give away together, although each keeps its promise.
 
-A reader brings both to the finest labels that they share and subtracts: whoever came or went in between is the
+A reader brings both to the finest labels that they share and subtracts: a person who came or went in between is the
 difference. Somebody who knows a person intersects the values that each release leaves possible (Ganta, Kasiviswanathan
 and Smith, *Composition Attacks and Auxiliary Information in Data Privacy*, KDD 2008).
 """

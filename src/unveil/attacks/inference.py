@@ -3,9 +3,9 @@
 The stranger knows the columns of a requirement, and looks at the class or at a sensitive attribute of the records that
 fit. The names are those of Machanavajjhala et al. (*ℓ-diversity*, 2007) and Li et al. (*t-closeness*, 2007).
 
-Columns that determine a masked one undo its masking, although each is released by the rules: whoever knows how columns
-go together, from rows of the same kind, guesses the raw value from the others. The control is the same guess from the
-label of that column alone, which is what its masking leaves.
+Columns that determine a masked one undo its masking, although each is released by the rules: somebody who knows, from
+rows of the same kind, how columns go together guesses the raw value from the others. The control is the same guess from
+the label of that column alone, which is what its masking leaves.
 """
 
 from __future__ import annotations

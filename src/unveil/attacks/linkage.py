@@ -132,7 +132,7 @@ def singling_out(scene: Scene, population: int | None = None, progress: Watcher 
 
 
 def _outcome(scene: Scene, columns: Columns, population: int | None) -> Outcome:
-    """A record that is alone is found by whoever knows that its person is in the table, whatever the control says."""
+    """A unique record is found by anyone who knows that its person is in the table, whatever the control says."""
     records, names, truth = scene.records, columns.names, scene.truth
     figures = _figures(records, names, population)
     together = f"all {len(names)} released columns together" if len(names) > SHOWN else braced(names)

@@ -112,7 +112,7 @@ def noise_factor(moves: Sequence[tuple[IntArray, float]], doubt: float) -> float
 def likelihood_ratio(
     truth: Truth, tries: int, plan: Plan | None = None, progress: Watcher = unwatched
 ) -> Iterator[Outcome]:
-    """Draws releases with and without the person who stands out most, and tells them apart by their likelihoods.
+    """Draws releases with and without the person who stands out most, and distinguishes them by their likelihoods.
 
     Args:
         truth: The table.

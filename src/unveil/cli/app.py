@@ -57,9 +57,9 @@ HOMES = {
     "taxonomy": "taxonomy.commands",
     "studio": "studio.studio",
 }
-"""Where each command is, below `unveil.cli`: a function, or an app with commands of its own."""
+"""Where each command is, below `unveil.cli`: a function, or an app with its own commands."""
 ALONE = "alone"
-"""What the installed command tells its commands: the process has no other use."""
+"""What the installed command passes to its commands: the process has no other use."""
 
 
 UNPRINTED = frozenset({errno.ENOSPC, errno.EIO, errno.EBADF})

@@ -1,4 +1,4 @@
-"""The commands that are short: one per verb, no logic of their own."""
+"""The commands that are short: one per verb, no logic."""
 
 from __future__ import annotations
 

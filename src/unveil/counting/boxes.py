@@ -68,7 +68,7 @@ class Scan(NamedTuple):
 
     @property
     def made(self) -> IntArray:
-        """How many pieces each candidate gives; 0 if it tells no records apart."""
+        """How many pieces each candidate gives; 0 if it distinguishes no records."""
         return np.bincount(self.owner, minlength=len(self.box))
 
 
@@ -103,7 +103,7 @@ class BoxRows:
             marks: One row per record, one column per mark, numbered over all marks.
             whose: The person of each row and how many it represents, or no columns.
             sections: Where the counts of each mark begin, and where those of the last end; the size comes first.
-            targets: How many marks, the first ones, are to be told apart.
+            targets: How many marks, the first ones, are to be distinguished.
             fine: How many small fractions a bit has in gains.
         """
         self._codes, self._weight, self._marks, self._whose = codes, weight, marks, whose
@@ -126,7 +126,7 @@ class BoxRows:
             rows: Distinct rows.
             offsets: The number of the first value of each attribute.
             values: How many values there are in all.
-            targets: How many marks are to be told apart.
+            targets: How many marks are to be distinguished.
             fine: How many small fractions a bit has in gains.
             numbered: Whether rows keep their numbers when they move, in a last column that is not an attribute.
         """

@@ -41,7 +41,7 @@ def loops_loaded(progress: Watcher, *, boxes: bool = False) -> Iterator[None]:
     """Loads the loops while the block runs, and waits for them at its end, so that no thread outlives a failure.
 
     Args:
-        progress: Told if they have to be waited for.
+        progress: Called if they have to be waited for.
         boxes: Whether those of the joint search are needed, and not those of an index.
     """
     thread = Thread(target=_load, args=(run_box_loops if boxes else run_loops,), name="unveil-loops")
@@ -249,7 +249,7 @@ def open_engine(
             takes Spark for a Spark frame, and else one of the first two by the number of rows.
         index: For Spark, where the distinct rows of a projection are searched: `driver`, `cluster` or `auto`.
         settings: For Spark, settings of the session that is started.
-        progress: Told of the work as it is done.
+        progress: Called as the work is done.
     """
     where = spec.source if source is None else source
     name = engine_name(engine, where)

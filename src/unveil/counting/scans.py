@@ -147,7 +147,7 @@ def scan_boxes(
         weight: How many records each row represents.
         marks: One row per record, one column per mark.
         sections: Where the counts of each mark begin, and where those of the last end; the size comes first.
-        targets: How many marks, the first ones, are to be told apart.
+        targets: How many marks, the first ones, are to be distinguished.
         start: Where each box starts.
         stop: Where each box ends.
         blocks: The blocks of each box, one column per attribute.

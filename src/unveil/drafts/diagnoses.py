@@ -23,7 +23,7 @@ CODES = {
 
 
 def by_diagnoses(values: Values, *, asked: bool) -> Proposal:
-    """Most values are codes of one revision; others go under a label of their own."""
+    """Most values are codes of one revision; others go under their own label."""
     revision, known = recognised(values.counts)
     if not known or (not asked and len(known) < ENOUGH * len(values.counts)):
         raise UnfitError("no value is a code of ICD-9 or ICD-10")

@@ -35,7 +35,7 @@ COUNTED = 100_000
 REPEATS = 10
 """A column with fewer rows per value determines others by chance, as an identifier does."""
 TELLS = 0.95
-"""A column nearly determines another one if it tells its value for this share of the rows,"""
+"""A column nearly determines another one if it gives its value for this share of the rows,"""
 BETTER = 0.1
 """and leaves at most this share of what one would get wrong without it."""
 DIFFER = 0.3
@@ -58,7 +58,7 @@ class Coded:
 
 @dataclass(frozen=True)
 class Dependency:
-    """One column tells another."""
+    """One column determines another."""
 
     by: str
     determined: str
@@ -155,7 +155,7 @@ def is_determined(column: Coded, by: Coded) -> bool:
 
 
 def share_told(column: Coded, by: Coded) -> float | None:
-    """For which share of the rows one column tells another; None if that is all, not much, or no more than a guess."""
+    """For which share of the rows one column gives another; None if that is all, not much, or no more than a guess."""
     rows = len(column.codes)
     pairs, counts = np.unique(by.codes.astype(np.int64) * column.size + column.codes, return_counts=True)
     best: IntArray = np.zeros(by.size, dtype=np.int64)

@@ -51,7 +51,7 @@ MOST_LABELS = 20
 PERSONAL = 0.1
 """A number of persons has at least this share of different values."""
 OWN = 0.1
-"""A column nearly identifies if this share of the rows holds a value of its own."""
+"""A column nearly identifies if this share of the rows holds a unique value."""
 COSTLY = 0.05
 """To drop a larger share of the rows is said on the screen."""
 ODD_TEXTS, NUMBERS_EACH = 3, 10
@@ -272,7 +272,7 @@ def _judged(guess: Guess, column: Facts, told: Sequence[Dependency]) -> Guess:
 
 
 def _own(guess: Guess, column: Facts) -> float:
-    """Which share of the rows holds a value of its own; of a date, a day."""
+    """Which share of the rows holds a unique value; of a date, a day."""
     held = column.counts[:-1] > 0
     counts = column.counts[:-1][held]
     if guess.role == "date" and (dates := column.dates(held)) is not None:

@@ -92,7 +92,7 @@ def has_lists() -> bool:
 
 
 def by_places(values: Values, *, asked: bool) -> Proposal:
-    """Most values are countries, US states or subdivisions; others go under a label of their own."""
+    """Most values are countries, US states or subdivisions; others go under their own label."""
     if not has_lists():
         raise UnfitError(LISTS_MISSING)
     if not asked and not any(character.isalpha() for text in values.counts for character in text):

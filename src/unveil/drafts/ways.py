@@ -122,7 +122,7 @@ def by_frequency(values: Values, *, asked: bool) -> Proposal:
 
 
 def _place(texts: Sequence[str], counts: Sequence[int], above: tuple[str, ...], number: str, paths: Paths) -> None:
-    """Values alone come first, in the order of their characters, so that the order tells no more than the tree."""
+    """Values alone come first, in the order of their characters, so that the order says no more than the tree."""
     runs = _runs(counts)
     for text in sorted(texts[start] for start, stop in runs if stop - start == 1):
         paths[text] = above

@@ -42,7 +42,7 @@ class InformationLoss:
     penalties: dict[str, float]
     """NCP per attribute: 0 as it was, 1 fully masked (`certainty_penalty`)."""
     discernibility: int
-    """DM: how many records each record cannot be told apart from, summed up (`discernibility`)."""
+    """DM: how many records each record cannot be distinguished from, summed up (`discernibility`)."""
     average_class_size: float
     """C_AVG: the mean group, in units of k (`average_class_size`)."""
     classification_metric: float

@@ -102,7 +102,7 @@ def population(spec: Spec, table: Table, release: Release | None = None) -> Popu
 
 
 def released_shares(release: Release) -> dict[str, float]:
-    """The share of the population in each class, as whoever has a release with weights estimates it."""
+    """The share of the population in each class, as a reader of a release with weights estimates it."""
     rows, counts = release.counted
     weights: FloatArray = counts * rows[release.manifest.survey_weight].to_numpy()
     held = dictionary_of(rows[release.manifest.class_])

@@ -89,7 +89,7 @@ class Given:
     test: str = "test"
 
     def splits(self, table: pa.Table) -> list[Split]:
-        """The one split that the column tells."""
+        """The one split that the column gives."""
         if self.column not in table.column_names:
             hint = did_you_mean(self.column, table.column_names) or "."
             raise TableError(f"the table has no column {self.column!r} to tell training rows from test rows{hint}")
@@ -195,7 +195,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class ClassScores:
-    """How well the records of one class are told from others."""
+    """How well the records of one class are distinguished from others."""
 
     label: str
     share: float

@@ -18,13 +18,13 @@ from unveil.tables import Table, open_source
 THRESHOLDS = (0.1, 0.3, 0.5, 0.7, 0.9)
 """The confidences that PDA counts inferences above, in its Table 3."""
 LOOKED_AT = 100_000
-"""So many rows are enough to see whether one column tells another."""
+"""So many rows are enough to see whether one column determines another."""
 PERSONAL = 0.1
 """An identifier with fewer values than this share of its rows does not seem to name persons."""
 OWN = 0.1
-"""A column nearly identifies where this share of the rows holds a value of its own."""
+"""A column nearly identifies where this share of the rows holds a unique value."""
 TELLS = 0.95
-"""A column determines another one where it tells its value for this share of the rows,"""
+"""A column determines another one where it gives its value for this share of the rows,"""
 BETTER = 0.1
 """and leaves this share at most of what one would get wrong without it."""
 
@@ -218,7 +218,7 @@ def _gives_away(name: str, spec: Spec, table: Table) -> Iterator[str]:
 
 
 def _told(codes: IntArray, hidden: IntArray) -> float | None:
-    """For how many rows one column tells another one; None where that is not much, or no more than a guess."""
+    """For how many rows one column determines another one; None where that is not much, or no more than a guess."""
     if not len(codes):
         return None
     told = best_guesses(codes, hidden).rows.sum() / len(codes)

@@ -25,7 +25,7 @@ MOST = 8
 
 
 def rest_label(label: str) -> str:
-    """The label of what is left of a taxonomy node when some of its children are told apart.
+    """The label of what is left of a taxonomy node when some of its children are split off.
 
     A rest that is refined further keeps its label, and so does `⊥`.
     """
@@ -41,7 +41,7 @@ class Split(Entry):
 
     @property
     def has_rest(self) -> bool:
-        """Whether the last part covers what the others leave, and not values of its own."""
+        """Whether the last part covers what the others leave, and not its own values."""
         return bool(self.into) and self.into[-1] in (self.block, rest_label(self.block))
 
 
@@ -110,7 +110,7 @@ class Sketched:
     """A node, with what a reader sees below it."""
 
     label: str
-    """What tells its rows from those of its siblings, such as `age [17, 40)`."""
+    """What distinguishes its rows from those of its siblings, such as `age [17, 40)`."""
     groups: int
     records: int
     """How many records it holds; 0 if that is not known."""
@@ -130,7 +130,7 @@ class Sketched:
 
 
 def sketch(tree: BoxTree, records: Sequence[int] | None = None, levels: int = LEVELS, most: int = MOST) -> Sketched:
-    """The top of a tree. Values told apart one after the other count as one level.
+    """The top of a tree. Values split off one after the other count as one level.
 
     If the records are known, leaves without any are no groups, and parts without any are not shown.
 

@@ -1,7 +1,7 @@
 """The walk down a tree of boxes: from the cells of a row to the node where it ends, and to the labels there.
 
 Cells are whole numbers for values in domain order, so that every label in a tree is a range of them. The loops over
-rows and nodes are compiled. A chain of rests (one value told apart after the other) is walked in one step, because rows
+rows and nodes are compiled. A chain of rests (one value split off after the other) is walked in one step, because rows
 would otherwise take thousands of them.
 """
 
@@ -39,7 +39,7 @@ class Cells:
 
     entry: Masked
     ranges: dict[str, Range]
-    """The first cell of each label, and the one after its last. A rest covers no range of its own."""
+    """The first cell of each label, and the one after its last. A rest covers no range itself."""
 
     def of(self, values: Sequence[Any]) -> IntArray:
         """The cell of each value; -1 for one that has no block."""

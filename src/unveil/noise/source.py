@@ -49,7 +49,7 @@ class SeededSource:
     private = False
 
     def __init__(self, seed: int) -> None:
-        self._bits = random.Random(seed)  # noqa: S311 - marked as not private wherever it is used
+        self._bits = random.Random(seed)  # noqa: S311 - marked as not private in any use
 
     def bytes(self, count: int) -> bytes:
         """`size` bytes derived from the seed."""

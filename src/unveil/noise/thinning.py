@@ -143,7 +143,7 @@ def _candidates(growth: Fraction, delta: Fraction) -> Iterator[Thinning]:
 
 
 def _bend(share: Fraction, growth: Fraction) -> Fraction:
-    """γ: the share of a group above which a kept number tells more than e^ε allows."""
+    """γ: the share of a group above which a kept number says more than e^ε allows."""
     return 1 - (1 - share) / growth
 
 

@@ -99,7 +99,7 @@ def hierarchy_of(table: Outline, column: int, spec: Spec, shared: IntArray | Non
         cells = np.searchsorted(points, np.arange(len(values)), side="right")
         counts = np.zeros((len(points) + 1, shared.shape[1]), dtype=np.int64)
         np.add.at(counts, cells, shared)
-        # What is missing can always be told apart, however many cut points there are.
+        # What is missing can always be split off, however many cut points there are.
         points = np.union1d(points[cut_points(counts, targets) - 1], np.flatnonzero(values >= AFTER_ALL))
         points = points[points > 0]
     scale = table.scale(column)

@@ -1,6 +1,6 @@
 """The groups of a masked table, and the pieces that refinements would make of them.
 
-The search keeps levels of candidates, not the groups behind them. Here they are counted anew, on the cuts where the
+The search keeps levels of candidates, not the groups behind them. Here they are counted again, on the cuts where the
 search ended, by a plain group-by over the rows.
 """
 
@@ -26,7 +26,7 @@ class Way(NamedTuple):
 
     block: Block
     parts: tuple[Block, ...]
-    """What it tells apart."""
+    """What it distinguishes."""
     rest: bool
     """Whether what is not among the parts stays in the block: so it is when a value is disclosed."""
 
@@ -132,7 +132,7 @@ class Groups:
 
 
 class _Cells:
-    """What tells the pieces of a group apart: the parts of all ways, by the codes they represent."""
+    """What distinguishes the pieces of a group: the parts of all ways, by the codes they represent."""
 
     def __init__(self, ways: Sequence[Way], size: int) -> None:
         self._discloses = any(way.rest for way in ways)

@@ -292,7 +292,7 @@ def ranked_prices(prices: Sequence[Price]) -> tuple[Price, ...]:
 
 
 def within_noise(gain: Interval) -> bool:
-    """Whether the runs do not tell the gain from none. A single run tells nothing."""
+    """Whether the runs do not tell the gain from none. A single run says nothing."""
     return gain.low is None or gain.high is None or gain.low <= 0 <= gain.high
 
 

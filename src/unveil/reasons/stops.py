@@ -150,7 +150,7 @@ class Cut:
     hidden: tuple[str, ...]
     """The values behind `⊥` that records hold. For the owner's eyes, as everything here."""
     groups: int | None = None
-    """How many groups there are, each with a reason of its own; None where all groups are refined alike."""
+    """How many groups there are, each with its own reason; None where all groups are refined alike."""
 
     @property
     def invalid(self) -> tuple[Stop, ...]:

@@ -216,7 +216,7 @@ class Goal:
         return np.zeros_like(records)
 
     def rank(self, gain: FloatArray, cost: IntArray, records: IntArray) -> FloatArray:
-        """Gain per root of the bits per record by which the records are told apart, or per anonymity lost.
+        """Gain per root of the bits per record by which the records are distinguished, or per anonymity lost.
 
         The former lies between the gain alone, which prefers splits into many pieces that nothing can refine
         afterwards, and the gain ratio, which prefers splits that tell hardly anybody apart.
@@ -255,14 +255,14 @@ class Statistics(Goal):
         super().__init__(relative, fine, per_anonymity=per_anonymity)
 
     def weighed(self, candidates: Candidates, shared: int = 1) -> tuple[FloatArray, FloatArray]:
-        """The gain is the bits by which the records are told apart, as a share of those of the attribute."""
+        """The gain is the bits by which the records are distinguished, as a share of those of the attribute."""
         return super().weighed(candidates._replace(gain=candidates.bits), shared)
 
 
 class ClassInformation(Goal):
     """The information about the class, or about several target columns.
 
-    A split pays if it gains at least what its pieces cost: each has shares of the targets of its own, and a share
+    A split pays if it gains at least what its pieces cost: each has its own shares of the targets, and a share
     that n records estimate costs log₂(n)/2 bits (Schwarz 1978, Rissanen 1978). What gains less fits noise. Such splits
     come last, in the order of what they tell about the attributes themselves, and rank below 0.
     """

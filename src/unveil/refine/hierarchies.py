@@ -1,7 +1,7 @@
 """What the blocks of all attributes can be refined into: intervals at allowed cut points, labels of a taxonomy, values.
 
 Blocks have numbers. A block has cells: the intervals between allowed cut points, the children of a label, or the values
-that `⊥` hides. It is refined by a split before a cell, into all its cells, or by peeling: one cell is told apart, and
+that `⊥` hides. It is refined by a split before a cell, into all its cells, or by peeling: one cell is split off, and
 the rest keeps the label of the block. The cut points of a number are a grid that all boxes share, so that labels stay
 few and comparable.
 """

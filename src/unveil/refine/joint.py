@@ -38,7 +38,7 @@ class JointStep:
     gain: float
     """What it adds to the information of the groups about the class, in bits over the records."""
     loss: float
-    """By how many bits over the records it tells the records of a group apart, or the share of their anonymity lost."""
+    """By how many bits it distinguishes the records of its groups, or the share of their anonymity lost."""
     score: float
     """Its rank; below 0 if it does not pay and was made because its labels are finer."""
     group: dict[str, str] | None
@@ -212,7 +212,7 @@ class JointSearch:
             heapq.heappush(self._waiting, Waiting(turn, int(partition.age.rows[box]), number, box))
 
     def _again(self, number: int, boxes: IntArray) -> None:
-        """Finds anew what groups would be split by."""
+        """Finds again what groups would be split by."""
         partition = self.partitions[number]
         partition.unsplit(boxes)
         partition.evaluate(boxes)

@@ -109,7 +109,7 @@ class Dot:
 
     label: str
     mark: str
-    """What is drawn at the value; every row of a chart has a mark of its own."""
+    """What is drawn at the value; every row of a chart has its own mark."""
     value: float
     low: float
     high: float
@@ -132,7 +132,7 @@ class PlacedDot:
 
 @dataclass(frozen=True)
 class Dots:
-    """Values on one scale, each in a row of its own."""
+    """Values on one scale, each in its own row."""
 
     title: str
     dots: tuple[PlacedDot, ...]

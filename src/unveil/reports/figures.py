@@ -104,7 +104,7 @@ def fineness(release: Release, name: str, figure: Figure, step: float | None) ->
 
 
 def detail_chart(release: Release, figure: Figure, spec: Spec | None = None) -> Bars:
-    """How many of the possible values of every masked attribute the release tells apart."""
+    """How many of the possible values of every masked attribute the release distinguishes."""
     masked = {name: entry for name, entry in release.masking.columns.items() if not isinstance(entry, AsIs)}
     bars = [_detail(release, name, entry, figure, spec) for name, entry in masked.items()]
     return Bars.of("Values distinguished, of all possible values", bars)

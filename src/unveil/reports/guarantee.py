@@ -89,7 +89,7 @@ class Noise:
 
 
 def private_facts(manifest: PrivateManifest) -> dict[str, Any]:
-    """Everything that a page tells about the budget and the noise of a differentially private release."""
+    """Everything that a page says about the budget and the noise of a differentially private release."""
     epsilon = Fraction(manifest.requirements[0]["epsilon"])
     charges = {entry.purpose: Fraction(entry.epsilon) for entry in manifest.ledger}
     noise = Noise(Fraction(manifest.ledger[-1].epsilon))

@@ -26,7 +26,7 @@ Unit = Literal["number", "date"]
 """The unit of an ordered value: numbers are themselves, dates are days since 1970-01-01."""
 Range = tuple[float, float]
 Fineness = tuple[str, ...] | float | str
-"""How fine an attribute is: the labels of a cut, or the values that are told apart; for a number the step between the
+"""How fine an attribute is: the labels of a cut, or the values that are shown; for a number the step between the
 ends of intervals; for a date that step in days, or a period of the calendar."""
 EPOCH = datetime.date(1970, 1, 1).toordinal()
 LAST_DAY = datetime.date.max.toordinal() - EPOCH

@@ -233,7 +233,7 @@ def step_bounds_count(step: float | str, lo: float, hi: float) -> int:
 
 
 def step_split(left: float, right: float, step: float | str, attribute: Attribute) -> float | None:
-    """The roundest bound that tells two neighbouring values apart; None if there is none.
+    """The roundest bound between two neighbouring values; None if there is none.
 
     Args:
         left: A value of the data, below the bound.

@@ -61,7 +61,7 @@ class TableSpec:
     """The total ε of all differentially private releases of this table."""
     weight: str | None = None
     person: tuple[str, ...] = ()
-    """The columns that say whose row it is, never released; without any, each record is a person of its own."""
+    """The columns that say whose row it is, never released; without any, each record is its own person."""
     title: str | None = None
     """What the table is called, who answers for the release, and its date: for readers of the release."""
     owner: str | None = None

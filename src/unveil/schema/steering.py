@@ -170,7 +170,7 @@ def _step(value: Any, attribute: Attribute, place: str) -> float | str:
 
 
 def _too_fine(keep: Fineness, finest: Fineness, attribute: Attribute) -> str | None:
-    """Why the blocks of `keep` cannot be told apart where nothing finer than `finest` is."""
+    """Why the blocks of `keep` cannot be distinguished where nothing finer than `finest` is."""
     if not isinstance(keep, tuple) or not isinstance(finest, tuple):
         return None if _made_of(keep, finest) else "it must be made of whole steps of it"
     taxonomy = attribute.taxonomy

@@ -203,7 +203,7 @@ def _names(value: Any) -> list[str]:
 
 
 def _leave(table: Content, column: str) -> None:
-    """Takes a column out of the keys of `[table]` that name columns; the class must be named anew."""
+    """Takes a column out of the keys of `[table]` that name columns; the class must be named again."""
     if column in (people := _names(table.get("person"))):
         left = [name for name in people if name != column]
         table.pop("person", None)

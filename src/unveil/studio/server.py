@@ -1,4 +1,4 @@
-"""The server of the page: on this machine only, for whoever has the token."""
+"""The server of the page: on this machine only, for those who have the token."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class Session:
         return self._live
 
     def edit(self, operations: Sequence[Mapping[str, Any]], gesture: str | None) -> dict[str, Any]:
-        """Performs edits, all or none, and begins to draw the release anew."""
+        """Performs edits, all or none, and starts to draw the release again."""
         document, steps = self.document, self.document.undoable
         for number, operation in enumerate(operations):
             try:

@@ -1,4 +1,4 @@
-"""Work of a page that takes a while, done in threads of its own: the newest wish wins, and the page is told."""
+"""Work of a page that takes a while, done in its own threads: the newest request wins, and the page hears of it."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def person_numbers(columns: Sequence[RawColumn]) -> IntArray:
 
 
 def person_words(columns: Sequence[RawColumn]) -> tuple[IntArray, IntArray]:
-    """The two numbers of each row's person, the same wherever they are computed."""
+    """The two numbers of each row's person, the same in every process."""
     order, starts, numbers = grouped(_keys(columns))
     places = [column.places[order[starts]] for column in columns]
     texts = [

@@ -87,11 +87,11 @@ class QuerySource:
         return self._rows().project(", ".join(f"#{place + 1}" for place in places))
 
     def _rows(self) -> Any:
-        """The query, not run yet, on a connection of its own."""
+        """The query, not run yet, on its own connection."""
         return self._session().sql(self._text)
 
     def _session(self) -> DuckDBPyConnection:
-        """A connection of its own, in UTC: what an instant shows does not depend on the zone of the machine."""
+        """Its own connection, in UTC: what an instant shows does not depend on the zone of the machine."""
         cursor = self._connection.cursor()
         cursor.execute("set TimeZone = 'UTC'")
         return cursor

@@ -88,7 +88,7 @@ class FrameSource:
         return self.frame.select(columns)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
-        """These columns, as they lie in memory."""
+        """These columns, as they are in memory."""
         for batch in self.frame.select(columns).to_batches(max_chunksize=files.BATCH):
             yield pa.Table.from_batches([batch])
 

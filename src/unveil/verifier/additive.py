@@ -100,7 +100,7 @@ def _problems(entry: Masked, bins: Mapping[str, str]) -> Iterator[str]:
 
 
 def _hidden_problems(entry: Suppression, bins: Mapping[str, str]) -> Iterator[str]:
-    """Without a taxonomy a bin is a value, which is a block of its own or hidden."""
+    """Without a taxonomy a bin is a value, which is its own block, or hidden."""
     for label, block in bins.items():
         right = label if label in entry.disclosed else entry.marker
         if block != right:

@@ -232,7 +232,7 @@ def _taxonomy_problems(entry: Generalization, taxonomy: Taxonomy) -> Iterator[st
             yield f"has the block {block.label!r}, which is not in its taxonomy"
             continue
         leaves = list(taxonomy.leaves_of(block.label if not rest else node))
-        if rest and not entry.local:  # what the blocks told apart leave of the node
+        if rest and not entry.local:  # what the blocks split off leave of the node
             own = set(block.values)
             leaves = [leaf for leaf in leaves if blocks_of[leaf] == (leaf in own)]
         if block.values != leaves or (rest and not taxonomy.node(node).children):

@@ -166,7 +166,7 @@ class Step:
         place: The place of its attribute in the tree.
         block: The code of the label that it splits.
         into: The codes of the parts.
-        own: The codes of the parts that cover values of their own.
+        own: The codes of the parts that cover their own values.
         rest: Whether the last part covers what the others leave.
         size: How much the others cover together.
     """
@@ -290,7 +290,7 @@ class Walk:
 
 
 class Position:
-    """Where a walk is: the label of every attribute, how much it covers there, and what rests were told apart from.
+    """Where a walk is: the label of every attribute, how much it covers there, and what rests were split off from.
 
     Attributes:
         labels: The code of the label of every attribute.

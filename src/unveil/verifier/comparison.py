@@ -89,7 +89,7 @@ def _noise_verdict(
 
 
 def _kept_values(spec: Spec) -> dict[str, frozenset[str]]:
-    """The values of categories without a taxonomy that the owner wants told apart."""
+    """The values of categories without a taxonomy that the owner wants distinguished."""
     return {
         name: frozenset(attribute.keep)
         for name, attribute in spec.attributes.items()

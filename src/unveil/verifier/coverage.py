@@ -3,7 +3,7 @@
 A label covers a range `[lo, hi)`: of numbers, or of the places of values. For an attribute that is refined group by
 group the manifest lists every label with its values. For one that is refined everywhere it lists the cut; then the
 blocks of the cut are the places, and what a coarser label covers follows from the splits.
-A rest, such as `Office, other`, covers what the labels told apart before leave of its node. Its range is that of the
+A rest, such as `Office, other`, covers what the labels split off before leave of its node. Its range is that of the
 node, and the walk in `boxes` keeps count of what is left.
 """
 
@@ -66,7 +66,7 @@ class Coverage:
         return split.into[-1] in self.node_of
 
     def own(self, split: Split) -> list[str]:
-        """The parts that cover values of their own."""
+        """The parts that cover their own values."""
         return split.into[:-1] if self.has_rest(split) else split.into
 
     def places(self, values: Sequence[Any]) -> Floats:

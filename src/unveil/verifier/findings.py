@@ -47,7 +47,7 @@ class Verdict:
 class BrokenClaimError(Exception):
     """A claim is broken in a way that leaves nothing for later checks to work on.
 
-    It never leaves the package: whoever starts a verification turns it into its findings.
+    It never leaves the package: the start of a verification turns it into its findings.
     """
 
     def __init__(self, findings: Iterable[Finding]) -> None:

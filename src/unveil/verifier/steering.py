@@ -82,7 +82,7 @@ def _too_fine(entry: Masked, attribute: Attribute) -> Iterator[str]:
 
 
 def _too_coarse(entry: Masked, held: set[str], attribute: Attribute) -> Iterator[str]:
-    """Labels that rows hold. Values that must be told apart are compared with the raw rows."""
+    """Labels that rows hold. Values that must be distinguished are compared with the raw rows."""
     keep, taxonomy = attribute.keep, attribute.taxonomy
     if isinstance(entry, Discretization):
         if keep is not None and not isinstance(keep, tuple):

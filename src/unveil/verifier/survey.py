@@ -160,6 +160,6 @@ def weight_notes(manifest: RefinementManifest, data: Data) -> Iterator[str]:
         alone = int(np.count_nonzero(counts == 1))
         how = "as they are" if shown.step is None else f"rounded to {number_text(shown.step)}"
         yield (
-            f"They are released {how}: {alone:,} of {count_text(int(data.weights.sum()), 'record')} have a weight of "
-            "their own, and whoever knows it finds that record."
+            f"They are released {how}: {alone:,} of {count_text(int(data.weights.sum()), 'record')} have a unique "
+            "weight, and anyone who knows it finds that record."
         )

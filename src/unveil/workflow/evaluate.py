@@ -320,7 +320,7 @@ def try_releases(tally: Tally, rows: Rows, part: Split, split: int, seeds: Seque
 
 
 def learned_from(release: Release, most: int | None) -> Examples:
-    """A release as whoever gets it learns from it: noisy counts are weights; of more rows without, `most` are drawn."""
+    """A release as its reader learns from it: noisy counts are weights; of more rows without, `most` are drawn."""
     manifest, table = release.manifest, release.table
     table = table if manifest.survey_weight is None else table.drop_columns([manifest.survey_weight])
     if most is not None and manifest.weighed_by is None:

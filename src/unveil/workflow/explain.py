@@ -77,7 +77,7 @@ def explain(
     check_trials(classifiers, protocol, seeds)
     checked = load_spec(table if spec is None else spec)
     held = None if release is None else _held(checked, release)
-    if held is not None and not shadow:  # the release alone tells it: no raw row is read
+    if held is not None and not shadow:  # the release alone says it: no raw row is read
         return Explanation(checked, None, (), (), spending_of([held]), (), (), None, (FROM_RELEASE,))
     source = checked.source if spec is None else table
     opened = raw_source(source, checked)

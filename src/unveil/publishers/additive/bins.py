@@ -30,9 +30,9 @@ MOST_BINS = 300
 FEW_BINS = 60
 """Up to this many bins of a category are measured where n·ε is small."""
 ALIKE = 0.15
-"""Bins of a number whose log-odds differ by no more than this are not told apart."""
+"""Bins of a number whose log-odds differ by no more than this are not distinguished."""
 ALIKE_LABELS = 0.45
-"""Those of a category may differ by more: its labels have no order, so each costs whoever learns from them a test."""
+"""Those of a category may differ by more: its labels have no order, so each costs a classifier a test."""
 MOST_BLOCKS = 16
 """If there would be more blocks, bins that differ by more are merged too."""
 WIDER = 1.25
@@ -97,7 +97,7 @@ def _near(numbers: int, kinds: int) -> FloatArray:
 
 
 def affordable(attribute: Attribute, records: float) -> Bins | None:
-    """The level that is measured: the finest that n·ε can afford; None if the domain cannot be told apart at all.
+    """The level that is measured: the finest that n·ε can afford; None if the domain cannot be distinguished at all.
 
     Args:
         attribute: The attribute, whose domain is declared.
@@ -117,7 +117,7 @@ def affordable(attribute: Attribute, records: float) -> Bins | None:
 def number_levels(attribute: Attribute) -> list[Bins]:
     """The levels of a number, coarse to fine; each has all thresholds of those before it.
 
-    Every kind of missing values is a bin of its own.
+    Every kind of missing values is its own bin.
     """
     grid = Bins(attribute).grid
     held = set(range(grid.size, grid.total))

@@ -105,7 +105,7 @@ class LeafTree:
 
 
 def grown(ranks: IntArray, weights: FloatArray, epsilon: float) -> LeafTree:
-    """A tree that tells classes apart, with leaves that are large enough for their noise.
+    """A tree that separates classes, with leaves that are large enough for their noise.
 
     Args:
         ranks: One row per cell, one column per attribute: the rank of its block, by its effect.
