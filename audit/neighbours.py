@@ -1,6 +1,7 @@
 """What is audited: samples of a real table with and without one person, and what is looked at in their releases.
 
-The person is the one who differs most in the sample: the highest capital gain, with the rarer class.
+The person is the one who differs most in the sample: the highest capital gain, with the rarer class. Where ε is about
+persons, this one has one row more than are used, all alike, and the others have one each.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from unveil.tables import load_table
 
 DATA = Path(str(files("unveil") / "data"))
 SAMPLE_SEED = 2011
-CLASS, RARER, STANDS_OUT = "income", ">50K", "capital-gain"
+CLASS, RARER, STANDS_OUT, WHO = "income", ">50K", "capital-gain", "who"
 
 Statistic = Callable[[Any], Hashable]
 
@@ -52,6 +53,8 @@ SCENARIOS = {
         (STANDS_OUT, "age", "sex"),
         half_shows=False,
     ),
+    # A person with several rows, in the cell that is looked at.
+    "persons": Scenario(30, PrivatePlan(Fraction(2), specializations=1, contributions=3), (STANDS_OUT, "sex")),
     # Few others, so that the noise of every draw of the additive method is what hides the person.
     "additive": Scenario(30, AdditivePlan(Fraction(8)), (STANDS_OUT, "age", "sex")),
 }
@@ -61,7 +64,11 @@ def pair_of(scenario: Scenario) -> Pair:
     """The sample of a scenario, with and without the person who stands out most."""
     spec = replace(_spec(scenario.attributes), plan=scenario.plan)
     sample = _sample(spec, scenario.rows)
-    return Pair(spec, load_table(spec, sample), sample, _most_conspicuous(sample))
+    person = _most_conspicuous(sample)
+    if scenario.plan.contributions is not None:
+        spec = replace(spec, table=replace(spec.table, person=(WHO,)))
+        sample = _with_persons(sample, person, scenario.plan.contributions)
+    return Pair(spec, load_table(spec, sample), sample, person)
 
 
 COUNTED: dict[str, tuple[Statistic, float]] = {
@@ -98,6 +105,12 @@ def _sample(spec: Spec, rows: int) -> pa.Table:
             adult = adult.filter(pc.invert(missing))
     places = np.random.default_rng(SAMPLE_SEED).choice(adult.num_rows, rows, replace=False)
     return adult.take(pa.array(np.sort(places)))
+
+
+def _with_persons(sample: pa.Table, person: int, contributions: int) -> pa.Table:
+    """Everybody has one row, but one person has one more than are used."""
+    places = np.concatenate([np.arange(sample.num_rows), np.full(contributions, person)])
+    return sample.take(pa.array(places)).append_column(WHO, pa.array(places))
 
 
 def _most_conspicuous(sample: pa.Table) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from commands import Run, refused
+from noise.private import SPEC as PRIVATE
 from project import Project
 
 Spoil = Callable[[Project], object]
@@ -13,6 +14,13 @@ Spoil = Callable[[Project], object]
 def row(text: str) -> Spoil:
     """One more row at the end of the table."""
     return lambda project: project.table.write_text(project.table.read_text() + text + "\n")
+
+
+def by_person(*lines: str) -> Spoil:
+    """A private spec in which the name says whose row it is, and the requirement has more lines."""
+    asked = "\n".join(["epsilon = 0.5", *lines])
+    text = PRIVATE.replace("[table]", '[table]\nperson = "name"').replace("epsilon = 0.5", asked)
+    return lambda project: project.spec.write_text(text)
 
 
 def spec(old: str, new: str) -> Spoil:
@@ -63,6 +71,20 @@ CASES: dict[str, tuple[Spoil, list[str]]] = {
     "persons and weights": (
         spec('class   = "ill"', 'class = "ill"\nperson = "name"\nweight = "n"'),
         ["people.toml", "person and weight", "n records"],
+    ),
+    "ε for a person without a bound": (
+        by_person(),
+        ["people.toml", "[table] person", "about one person", "contributions = m"],
+    ),
+    "a bound for no persons": (
+        lambda project: project.spec.write_text(PRIVATE.replace("epsilon = 0.5", "epsilon = 0.5\ncontributions = 2")),
+        ["people.toml", "[[require]] number 1 contributions", "[table] person"],
+    ),
+    "a bound that leaves nothing": (by_person("contributions = 0"), ["people.toml", "contributions", "0"]),
+    "a bound that is not whole": (by_person("contributions = 1.5"), ["people.toml", "contributions", "1.5"]),
+    "an ε that many rows share": (
+        by_person("contributions = 1_000_000"),
+        ["people.toml", "0.5 for 1,000,000 contributions", "5e-07 for each", "noise"],
     ),
     "no person column": (spec('class   = "ill"', 'class = "ill"\nperson = []'), ["people.toml", "[table] person"]),
     "a value missing from a taxonomy": (

@@ -22,7 +22,7 @@ from unveil.refine import Search
 from unveil.refine.search import Step
 from unveil.release import Release
 from unveil.schema import Grid, PrivatePlan
-from unveil.tables import Table
+from unveil.tables import Outline, Table
 
 TOLERANCE = Decimal("1e-40")
 INFINITE = Decimal("Infinity")
@@ -97,9 +97,16 @@ class _StructureOnly(MemoryEngine):
     def __init__(self, table: Table) -> None:
         super().__init__(table)
         self._known = super().histograms()
+        self._bounded: tuple[Outline, MemoryEngine] | None = None
 
     def histograms(self) -> tuple[IntArray, ...]:
         return self._known
+
+    def bounded(self, most: int) -> tuple[Outline, MemoryEngine]:
+        if self._bounded is None:
+            table, _ = super().bounded(most)
+            self._bounded = table, _StructureOnly(table)
+        return self._bounded
 
     def cells(self, cuts: Sequence[Sequence[Block]]) -> NoReturn:
         raise _Finished(cuts)

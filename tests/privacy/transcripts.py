@@ -119,13 +119,12 @@ class Player:
 def played(
     world: World,
     records: Records,
-    epsilon: Fraction,
+    plan: AdditivePlan,
     seed: int,
     outcomes: list[object] | None = None,
     plant: Plant = nullcontext,
 ) -> Transcript:
     """One run of `publish_additive` with a player instead of the draws."""
-    plan = AdditivePlan(epsilon)
     table, player = world.table(records, plan), Player(seed, outcomes)
     with (
         plant(),
@@ -164,17 +163,23 @@ def same_release(one: Transcript, other: Transcript) -> bool:
 
 
 def compared(
-    world: World, pairs: list[tuple[Records, Records]], epsilon: Fraction, seed: int, plant: Plant = nullcontext
+    world: World,
+    pairs: list[tuple[Records, Records]],
+    epsilon: Fraction,
+    seed: int,
+    plant: Plant = nullcontext,
+    contributions: int | None = None,
 ) -> tuple[dict[str, Verdict], bool]:
     """The worst verdict of each kind of draw over pairs of neighbours, and whether all releases were the same."""
     kinds: dict[str, list[Verdict]] = {}
     same = True
     known: dict[Records, Transcript] = {}
+    plan = AdditivePlan(epsilon, contributions=contributions)
     for fewer, more in pairs:
         if fewer not in known:
-            known[fewer] = played(world, fewer, epsilon, seed, plant=plant)
+            known[fewer] = played(world, fewer, plan, seed, plant=plant)
         first = known[fewer]
-        second = played(world, more, epsilon, seed, first.forced(), plant)
+        second = played(world, more, plan, seed, first.forced(), plant)
         same &= same_release(first, second)
         for verdict in verdicts(first, second):
             kinds.setdefault(verdict.where.rstrip(" 0123456789"), []).append(verdict)

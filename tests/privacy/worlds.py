@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations_with_replacement, product
 
@@ -24,10 +24,12 @@ class World:
 
     attributes: tuple[Attribute, ...]
     labels: tuple[str, ...] = LABELS
+    person: tuple[str, ...] = ()
+    """The column that says whose row it is, if any; a record then begins with it."""
 
     def spec(self, plan: PrivatePlan) -> Spec:
         return Spec(
-            table=TableSpec(class_=CLASS, class_values=self.labels),
+            table=TableSpec(class_=CLASS, class_values=self.labels, person=self.person),
             attributes={attribute.name: attribute for attribute in self.attributes},
             requirements=(),
             plan=plan,
@@ -35,12 +37,11 @@ class World:
 
     def raw(self, records: Records) -> pa.Table:
         """The records as an owner has them."""
-        columns = list(zip(*records, strict=True)) or [()] * (len(self.attributes) + 1)
-        arrays = {
-            attribute.name: pa.array(values, pa.float64() if attribute.kind == "number" else pa.string())
-            for attribute, values in zip(self.attributes, columns, strict=False)
-        }
-        return pa.table({**arrays, CLASS: pa.array(columns[-1], pa.string())})
+        names = [*self.person, *(attribute.name for attribute in self.attributes), CLASS]
+        numbers = {attribute.name for attribute in self.attributes if attribute.kind == "number"}
+        columns = list(zip(*records, strict=True)) or [()] * len(names)
+        types = [pa.float64() if name in numbers else pa.string() for name in names]
+        return pa.table([pa.array(column, type_) for column, type_ in zip(columns, types, strict=True)], names=names)
 
     def table(self, records: Records, plan: PrivatePlan) -> Table:
         """The records as the publisher gets them."""
@@ -58,6 +59,22 @@ class World:
                 for added in range(len(domain)):
                     more = sorted((*held, added))
                     yield tuple(domain[place] for place in held), tuple(domain[place] for place in more)
+
+    def people(self, most: int) -> Iterator[Records]:
+        """All that one person can have: up to so many records."""
+        for size in range(1, most + 1):
+            yield from combinations_with_replacement(self.records(), size)
+
+    def person_neighbours(self, others: Iterable[Records], most: int) -> Iterator[tuple[Records, Records]]:
+        """Tables of some others, each next to every table with one person more, of up to so many records."""
+        for held in others:
+            for rows in self.people(most):
+                yield held, (*held, *of_person("anna", rows))
+
+
+def of_person(name: str, rows: Records) -> Records:
+    """The records of somebody."""
+    return tuple((name, *row) for row in rows)
 
 
 def _values(attribute: Attribute) -> tuple[object, ...]:

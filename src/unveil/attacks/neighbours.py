@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from unveil.arrays import FloatArray
+from unveil.arrays import FloatArray, IntArray
 from unveil.attacks.scene import coded
+from unveil.counting import used_places
 from unveil.counting.memory import MemoryEngine
 from unveil.masking import Discretization, Generalization
 from unveil.noise import Source
@@ -35,23 +36,32 @@ PARTS = 8
 
 
 class Pair:
-    """Two tables that differ by one record, ready to be counted."""
+    """Two tables that differ by one person, ready to be counted."""
 
     def __init__(self, spec: Spec, table: Table, rows: pa.Table, person: int) -> None:
-        """Takes one row out of a table.
+        """Takes a person out of a table.
 
         Args:
             spec: The spec of a private release.
             table: The checked table.
             rows: The same rows, raw.
-            person: The place of the person's row.
+            person: The place of the person's row, or of one of them.
         """
-        others = np.delete(np.arange(rows.num_rows), person)
+        mine = np.arange(rows.num_rows) == person
+        if table.person is not None:
+            mine = table.person == table.person[person]
+        others, used = np.flatnonzero(~mine), used_by(spec, table)
         self.spec = spec
-        self.person = rows.slice(person, 1)
-        self.others = rows.take(pa.array(others))
+        self.person = rows.take(pa.array(used[mine[used]]))
+        self.others = rows.take(pa.array(used[~mine[used]]))
         self.tables = {True: table, False: part_of(table, spec, others, table.origin)}
         self.engines = {present: MemoryEngine(held) for present, held in self.tables.items()}
+
+
+def used_by(spec: Spec, table: Table) -> IntArray:
+    """The places of the rows that a private release counts."""
+    most = None if spec.plan is None else spec.plan.contributions
+    return np.arange(table.rows) if most is None else used_places(table, most)
 
 
 def rarity(rows: pa.Table) -> FloatArray:
@@ -81,7 +91,7 @@ class Seen:
 
 
 class Neighbours:
-    """DiffGen on two tables that differ by one record."""
+    """DiffGen on two tables that differ by one person. Of several rows of the person, one's cell is looked at."""
 
     def __init__(self, pair: Pair) -> None:
         self._pair = pair
@@ -139,7 +149,7 @@ def rounded(evidence: float, share: float = 1) -> int:
 
 
 class MeasuredNeighbours:
-    """The additive method on two tables that differ by one record."""
+    """The additive method on two tables that differ by one person."""
 
     def __init__(self, pair: Pair) -> None:
         self._pair = pair

@@ -19,7 +19,16 @@ import pyarrow as pa
 
 from unveil.arrays import IntArray
 from unveil.attacks.exposure import DOUBT, Outcome, binomial_bounds
-from unveil.attacks.neighbours import MeasuredNeighbours, Neighbours, Pair, claims_of, rarity, raw_rows, rounded
+from unveil.attacks.neighbours import (
+    MeasuredNeighbours,
+    Neighbours,
+    Pair,
+    claims_of,
+    rarity,
+    raw_rows,
+    rounded,
+    used_by,
+)
 from unveil.attacks.scene import Records, Scene, Truth
 from unveil.noise import SeededSource, Source
 from unveil.progress import Watcher, unwatched
@@ -177,17 +186,25 @@ def _loss(attack: str, sentence: str, least: float, claimed: float) -> Outcome:
 def _pair(truth: Truth) -> Pair:
     """The person who stands out most, and some others."""
     person = int(rarity(truth.rows).argmax())
-    others = np.delete(np.arange(truth.rows.num_rows), person)
-    places = np.append(np.random.default_rng(0).permutation(others)[:OTHERS], person)
+    mine = np.arange(truth.rows.num_rows) == person
+    if truth.table.person is not None:
+        mine = truth.table.person == truth.table.person[person]
+    others = np.random.default_rng(0).permutation(np.flatnonzero(~mine))[:OTHERS]
+    places = np.concatenate([others, np.flatnonzero(mine)])
     table = part_of(truth.table, truth.spec, places, truth.table.origin)
     return Pair(truth.spec, table, truth.rows.take(pa.array(places)), len(places) - 1)
+
+
+def _counted_rows(truth: Truth) -> pa.Table:
+    """The raw rows that the release counts."""
+    return truth.rows.take(pa.array(used_by(truth.spec, truth.table)))
 
 
 def _measured(release: Release, truth: Truth) -> list[tuple[IntArray, float]]:
     """Of an additive release: every draw, with what noise changed."""
     manifest = claims_of(release)
     replay = Replay(manifest, truth.spec)
-    replay.add(raw_rows(truth.rows))
+    replay.add(raw_rows(_counted_rows(truth)))
     return [(np.abs(one.moves), one.rate) for one in measured(manifest, replay)]
 
 
@@ -197,8 +214,9 @@ def _counted(records: Records, manifest: DiffGenManifest, truth: Truth) -> list[
     A cell that noise takes below the floor is shown there, or is not listed. So noise that raises a count is seen where
     the true one is not below the floor, and noise that lowers it where the true one is far enough above.
     """
-    rate = float_rate(Fraction(manifest.ledger[-1].epsilon))
-    above = records.represented(truth.rows) - (0 if manifest.threshold is None else manifest.threshold - 1)
-    moves = records.counts.astype(np.int64) - records.represented(truth.rows)
+    apart = 1 if truth.spec.plan is None else truth.spec.plan.apart
+    rate, true = float_rate(Fraction(manifest.ledger[-1].epsilon) / apart), records.represented(_counted_rows(truth))
+    above = true - (0 if manifest.threshold is None else manifest.threshold - 1)
+    moves = records.counts.astype(np.int64) - true
     seen = np.where(above >= 1 + step_of(rate), np.abs(moves), moves)
     return [(seen[above >= 0], rate)]

@@ -237,6 +237,7 @@ def fit_facts(fit: Fit) -> dict[str, Any]:
         "table": fit.table.origin,
         "records": fit.table.records,
         "rows": {"read": fit.table.read, "dropped": fit.table.dropped},
+        **_person_facts(fit),
         "requirements": [requirement.sentence() for requirement in fit.requirements],
         "groups": [asdict(group) for group in fit.groups],
         "inferences": [asdict(risk) for risk in fit.inferences],
@@ -246,6 +247,16 @@ def fit_facts(fit: Fit) -> dict[str, Any]:
         "population": None if (people := fit.population) is None else people.to_dict(),
         "warnings": list(fit.warnings),
     }
+
+
+def _person_facts(fit: Fit) -> dict[str, Any]:
+    """How the rows are spread over persons, and how many rows a bound leaves out; nothing without persons."""
+    held, plan = fit.table.persons, fit.spec.plan
+    if held is None:
+        return {}
+    facts = {"count": held.count, "several": held.several, "most": held.most}
+    bound = {} if plan is None else {"left_out": fit.table.beyond(plan.contributions)}
+    return {"persons": {**facts, **bound}}
 
 
 def demo_facts(demo: Demo) -> dict[str, Any]:

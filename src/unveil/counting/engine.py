@@ -220,6 +220,10 @@ class Engine(Protocol):
         """
         ...
 
+    def bounded(self, most: int) -> tuple[Outline, Engine]:
+        """The table with at most so many rows of each person, by the rule of `contributions`, and what counts it."""
+        ...
+
     def released(self, masking: Masking, weight: str | None, left_out: LeftOut | None = None) -> ReleasedRows:
         """The masked rows, sorted by their values; with a weight column, equal rows are merged.
 

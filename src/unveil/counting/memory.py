@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 
 from unveil.arrays import Array, IntArray
+from unveil.counting.contributions import public_places, used_counts
 from unveil.counting.distinct import Aside, DistinctRows, SortedRows
 from unveil.counting.engine import Cells, Marked, Scoring
 from unveil.counting.index import MemoryIndex, PersonIndex
@@ -20,7 +21,7 @@ from unveil.counting.released import released_rows
 from unveil.errors import BrokenPromiseError, listed
 from unveil.masking import Block, LeftOut, Masking
 from unveil.release import ReleasedRows
-from unveil.tables import Chunk, Outline, Persons, Rows, changed
+from unveil.tables import WORDS, Chunk, Outline, Persons, Rows, changed, table_of
 
 HELD_BYTES = 1 << 29
 """Binned rows of more bytes than this are read again for every round."""
@@ -181,6 +182,19 @@ class MemoryEngine:
         """The rows by bins."""
         return BinnedRows(self._rows, bins, sizes)
 
+    def bounded(self, most: int) -> tuple[Outline, MemoryEngine]:
+        """The table with at most so many rows of each person, in one pass over the rows; it is held in memory."""
+        places = range(len(self._outline.columns))
+        distinct = DistinctRows([*WORDS, *code_sizes(self._outline)])
+        for chunk in self._rows.chunks(places, persons=True):
+            distinct.add([*chunk.persons, *(chunk.codes[place] for place in places), chunk.classes])
+        rows = distinct.sorted()
+        *codes, classes = rows.columns()[len(WORDS) :]
+        if int(rows.weight.sum()) != self._outline.records:
+            raise changed(self._outline.origin)
+        table = table_of(self._outline, codes, classes, used_counts(rows, public_places(self._outline), most))
+        return table, MemoryEngine(table)
+
     def released(self, masking: Masking, weight: str | None, left_out: LeftOut | None = None) -> ReleasedRows:
         """The masked rows, sorted by their values."""
         return released_rows(self._rows, masking, weight, left_out)
@@ -207,6 +221,11 @@ class KeptEngine(MemoryEngine):
                 del self._kept[next(iter(self._kept))]
             self._kept[key] = super().marked(columns, marks)
         return self._kept[key]
+
+
+def code_sizes(outline: Outline) -> list[int]:
+    """How many codes each attribute and the class have."""
+    return [*map(len, outline.columns), len(outline.classes)]
 
 
 def person_index(rows: SortedRows, columns: Sequence[int], outline: Outline) -> PersonIndex:

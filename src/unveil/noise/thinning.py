@@ -128,6 +128,20 @@ def thinning_for(epsilon: Fraction, delta: Fraction) -> Thinning | None:
     return Thinning(share, least)
 
 
+def per_record(epsilon: Fraction, delta: Fraction, records: int) -> tuple[Fraction, Fraction]:
+    """The ε and δ of one record with which so many records together cost no more than ε and δ.
+
+    From table to table of a chain, P₀(S) ≤ e^ε′ P₁(S) + δ′ ≤ e^2ε′ P₂(S) + (1 + e^ε′) δ′ ≤ …: with m records, ε = mε′
+    and δ = (1 + e^ε′ + … + e^(m − 1)ε′) δ′. Every power is replaced by a fraction just above it. Records are sampled
+    one by one, also those of a person: if all of them were kept or none, what is released in one place would say which
+    of the others were kept in another, and the binomial law that δ comes from would be lost.
+    """
+    part = epsilon / records
+    size = PRECISION + 2 * ceil(epsilon)
+    powers = (1 / exp_bounds(place * part, size)[0] for place in range(1, records))
+    return part, delta / (1 + sum(powers, Fraction(0)))
+
+
 def _candidates(growth: Fraction, delta: Fraction) -> Iterator[Thinning]:
     """For every β, the smallest k whose δ is small enough where it is largest as a rule; k grows with β."""
     least = 2

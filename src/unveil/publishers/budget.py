@@ -2,6 +2,7 @@
 
 It has an entry for every release, which says what was read: a file, a table of a database, or rows that the spec gives
 a name. A release is entered before anything is drawn, so that a crash can only make the ledger too high, never too low.
+ε for one record and ε for one person do not add up, so a budget is in one of them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from unveil.errors import BudgetError, UnchargedWarning
+from unveil.errors import BudgetError, UnchargedWarning, listed
 from unveil.release import replace_text
 from unveil.schema import Query, Spec, decimal_text
 from unveil.schema.files import read_text
@@ -119,19 +120,33 @@ def enter(spec: Spec, source: Any) -> None:
     _charge(ledger, rows, spec.plan.epsilon, spec)
 
 
+def _check_unit(ledger: Path, entries: Sequence[dict[str, Any]], rows: Identity, person: Sequence[str]) -> None:
+    """Refuses a budget for one unit where another was charged: of a person with several rows, none bounds the other."""
+    for entry in entries:
+        if _rows(entry, ledger.parent).may_share(rows) and (charged := entry.get("person", [])) != list(person):
+            before, now = (f"one person by {listed(names)}" if names else "one record" for names in (charged, person))
+            raise BudgetError(
+                f"{ledger}: releases of {rows.called()} were charged ε for {before}, which does not add up with ε for "
+                f"{now}; a [table] budget needs the same [table] person in all of them."
+            )
+
+
 def _charge(ledger: Path, rows: Identity, epsilon: Fraction, spec: Spec) -> None:
     path = _real(ledger)
     with _locked(path.parent):
         entries = read_ledger(path)
         spent = spent_on(entries, rows, path.parent)
         budget = spec.table.budget
+        if budget is not None:
+            _check_unit(path, entries, rows, spec.table.person)
         if budget is not None and spent + epsilon > budget:
             raise BudgetError(
                 f"{ledger}: releases of {rows.called()} have cost ε = {decimal_text(spent)} of the budget "
                 f"{decimal_text(budget)}; {decimal_text(budget - spent)} is left, and this one asks for "
                 f"{decimal_text(epsilon)}."
             )
-        entry = {**rows.entry(path.parent), "spec": spec.origin, "epsilon": str(epsilon)}
+        whose = {"person": list(spec.table.person)} if spec.table.person else {}
+        entry = {**rows.entry(path.parent), "spec": spec.origin, "epsilon": str(epsilon), **whose}
         replace_text(path, json.dumps([*entries, entry], ensure_ascii=False, indent=1) + "\n", "ledger")
 
 
@@ -148,6 +163,8 @@ def read_ledger(path: Path) -> list[dict[str, Any]]:
             if not AMOUNT.fullmatch(entry["epsilon"]) or Fraction(entry["epsilon"]) <= 0:
                 raise ValueError(entry)
             if not all(isinstance(entry[key], str) for key in ("source", "table", "name") if key in entry):
+                raise TypeError(entry)
+            if not all(isinstance(name, str) for name in entry.get("person", [])):
                 raise TypeError(entry)
     except (ValueError, TypeError, KeyError, ArithmeticError, RecursionError) as error:
         raise BudgetError(f"{path}: the ledger is damaged, so what is left of the budget is unknown.") from error

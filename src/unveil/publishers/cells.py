@@ -1,7 +1,8 @@
 """Noisy counts of every cell of a product of cuts, including empty ones.
 
 A cell is one block of each attribute and one class. Its noisy count is its count plus two-sided geometric noise. One
-record changes the count of one cell by one, so all counts together cost the ε of the noise.
+record changes the count of one cell by one, so all counts together cost the ε of the noise for a record, and m times
+that for a person of whom m records are used.
 
 If there are few cells, each gets its own noise. If there are too many to list, only noisy counts that reach a threshold
 are published. That is post-processing, and most cells are empty and fall short, so they need not
@@ -61,7 +62,7 @@ def noisy_cells(
     Args:
         cells: The occupied cells.
         sizes: The number of blocks of each attribute.
-        epsilon: What the counts may cost.
+        epsilon: What the counts may cost a record.
         threshold: Publish only counts that reach it; all cells if it is None.
         source: The randomness.
 

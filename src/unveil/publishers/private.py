@@ -23,11 +23,11 @@ import numpy as np
 import pyarrow as pa
 
 from unveil.arrays import FloatArray, IntArray, NumberArray, packed_keys, sorted_order
-from unveil.counting import Engine
+from unveil.counting import Engine, used_rows
 from unveil.counting.released import ranked
 from unveil.errors import SpecError
 from unveil.masking import Block, Discretize, Flat, Generalize, Tree, class_type, freeze
-from unveil.noise import Ledger, Source, Thinning, below, exponential_choice, permute_and_flip, thinning_for
+from unveil.noise import Ledger, Source, Thinning, below, exponential_choice, per_record, permute_and_flip, thinning_for
 from unveil.progress import Tasks, Watcher, unwatched
 from unveil.publishers.cells import cell_total, feasible_threshold, noisy_cells, public_threshold
 from unveil.refine import InfoGainUtility, MaxUtility, Search, Utility, gain_alone
@@ -82,6 +82,9 @@ class PrivateStructure:
     one draw to select it and one for the splits of its children. The children of an interval are disjoint, so one
     charge covers both. With the full budget, splits that no specialization can use are not drawn, a monotone
     utility gets the tighter exponent, and what is not spent here goes to the counts.
+
+    If ε is about a person of whom m rows are used, a utility is m times as sensitive as to one row
+    (`counting/contributions.py`).
     """
 
     def __init__(self, plan: PrivatePlan, numbers: int, utility: Utility, ledger: Ledger, source: Source) -> None:
@@ -90,7 +93,7 @@ class PrivateStructure:
         self._source = source
         self._utility = utility
         self._share = plan.epsilon / max(2 * (numbers + 2 * plan.specializations), 1)
-        self._rate = utility.rate(self._share, tight=plan.budget == "full")
+        self._rate = utility.rate(self._share / plan.apart, tight=plan.budget == "full")
         self._selected = 0
         self._charged = False
 
@@ -160,18 +163,20 @@ def publish_diffgen(
         progress: Where progress is reported, in public numbers only: the specializations that the spec asks for.
     """
     ledger = Ledger(plan.epsilon)
+    table, engine = used_rows(table, engine, plan.contributions)
     cuts = private_cuts(table, plan, engine, ledger, source, progress)
     counts = ledger.left if plan.budget == "full" else plan.epsilon / 2
     ledger.charge("counts of all cells", counts)
+    rate = counts / plan.apart
     sizes = [len(cut) for cut in cuts]
     total = cell_total(sizes, len(table.classes))
     threshold = (
-        public_threshold(total, counts) if plan.threshold is None else feasible_threshold(plan.threshold, total, counts)
+        public_threshold(total, rate) if plan.threshold is None else feasible_threshold(plan.threshold, total, rate)
     )
     progress("counting cells", 0, None)
     cells = engine.cells(cuts)
     progress("drawing noise", 0, None)
-    blocks, classes, noisy = noisy_cells(cells, sizes, counts, threshold, source)
+    blocks, classes, noisy = noisy_cells(cells, sizes, rate, threshold, source)
     manifest = DiffGenManifest(
         **private_claims(table, spec, plan, ledger, source, cuts, version),
         specializations=plan.specializations,
@@ -262,6 +267,7 @@ def publish_safe(
     """
     thinning = planned_thinning(plan, spec.origin)
     ledger = Ledger(plan.epsilon)
+    table, engine = used_rows(table, engine, plan.contributions)
     cuts = private_cuts(table, plan.cut, engine, ledger, source, progress)
     ledger.charge(SAMPLING, plan.sampling)
     progress("counting cells", 0, None)
@@ -285,10 +291,13 @@ def publish_safe(
 
 def planned_thinning(plan: SafePlan, origin: str) -> Thinning:
     """How rows are sampled and suppressed, from ε and δ alone."""
-    thinning = thinning_for(plan.sampling, plan.delta)
+    thinning = thinning_for(*per_record(plan.sampling, plan.delta, plan.apart))
     if thinning is None:
         epsilon, delta = decimal_text(plan.epsilon), decimal_text(plan.delta)
-        raise SpecError(f"{origin}: ε = {epsilon} with δ = {delta} would leave no rows; one of them must be larger.")
+        several = f" for {plan.apart:,} rows of a person" if plan.apart > 1 else ""
+        raise SpecError(
+            f"{origin}: ε = {epsilon} with δ = {delta}{several} would leave no rows; one of them must be larger."
+        )
     return thinning
 
 

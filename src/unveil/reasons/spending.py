@@ -139,7 +139,8 @@ def _released(release: Release) -> int:
 def _noise(manifests: Sequence[PrivateManifest]) -> float | None:
     if isinstance(manifests[0], SafeManifest):
         return None
-    return fmean(expected_noise(Fraction(manifest.ledger[-1].epsilon)) for manifest in manifests)
+    rows = manifests[0].contributions or 1
+    return fmean(expected_noise(Fraction(manifest.ledger[-1].epsilon) / rows) for manifest in manifests)
 
 
 def _spent_on(manifest: PrivateManifest, cut: dict[str, tuple[str, ...]]) -> set[str]:

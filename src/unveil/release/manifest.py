@@ -110,6 +110,12 @@ class Claims(Entry):
         return None
 
     @property
+    def contributions(self) -> int | None:
+        """The most rows that are used of one person, if ε is about persons."""
+        most: int | None = self.requirements[0].get("contributions") if self.requirements else None
+        return most
+
+    @property
     def as_is(self) -> tuple[str, ...]:
         """The columns that no requirement protects: released value by value, and not sensitive."""
         aside = {item.get("sensitive") for item in self.requirements} | ({self.grouped} if self.grouped else set())

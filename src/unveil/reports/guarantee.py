@@ -36,15 +36,21 @@ def _bounds_nothing(requirement: Requirement) -> bool:
     return all(number <= 1 if way == "least" else number >= 1 for way, number in numbers)
 
 
+RECORDS = "The promises count records, not people: a person with several rows counts several times."
+PERSONS = "Sizes of groups count persons; shares in a group count records, of which a person may have several."
 LIMITS = (
     "Each promise holds by itself. None covers a reader who knows the columns of two requirements together.",
-    "The promises count records, not people: a person with several rows counts several times.",
     "The class is released as it is. A reader who knows a person's class can use it to narrow a group down.",
     "A bound of an interval shows that there are values on both sides of it, and close to it if it has many digits.",
     "Other releases of the same people can be joined with this one, and together they can reveal more than each alone.",
     "A reader who reasons about why the masking is not finer may learn more than the rows say.",
 )
 """What no requirement about groups promises (docs/guarantees.md)."""
+
+
+def limits(persons: int | None) -> tuple[str, ...]:
+    """The same with what is counted, where the rows are of so many persons."""
+    return (LIMITS[0], RECORDS if persons is None else PERSONS, *LIMITS[1:])
 
 
 MOST = 10**300
@@ -92,12 +98,13 @@ def private_facts(manifest: PrivateManifest) -> dict[str, Any]:
     """Everything that a page says about the budget and the noise of a differentially private release."""
     epsilon = Fraction(manifest.requirements[0]["epsilon"])
     charges = {entry.purpose: Fraction(entry.epsilon) for entry in manifest.ledger}
-    noise = Noise(Fraction(manifest.ledger[-1].epsilon))
+    noise = Noise(Fraction(manifest.ledger[-1].epsilon) / (manifest.contributions or 1))
     factor = exp(min(float(epsilon), 700.0))
     threshold = manifest.threshold if isinstance(manifest, DiffGenManifest) else None
     least = threshold or 0
     return {
         "private": manifest.private,
+        "contributions": manifest.contributions,
         "epsilon": decimal_text(epsilon),
         "factor": number(factor),
         # What a stranger's belief of one half can grow to.
@@ -112,7 +119,7 @@ def private_facts(manifest: PrivateManifest) -> dict[str, Any]:
             for entry in manifest.ledger
         ],
         "spent": decimal_text(sum(charges.values(), Fraction(0))),
-        "counts_epsilon": str(noise.epsilon),
+        "counts_epsilon": manifest.ledger[-1].epsilon,
         "deviation": number(noise.deviation),
         "reach": f"{noise.reach:,}",
         "lift": number(noise.lift),

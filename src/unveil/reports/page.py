@@ -25,7 +25,7 @@ from unveil.release import RefinementManifest, Release
 from unveil.reports.attributes import group_trees, panels, untouched
 from unveil.reports.drawings import Dot, Dots
 from unveil.reports.figures import STEP, Figure, Share, about, coarse, detail_chart, exact, groups, number
-from unveil.reports.guarantee import LIMITS, private_facts, promise
+from unveil.reports.guarantee import limits, private_facts, promise
 from unveil.schema import Spec
 
 KINDS = {
@@ -63,6 +63,8 @@ class Owner:
     """What the raw table would give away about who is who."""
     inferences: Sequence[InferenceRisk] = ()
     """What the raw table would give away about sensitive values."""
+    persons: int | None = None
+    """How many persons the records are of, if the table says so."""
 
 
 @dataclass(frozen=True)
@@ -193,8 +195,9 @@ def _facts(release: Release, figure: Figure, spec: Spec | None) -> dict[str, Any
         "unstated": [key for key, text in manifest.about if text is None],
         "private": None if isinstance(manifest, RefinementManifest) else private_facts(manifest),
         "records": about(manifest.records) if isinstance(manifest, RefinementManifest) else None,
+        "persons": about(getattr(manifest, "persons", None) or 0),
         "promises": [] if private else [promise(entry) for entry in manifest.requirements],
-        "limits": LIMITS,
+        "limits": limits(getattr(manifest, "persons", None)),
         "panels": shown,
         "untouched": untouched(shown),
         "groups": [] if private else groups(release, figure),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import chain
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from unveil.errors import SpecError
 from unveil.schema.attributes import Attribute, Missing, number_text
@@ -45,15 +45,29 @@ class Promised:
     """What every method promises that spends a budget."""
 
     epsilon: Fraction
+    contributions: int | None = field(default=None, kw_only=True)
+    """The most rows that are used of one person, whose ε it is then; None where every record has its own ε."""
 
-    def describe(self) -> dict[str, str]:
+    @property
+    def apart(self) -> int:
+        """By how many rows two tables differ at most, of those that are used, that differ by one person or record."""
+        return self.contributions or 1
+
+    def describe(self) -> dict[str, Any]:
         """The requirement as a manifest states it."""
-        return {"kind": "differential-privacy", "epsilon": str(self.epsilon)}
+        stated = {"kind": "differential-privacy", "epsilon": str(self.epsilon)}
+        return stated if self.contributions is None else {**stated, "contributions": self.contributions}
+
+    def unit(self, *, weighted: bool) -> str:
+        """What neighbours differ by. In a weighted table, a record is a unit of weight."""
+        if self.contributions is not None:
+            rows = "1 row is" if self.contributions == 1 else f"{self.contributions:,} rows are"
+            return f"one person (at most {rows} used of each)"
+        return "one record (a row of weight n is n records)" if weighted else "one record"
 
     def sentence(self, *, weighted: bool) -> str:
-        """The guarantee as a reader of the release gets it. In a weighted table, a record is a unit of weight."""
-        unit = "one record (a row of weight n is n records)" if weighted else "one record"
-        epsilon = decimal_text(self.epsilon)
+        """The guarantee as a reader of the release gets it."""
+        unit, epsilon = self.unit(weighted=weighted), decimal_text(self.epsilon)
         return (
             f"This release is ε-differentially private with ε = {epsilon}: adding or removing {unit} "
             f"changes the probability of any release by a factor of at most exp({epsilon})."
@@ -90,14 +104,16 @@ class SafePlan(Promised):
     choice: Choice = "permute-and-flip"
     method: ClassVar[str] = "safe"
 
-    def describe(self) -> dict[str, str]:
+    def describe(self) -> dict[str, Any]:
         """The requirement as a manifest states it."""
         return {**super().describe(), "delta": str(self.delta)}
 
     @property
     def cut(self) -> PrivatePlan:
         """The plan of the search for the cut. DiffGen gives half of its ε to the search, so it is twice a quarter."""
-        return PrivatePlan(self.epsilon / 2, self.specializations, self.utility, self.choice)
+        return PrivatePlan(
+            self.epsilon / 2, self.specializations, self.utility, self.choice, contributions=self.contributions
+        )
 
     @property
     def sampling(self) -> Fraction:
@@ -106,7 +122,7 @@ class SafePlan(Promised):
 
     def sentence(self, *, weighted: bool) -> str:
         """The guarantee as a reader of the release gets it."""
-        unit = "one record (a row of weight n is n records)" if weighted else "one record"
+        unit = self.unit(weighted=weighted)
         epsilon, delta = decimal_text(self.epsilon), decimal_text(self.delta)
         return (
             f"This release is (ε, δ)-differentially private with ε = {epsilon} and δ = {delta}: adding or removing "
@@ -140,26 +156,56 @@ def read_plan(sections: SpecSections, origin: str) -> Plan | None:
             "and no other."
         )
     _check_keys(publish, origin)
-    epsilon, least = budgets[0].epsilon, LEAST[publish.method]
-    if not (math.isfinite(epsilon) and epsilon > 0):
-        raise SpecError(f"{origin}: [[require]] number 1 epsilon is {epsilon:g}, but it must be above 0 and finite.")
-    if epsilon < least:
-        raise SpecError(f"{origin}: [[require]] number 1 epsilon is {epsilon:g}, but below {least:g} all is noise.")
+    contributions = _contributions(budgets[0], sections.table, origin)
+    epsilon = _epsilon(budgets[0], LEAST[publish.method], origin)
     if publish.method == "additive":
-        return AdditivePlan(fraction(epsilon))
+        return AdditivePlan(epsilon, contributions=contributions)
     if publish.method == "safe":
-        return _safe_plan(fraction(epsilon), publish, origin)
+        return _safe_plan(epsilon, contributions, publish, origin)
     if publish.specializations is None:
         raise SpecError(f"{origin}: [publish] lacks the key 'specializations' (how many).")
     if publish.budget == "paper" and publish.choice == "permute-and-flip":
         raise SpecError(f"{origin}: [publish] budget = 'paper' goes with choice = 'exponential', as in the paper.")
     choice: Choice = publish.choice or ("exponential" if publish.budget == "paper" else "permute-and-flip")
     return PrivatePlan(
-        fraction(epsilon), publish.specializations, publish.utility, choice, publish.budget, publish.threshold
+        epsilon,
+        publish.specializations,
+        publish.utility,
+        choice,
+        publish.budget,
+        publish.threshold,
+        contributions=contributions,
     )
 
 
-def _safe_plan(epsilon: Fraction, publish: PublishSection, origin: str) -> SafePlan:
+def _epsilon(section: DifferentialPrivacySection, least: float, origin: str) -> Fraction:
+    """The whole budget, if it buys more than noise; of a person with several rows, each row gets its part."""
+    epsilon, rows = section.epsilon, section.contributions or 1
+    place = f"{origin}: [[require]] number 1 epsilon is {epsilon:g}"
+    if not (math.isfinite(epsilon) and epsilon > 0):
+        raise SpecError(f"{place}, but it must be above 0 and finite.")
+    if epsilon / rows < least:
+        shared = "" if rows == 1 else f" for {rows:,} contributions, {epsilon / rows:g} for each"
+        raise SpecError(f"{place}{shared}, but below {least:g} all is noise.")
+    return fraction(epsilon)
+
+
+def _contributions(section: DifferentialPrivacySection, table: TableSection, origin: str) -> int | None:
+    """The most rows of a person, where the table says whose row each is: without a bound, no noise hides a person."""
+    if table.person and section.contributions is None:
+        raise SpecError(
+            f"{origin}: [table] person makes ε about one person, which needs a bound on the rows of each; write "
+            "contributions = m into the [[require]] section, and at most m rows of a person are used."
+        )
+    if section.contributions is not None and not table.person:
+        raise SpecError(
+            f"{origin}: [[require]] number 1 contributions bounds the rows of a person, but [table] person, which "
+            "says whose row each is, is not given."
+        )
+    return section.contributions
+
+
+def _safe_plan(epsilon: Fraction, contributions: int | None, publish: PublishSection, origin: str) -> SafePlan:
     """The plan of true rows, with the owner's δ."""
     if publish.delta is None:
         raise SpecError(f"{origin}: [publish] lacks the key 'delta' (such as 1e-9).")
@@ -169,7 +215,7 @@ def _safe_plan(epsilon: Fraction, publish: PublishSection, origin: str) -> SafeP
         )
     steps = SPECIALIZATIONS if publish.specializations is None else publish.specializations
     choice = publish.choice or "permute-and-flip"
-    return SafePlan(epsilon, fraction(publish.delta), steps, publish.utility, choice)
+    return SafePlan(epsilon, fraction(publish.delta), steps, publish.utility, choice, contributions=contributions)
 
 
 def _check_keys(publish: PublishSection, origin: str) -> None:

@@ -100,6 +100,7 @@ class DifferentialPrivacySection(Section):
 
     kind: Literal["differential-privacy"]
     epsilon: Number
+    contributions: Size | None = None
 
 
 RequireSection = Annotated[Requirement | DifferentialPrivacySection, Field(discriminator="kind")]

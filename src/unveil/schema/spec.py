@@ -249,8 +249,6 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
     check_derived(attributes, table.class_, class_derive, table.weight, origin)
     person = table.person or ()
     check_person(person, table, attributes, origin)
-    if person and publish.method != "refinement":
-        raise SpecError(f"{origin}: [table] person needs [publish] method = 'refinement'.")
     if not sections.require:
         raise SpecError(f"{origin}: there is no [[require]] section, so nothing would be protected.")
     plan = read_plan(sections, origin)

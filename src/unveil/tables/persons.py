@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from hashlib import blake2b
 
 import numpy as np
@@ -54,13 +55,23 @@ def person_words(columns: Sequence[RawColumn]) -> tuple[IntArray, IntArray]:
     order, starts, numbers = grouped(_keys(columns))
     places = [column.places[order[starts]] for column in columns]
     texts = [
-        [value_text(column.distinct[place]) for place in held] for column, held in zip(columns, places, strict=True)
+        [person_text(column.distinct[place]) for place in held] for column, held in zip(columns, places, strict=True)
     ]
     digests = b"".join(digest(whole) for whole in zip(*texts, strict=True))
     words = (np.frombuffer(digests, dtype="<u8").reshape(-1, 2) >> np.uint64(64 - BITS)).astype(np.int64)
     by_row = np.empty((len(order), 2), dtype=np.int64)
     by_row[order] = words[numbers]
     return by_row[:, 0], by_row[:, 1]
+
+
+def person_text(value: object) -> str:
+    """The text that a person is hashed by, whoever else is in the table.
+
+    A whole number has no decimal point: in pandas, a missing value turns a column of integers into floats.
+    """
+    if isinstance(value, float | Decimal) and value == value // 1:
+        return str(int(value))
+    return value_text(value)
 
 
 def digest(texts: Sequence[str]) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from unveil.schema import Spec
 from unveil.tables.coder import Chunk, Recount, Sight, changed
 from unveil.tables.columns import Codes
 from unveil.tables.domains import Column, Domain, Outline, RawValues, declared_values, survey_weights
-from unveil.tables.persons import Persons, RowsOfPersons, person_numbers, person_words
+from unveil.tables.persons import WORDS, Persons, RowsOfPersons, person_numbers, person_words
 from unveil.tables.sources import Source, open_source
 from unveil.tables.survey import Survey, one_label, other_names
 
@@ -34,6 +34,8 @@ class Table(Outline):
     """The number of each row's person."""
     survey: FloatArray | None = None
     """How many people of the population each row represents, if the table is a survey."""
+    words: tuple[IntArray, ...] = ()
+    """The person of each row as two numbers that do not depend on who else is in the table, where privacy needs it."""
 
     @property
     def outline(self) -> Outline:
@@ -49,10 +51,16 @@ class Table(Outline):
         """The column of an attribute."""
         return next(column for column in self.columns if column.name == name)
 
+    def beyond(self, most: int | None) -> int:
+        """How many rows are left out if so many of each person are used; none without a bound."""
+        if self.person is None or most is None:
+            return 0
+        return int(np.maximum(np.bincount(self.person) - most, 0).sum())
+
     def chunks(self, places: Collection[int], *, others: bool = False, persons: bool = False) -> Iterator[Chunk]:
         """All rows at once."""
         codes = {place: column.codes for place, column in enumerate(self.columns)}
-        person = () if self.person is None else (self.person,)
+        person = self.words or (() if self.person is None else (self.person,))
         yield Chunk(codes, self.classes.codes, self.weight, self.other_columns, person)
 
 
@@ -68,11 +76,18 @@ def load_table(spec: Spec, source: Any = None, progress: Watcher = unwatched) ->
     chunk = coder.coded(sight, raw, coder.others)
     columns = tuple(_column(domain, chunk.codes[place]) for place, domain in enumerate(outline.columns))
     classes = _column(outline.classes, chunk.classes)
-    person = person_numbers([sight.columns[name] for name in coder.person]) if coder.person else None
-    facts = {**vars(outline), "columns": columns, "classes": classes, "persons": _persons(person)}
-    weights = _survey(sight, raw.schema, spec, opened.origin)
+    whose = [sight.columns[name] for name in coder.person]
+    person = person_numbers(whose) if whose else None
+    words = person_words(whose) if whose and spec.plan is not None else ()
+    facts = {**vars(outline), "columns": columns, "classes": classes, "persons": _persons(person, words)}
     return Table(
-        **facts, weight=chunk.weight, other_columns=chunk.others, kept=sight.kept, person=person, survey=weights
+        **facts,
+        weight=chunk.weight,
+        other_columns=chunk.others,
+        kept=sight.kept,
+        person=person,
+        survey=_survey(sight, raw.schema, spec, opened.origin),
+        words=words,
     )
 
 
@@ -88,12 +103,12 @@ def _survey(sight: Sight, schema: pa.Schema, spec: Spec, origin: str) -> FloatAr
     return weights[raw.places]
 
 
-def _persons(person: IntArray | None) -> Persons | None:
+def _persons(person: IntArray | None, words: Sequence[IntArray]) -> Persons | None:
     """How many persons the rows are of, by the numbers of these."""
     if person is None:
         return None
     rows = np.bincount(person)
-    return Persons.of(rows[rows > 0], (len(rows),))
+    return Persons.of(rows[rows > 0], WORDS if words else (len(rows),))
 
 
 def part_of(table: Table, spec: Spec, rows: IntArray, origin: str) -> Table:
@@ -107,6 +122,7 @@ def part_of(table: Table, spec: Spec, rows: IntArray, origin: str) -> Table:
     )
     weight = None if table.weight is None else table.weight[rows]
     person = None if table.person is None else table.person[rows]
+    words = tuple(word[rows] for word in table.words)
     return replace(
         table,
         columns=columns,
@@ -120,9 +136,33 @@ def part_of(table: Table, spec: Spec, rows: IntArray, origin: str) -> Table:
         other_columns=table.other_columns.take(pa.array(rows)) if table.others.names else table.other_columns,
         kept=np.ones(len(rows), dtype=np.bool_),
         person=person,
-        persons=_persons(person),
+        persons=_persons(person, words),
+        words=words,
         survey=None if table.survey is None else table.survey[rows],
     )
+
+
+def table_of(outline: Outline, codes: Sequence[Codes], classes: Codes, weight: IntArray) -> Table:
+    """Some rows in the codes of a private table, each as often as its weight says, as if only these had been read."""
+    held = weight > 0
+    rows, counts = np.flatnonzero(held), weight[held]
+    columns = tuple(
+        _held(_column(domain, column), rows, observed=declared_values(attribute) is None)
+        for attribute, domain, column in zip(outline.attributes, outline.columns, codes, strict=True)
+    )
+    labels = _column(outline.classes, classes[rows])
+    facts = {
+        **{item.name: getattr(outline, item.name) for item in fields(Outline)},
+        "columns": columns,
+        "classes": labels,
+        "histograms": tuple(_histogram(column, labels, counts) for column in columns),
+        "read": len(rows),
+        "dropped": 0,
+        "records": int(counts.sum()),
+        "persons": None,
+    }
+    kept = np.ones(len(rows), dtype=np.bool_)
+    return Table(**facts, weight=counts, other_columns=outline.others.empty_table(), kept=kept, person=None)
 
 
 def _held(column: Column, rows: IntArray, *, observed: bool) -> Column:

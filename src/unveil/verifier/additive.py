@@ -46,7 +46,7 @@ def check_measured(manifest: AdditiveManifest) -> Iterator[Finding]:
 
 def affordable_records(manifest: AdditiveManifest) -> float:
     """N · ε of the rounds, by the noisy totals: it decides how many rounds there are, and how fine bins are."""
-    return float(manifest.epsilon * ROUNDS) * float(sum(manifest.records))
+    return float(manifest.epsilon * ROUNDS / manifest.apart) * float(sum(manifest.records))
 
 
 def _total_findings(manifest: AdditiveManifest) -> Iterator[Finding]:
@@ -209,7 +209,7 @@ def charges(manifest: AdditiveManifest) -> Iterator[tuple[str, Fraction]]:
 
 def _unit_findings(manifest: AdditiveManifest) -> Iterator[Finding]:
     """A record weighs so much that its noise can still be drawn. The noise is that of the unit as published."""
-    paid = [charge.amount for charge in manifest.ledger if charge.purpose.startswith("sums")]
+    paid = [manifest.per_record(charge) for charge in manifest.ledger if charge.purpose.startswith("sums")]
     for place, (done, amount) in enumerate(zip(manifest.rounds, paid, strict=True), start=1):
         unit = UNIT
         while unit > 1 and amount / unit < LEAST_RATE:

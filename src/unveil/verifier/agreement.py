@@ -287,6 +287,9 @@ def check_plan(manifest: PrivateManifest, spec: Spec) -> Iterator[Finding]:
     if spec.plan is not None and manifest.epsilon != spec.plan.epsilon:
         claimed, asked = exact_text(manifest.epsilon), exact_text(spec.plan.epsilon)
         yield Finding("spec-requirement", f"{MANIFEST} has ε = {claimed}, but the spec has {asked}.")
+    if spec.plan is not None and manifest.contributions != spec.plan.contributions:
+        claimed, asked = (_unit(most) for most in (manifest.contributions, spec.plan.contributions))
+        yield Finding("spec-requirement", f"{MANIFEST} promises ε for {claimed}, but the spec asks for {asked}.")
     weighted = spec.table.weight is not None
     if manifest.private and manifest.guarantee == promised(manifest, weighted=not weighted):
         yield from guarantee_findings(MANIFEST, manifest.guarantee, promised(manifest, weighted=weighted))
@@ -300,6 +303,11 @@ def check_plan(manifest: PrivateManifest, spec: Spec) -> Iterator[Finding]:
         yield from _structure_findings(manifest, spec.plan)
         yield from _cell_findings(manifest, spec)
         yield from _step_findings(manifest, spec)
+
+
+def _unit(contributions: int | None) -> str:
+    """Whose ε it is."""
+    return "one record" if contributions is None else f"one person with contributions = {contributions:,}"
 
 
 def _cell_findings(manifest: DrawnManifest, spec: Spec) -> Iterator[Finding]:

@@ -21,6 +21,7 @@ from unveil.errors import count_text
 from unveil.verifier.additive import STEP, read_interval
 from unveil.verifier.claims import MANIFEST, Generalization, Interval, Masked, Node, Suppression
 from unveil.verifier.columns import day_text
+from unveil.verifier.contributions import used_raw
 from unveil.verifier.findings import Finding
 from unveil.verifier.noise import (
     LEVEL,
@@ -34,7 +35,7 @@ from unveil.verifier.noise import (
     raw_places,
     tail_findings,
 )
-from unveil.verifier.raw import Raw, read_raw
+from unveil.verifier.raw import Raw
 from unveil.verifier.statements import AdditiveManifest
 from unveil.verifier.weights import REACH, leaves_of
 
@@ -141,14 +142,14 @@ def _bin_entry(manifest: AdditiveManifest, name: str, attribute: Attribute | Non
 def measurements(manifest: AdditiveManifest, spec: Spec) -> list[Measurement]:
     """Everything that was measured, next to the raw table."""
     replay = Replay(manifest, spec)
-    for raw in read_raw(spec):
+    for raw in used_raw(spec):
         replay.add(raw)
     return measured(manifest, replay)
 
 
 def measured(manifest: AdditiveManifest, replay: Replay) -> list[Measurement]:
     """Everything that was measured, next to the true numbers: class totals, the sums of each round, and leaves."""
-    cost = {charge.purpose: charge.amount for charge in manifest.ledger}
+    cost = {charge.purpose: manifest.per_record(charge) for charge in manifest.ledger}
     rounds = [
         Measurement(name, cost[name], done.unit, np.stack([done.against, done.within], axis=1), true)
         for place, (done, true) in enumerate(zip(manifest.rounds, replay.sums, strict=True), start=1)

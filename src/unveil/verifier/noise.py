@@ -26,12 +26,12 @@ import numpy as np
 from unveil.errors import count_text
 from unveil.verifier.claims import PARQUET, Discretization, Masked
 from unveil.verifier.columns import Codes, Column, Tally, day_number, number, plain, text
+from unveil.verifier.contributions import used_raw
 from unveil.verifier.cuts import masked_values
 from unveil.verifier.data import Data
 from unveil.verifier.findings import Finding, exact_text
 from unveil.verifier.holdings import Floats
 from unveil.verifier.private import label_places
-from unveil.verifier.raw import read_raw
 from unveil.verifier.statements import COUNT, DiffGenManifest, DrawnManifest
 
 if TYPE_CHECKING:
@@ -259,11 +259,11 @@ def placed_rows(manifest: DrawnManifest, data: Data) -> Iterator[Cell]:
 
 
 def occupied_cells(manifest: DrawnManifest, spec: Spec) -> dict[Cell, int]:
-    """The cells that raw records are in, and how many."""
+    """The cells that the raw records which are used are in, and how many."""
     labels = manifest.labels
     tally = Tally()
     tally.add([np.zeros(0, dtype=np.int32)] * len(labels), np.zeros(0, dtype=np.int64))
-    for raw in read_raw(spec):
+    for raw in used_raw(spec):
         rows = [
             raw_places(raw.columns[name], known, manifest.masking.get(name), spec.attributes.get(name))
             for name, known in labels.items()
@@ -321,7 +321,7 @@ class NoiseTest:
 
     def __init__(self, manifest: DiffGenManifest, cells: CellCounts) -> None:
         floor = 0 if manifest.threshold is None else manifest.threshold - 1
-        self._stated = manifest.ledger[-1].amount
+        self._stated = manifest.per_record(manifest.ledger[-1])
         self._total = cells.total
         self._moves: Counter[tuple[int, int]] = Counter()
         for cell in cells.released.keys() | cells.true.keys():

@@ -64,6 +64,9 @@ def promised(manifest: PrivateManifest, *, weighted: bool) -> str:
     if not manifest.private:
         return SEEDED
     unit = "one record (a row of weight n is n records)" if weighted else "one record"
+    if manifest.contributions is not None:
+        rows = f"{manifest.contributions:,} rows are" if manifest.contributions > 1 else "1 row is"
+        unit = f"one person (at most {rows} used of each)"
     epsilon = _decimal(manifest.epsilon)
     if isinstance(manifest, SafeManifest):
         return _promised_rows(manifest, epsilon, unit)

@@ -58,11 +58,14 @@ def _delta_findings(manifest: SafeManifest, epsilon: Fraction) -> Iterator[Findi
     if not 0 < manifest.share < 1:
         yield Finding("delta", f"{MANIFEST}: sampled is {manifest.sampled}, but a probability is between 0 and 1.")
         return
-    growth = exp(min(float(epsilon), 600.0))
+    growth = exp(min(float(epsilon / manifest.apart), 600.0))
     if growth * (1 - share) < 1 - ROUNDED:
         yield Finding("delta", f"{MANIFEST}: {kept}, too many records are kept for ε = {exact_text(epsilon)}.")
         return
-    found = thinning_delta(share, manifest.k, growth, float(manifest.delta))
+    # The records of a person come one after the other: each adds δ, times the factor of all that follow.
+    together = sum(growth**place for place in range(manifest.apart))
+    record = thinning_delta(share, manifest.k, growth, float(manifest.delta) / together)
+    found = None if record is None else record * together
     if found is None:
         yield Finding("delta", f"{MANIFEST}: {kept}, δ is too hard to compute: groups of {LARGEST:,} records matter.")
     elif found > float(manifest.delta) * (1 + ROUNDED):

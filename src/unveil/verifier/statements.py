@@ -43,14 +43,15 @@ Whole = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
 
 
 class DifferentialPrivacy(Part):
-    """What one record may change."""
+    """What one record may change, or one person of whom at most so many rows are used."""
 
     kind: Literal["differential-privacy"]
     epsilon: Amount
+    contributions: Annotated[int, Field(ge=1, le=10**15)] | None = None
 
 
 class ApproximatePrivacy(DifferentialPrivacy):
-    """What one record may change, up to δ."""
+    """The same, up to δ."""
 
     delta: Amount
 
@@ -81,6 +82,20 @@ class PrivateManifest(Claims):
     def epsilon(self) -> Fraction:
         """The whole budget."""
         return Fraction(self.requirements[0].epsilon)
+
+    @property
+    def contributions(self) -> int | None:
+        """The most rows that are used of one person; None if the promise is about one record."""
+        return self.requirements[0].contributions
+
+    @property
+    def apart(self) -> int:
+        """By how many records neighbours differ at most."""
+        return self.contributions or 1
+
+    def per_record(self, charge: Charge) -> Fraction:
+        """What a single record is charged: the rate of the noise."""
+        return charge.amount / self.apart
 
     @property
     def labels(self) -> dict[str, list[str]]:

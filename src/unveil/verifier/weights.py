@@ -170,7 +170,7 @@ def _corrected(manifest: AdditiveManifest, weights: Floats, leaf: Places) -> Flo
     """Totals and odds of the leaves, moved towards their noisy counts as far as the noise lets one trust these."""
     counts = np.array(manifest.leaves, dtype=np.float64)
     classes = counts.shape[1]
-    variance = 0.5 / sinh(min(float(manifest.ledger[-1].amount), WIDEST) / 2) ** 2
+    variance = 0.5 / sinh(min(float(manifest.per_record(manifest.ledger[-1])), WIDEST) / 2) ** 2
     expected = np.stack([np.bincount(leaf, column, len(counts)) for column in weights.T], axis=1)
     sums, noisy = np.maximum(expected.sum(axis=1), 1e-9), counts.sum(axis=1)
     trust = max(np.sum((noisy - sums) ** 2 - classes * variance - sums) / np.sum(sums**2), 0.01) * sums**2

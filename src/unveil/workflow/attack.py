@@ -29,6 +29,7 @@ READER = "Only what a reader of the release can do was tried. With the raw table
 ALONE = "There is no control, because the table has no release without some of its people: {}."
 OTHER = "Controls are people who are not in a second release by the same spec, which may differ in more than that."
 HELD_OUT = "The release under attack is made of all rows but {:,} drawn at random: people who are not in the table."
+HELD_OUT_PERSONS = "The release under attack is made of all persons but {:,} drawn at random, who are not in the table."
 FEWER = "The command unveil attack also makes many releases to reason about the search, or to tell private draws apart."
 PEOPLE = 1000
 """So many people are attacked,"""
@@ -142,11 +143,13 @@ def _given(target: SpecLike | Release) -> tuple[Release | None, str]:
 
 def _with_control(rows: Rows, release: Release | None, people: int, *, complete: bool) -> tuple[Scene, str]:
     """The people to attack, and a release that lacks as many others; what to know about it."""
-    count = rows.checked.rows
-    drawn = np.random.default_rng(SEED).permutation(count)
-    number = max(1, min(people, count // SHARE))
+    person = rows.checked.person
+    # Of a person with several rows, one is what somebody knows.
+    one_each = np.arange(rows.checked.rows) if person is None else np.unique(person, return_index=True)[1]
+    drawn = np.random.default_rng(SEED).permutation(one_each)
+    number = max(1, min(people, len(drawn) // SHARE))
     absent, places = drawn[:number], drawn[number : 2 * number]
-    kept = np.sort(drawn[number:])
+    kept = np.sort(drawn[number:]) if person is None else np.flatnonzero(~np.isin(person, person[absent]))
     try:
         part = part_of(rows.checked, rows.spec, kept, rows.checked.origin)
         without = trial_release(part, rows.spec)
@@ -159,4 +162,4 @@ def _with_control(rows: Rows, release: Release | None, people: int, *, complete:
         return Scene(release, truth), OTHER
     behind = rows.table.take(pa.array(kept))
     truth = Truth(rows.spec, part, behind, np.searchsorted(kept, np.sort(places)), complete, lacking, without)
-    return Scene(without, truth), HELD_OUT.format(number)
+    return Scene(without, truth), (HELD_OUT if person is None else HELD_OUT_PERSONS).format(number)

@@ -61,7 +61,8 @@ class Fit:
             return None
         if not held.several:
             return f"Each of {count_text(held.count, 'person')} has one row."
-        return f"{held.several:,} of {count_text(held.count, 'person')} have several rows, {held.most:,} at most."
+        said = f"{held.several:,} of {count_text(held.count, 'person')} have several rows, {held.most:,} at most."
+        return " ".join([said, *bound_notes(self.spec, self.table)])
 
     @property
     def population(self) -> Population | None:
@@ -90,6 +91,16 @@ class Fit:
             html.heading("What the raw table would give away"),
             html.table(("on", "what", "how many", "people"), risks),
         )
+
+
+def bound_notes(spec: Spec, table: Table) -> tuple[str, ...]:
+    """What a bound on the rows of a person leaves out, for the owner; nothing if there is none."""
+    most = None if spec.plan is None else spec.plan.contributions
+    if most is None:
+        return ()
+    rows = "1 row of a person is" if most == 1 else f"{most:,} rows of a person are"
+    used = f"With contributions = {most:,}, at most {rows} used"
+    return (f"{used}, so {table.beyond(most):,} of {rows_text(table.rows)} are left out.",)
 
 
 def check(table: Any, spec: SpecLike | None = None, *, progress: Watcher = unwatched) -> Fit:

@@ -37,6 +37,7 @@ from unveil.refine import JointSearch
 from unveil.release import Release, open_release
 from unveil.schema import Spec, SpecLike, load_spec, share_text
 from unveil.tables import FrameSource, Table, load_table, raw_source
+from unveil.workflow.check import bound_notes
 from unveil.workflow.evaluate import DRAWN, OWNERS, Rows, check_trials, try_releases
 
 NAMED = "These reasons are counted on the raw rows and name small groups and hidden values. Keep them private."
@@ -96,7 +97,7 @@ def explain(
         prices=prices,
         unpriced=unpriced,
         protocol=str(by_person(protocol, checked.table.person)) if prices else None,
-        notes=_notes(spending),
+        notes=(*bound_notes(checked, loaded), *_notes(spending)),
         bought=bought,
     )
 
@@ -159,7 +160,8 @@ def _spending(spec: Spec, table: Table, held: Release | None) -> Spending | None
         return None
     if held is not None:
         return spending_of([held])
-    return spending_of([trial_release(table, spec, seed) for seed in DRAWS], table.records)
+    used = table.records - table.beyond(spec.plan.contributions)
+    return spending_of([trial_release(table, spec, seed) for seed in DRAWS], used)
 
 
 def _notes(spending: Spending | None) -> tuple[str, ...]:

@@ -100,6 +100,7 @@ def _owner(
         read=table.read,
         dropped=table.dropped,
         records=table.records,
+        persons=None if table.persons is None else table.persons.count,
         evaluation=evaluate_rows(rows, raw, protocol, notes, progress, sampled=sample is not None),
         measures=measures(release, spec, table),
         statistics=statistics(release, spec, table),

@@ -15,14 +15,17 @@ import numpy as np
 import pyarrow as pa
 
 from unveil.arrays import Array, IntArray
+from unveil.counting.contributions import public_places, used_counts
 from unveil.counting.distinct import Aside, DistinctRows, SortedRows, unpacked
 from unveil.counting.engine import Cells, Index, Marked, Scoring
 from unveil.counting.index import MemoryIndex
 from unveil.counting.memory import (
     BinnedChunk,
+    MemoryEngine,
     binned_chunk,
     block_numbers,
     cells_of,
+    code_sizes,
     marked_rows,
     person_index,
     weighed,
@@ -33,7 +36,7 @@ from unveil.counting.spark.source import Function, SparkSource, open_spark_sourc
 from unveil.errors import EngineError, braced
 from unveil.masking import Block, LeftOut, Masking
 from unveil.schema import Spec
-from unveil.tables import WORDS, Chunk, Coder, Outline, Persons, Recount, Survey, changed
+from unveil.tables import WORDS, Chunk, Coder, Outline, Persons, Recount, Survey, changed, table_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -217,6 +220,45 @@ class SparkEngine:
     def binned(self, bins: Sequence[Array], sizes: Sequence[int]) -> SparkBinned:
         """The rows by bins; the model travels to them, and their sums come back."""
         return SparkBinned(self._source, self._coder, self.outline, bins, sizes)
+
+    def bounded(self, most: int) -> tuple[Outline, MemoryEngine]:
+        """The table with at most so many rows of each person: persons stay on the cluster, distinct rows do not.
+
+        Raises:
+            EngineError: The distinct rows are too many for the driver.
+        """
+        from pyspark.sql import functions
+
+        outline, places = self.outline, range(len(self.outline.columns))
+        sizes, marks = code_sizes(outline), public_places(outline)
+        lookups = [np.arange(size, dtype=np.int32) for size in sizes[:-1]]
+        frame = self._distinct(places, lookups, sizes, with_class=True, persons=True).persist()
+        words = [f"word{number}" for number in range(DistinctRows(sizes).sorted().keys.shape[1])]
+
+        def bound(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            distinct = DistinctRows([*WORDS, *sizes])
+            for batch in batches:
+                *keys, weight = (column.to_numpy() for column in batch.columns)
+                distinct.add(unpacked(keys, [*WORDS, *sizes]), weight)
+            rows = distinct.sorted()
+            used = DistinctRows(sizes)
+            used.add(rows.columns()[len(WORDS) :], used_counts(rows, marks, most))
+            kept = used.sorted()
+            yield pa.RecordBatch.from_arrays([*map(pa.array, kept.keys.T), pa.array(kept.weight)], [*words, WEIGHT])
+
+        schema = ", ".join(f"{name} bigint" for name in [*words, WEIGHT])
+        with self._source.watched():
+            self._check_total(frame)
+            # The first word is of the person alone, so all rows of a person come to one place.
+            kept = frame.repartition("word0").mapInArrow(bound, schema).groupBy(*words)
+            found = kept.agg(functions.sum(WEIGHT).alias(WEIGHT)).persist()
+            if found.count() > DRIVER_ROWS:
+                raise EngineError(f"by persons, a private release has at most {DRIVER_ROWS:,} distinct rows on Spark.")
+            codes, weight = _collected(found, sizes)
+            for done in (frame, found):
+                done.unpersist()
+        table = table_of(outline, codes[:-1], codes[-1], weight)
+        return table, MemoryEngine(table)
 
     def released(self, masking: Masking, weight: str | None, left_out: LeftOut | None = None) -> SparkReleasedRows:
         """The masked rows, sorted by their values; they stay on the cluster until they are written."""

@@ -110,7 +110,7 @@ def grown(ranks: IntArray, weights: FloatArray, epsilon: float) -> LeafTree:
     Args:
         ranks: One row per cell, one column per attribute: the rank of its block, by its effect.
         weights: The expected records per cell and class.
-        epsilon: What the counts will cost.
+        epsilon: What the counts will cost a record.
     """
     from sklearn.tree import DecisionTreeClassifier
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from unveil.arrays import FloatArray, IntArray, grouped, packed_keys
-from unveil.counting import Engine
+from unveil.counting import Engine, used_rows
 from unveil.counting.released import ranked
 from unveil.masking import Block
 from unveil.noise import Ledger, Source
@@ -46,7 +46,8 @@ def publish_additive(
         progress: Where progress is reported, in numbers that depend on noisy totals only.
     """
     ledger = Ledger(plan.epsilon)
-    draws = Draws(ledger, source)
+    draws = Draws(ledger, source, plan.apart)
+    table, engine = used_rows(table, engine, plan.contributions)
     learned = learn(table, engine, draws, progress)
     blocks = [_blocks(learned, place) for place in range(len(table.attributes))]
     cuts = [
@@ -56,11 +57,12 @@ def publish_additive(
     cells = Cells(learned, blocks)
     ranks = [_ranks(learned, place, held) for place, held in enumerate(blocks)]
     leaves = ledger.left
-    tree = grown(_ranked(cells.blocks, ranks), cells.weights, float(leaves))
+    rate = draws.per_record(leaves)
+    tree = grown(_ranked(cells.blocks, ranks), cells.weights, float(rate))
     progress("counting leaves", 0, None)
     counts = _leaf_counts(engine, cuts, tree, ranks, len(table.classes))
     noisy = draws.noisy("counts of the leaves", counts, 1, leaves)
-    weights = corrected(cells.weights, tree.of(_ranked(cells.blocks, ranks)), noisy, noise_variance(leaves))
+    weights = corrected(cells.weights, tree.of(_ranked(cells.blocks, ranks)), noisy, noise_variance(rate))
     rows = _rows(table, cuts, cells.blocks, np.round(weights, DECIMALS))
     manifest = AdditiveManifest(
         **private_claims(table, spec, plan, ledger, source, cuts, version),

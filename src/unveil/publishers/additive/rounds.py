@@ -8,7 +8,8 @@ Both take whole numbers with a known sensitivity, and both are charged before th
 - *Choice.* One record changes every score by at most `sensitivity`, up or down. Permute-and-flip at rate
   ε / (2 · sensitivity) changes each probability by a factor of at most exp(ε) (`noise/draws.py`).
 
-Neighbours differ by one record, which changes what is drawn by no more than the sensitivity that is given:
+If ε is about a person of whom m records are used, both are m times as sensitive (`counting/contributions.py`). One
+record changes what is drawn by no more than the sensitivity that is given:
 
 1. *Class totals.* A record is in one class: the counts change by 1 in one place.
 2. *The sums of a round.* Given all draws so far the model is fixed, and with it the weight of every possible record: a
@@ -53,19 +54,26 @@ UNIT = 512
 class Draws:
     """Charges and draws."""
 
-    def __init__(self, ledger: Ledger, source: Source) -> None:
+    def __init__(self, ledger: Ledger, source: Source, apart: int) -> None:
+        """Starts with a budget; neighbours are so many records apart at most."""
         self.ledger = ledger
         self._source = source
+        self._apart = apart
+
+    def per_record(self, epsilon: Fraction) -> Fraction:
+        """What a draw that costs ε costs a single record."""
+        return epsilon / self._apart
 
     def noisy(self, purpose: str, sums: IntArray, sensitivity: int, epsilon: Fraction) -> IntArray:
         """The sums with noise that costs ε."""
         self.ledger.charge(purpose, epsilon)
-        return with_noise(sums, epsilon / sensitivity, self._source)
+        return with_noise(sums, self.per_record(epsilon) / sensitivity, self._source)
 
     def chosen(self, purpose: str, scores: Sequence[int], sensitivity: int, epsilon: Fraction) -> int:
         """The place of one of the scores, a high one most likely, at the cost of ε."""
         self.ledger.charge(purpose, epsilon)
-        return permute_and_flip(np.array(scores, dtype=np.int64), epsilon / (2 * sensitivity), self._source)
+        rate = self.per_record(epsilon) / (2 * sensitivity)
+        return permute_and_flip(np.array(scores, dtype=np.int64), rate, self._source)
 
 
 def with_noise(sums: IntArray, rate: Fraction, source: Source) -> IntArray:
@@ -117,7 +125,7 @@ def learn(table: Outline, engine: Engine, draws: Draws, progress: Watcher = unwa
     totals = draws.noisy("class totals", engine.histograms()[0].sum(axis=0), 1, ledger.total * TOTALS)
     known = np.maximum(totals, 1).astype(np.float64)
     budget = ledger.left - ledger.total * LEAVES
-    records = float(budget) * float(known.sum())
+    records = float(draws.per_record(budget)) * float(known.sum())
     bins = tuple(affordable(attribute, records) for attribute in table.attributes)
     sizes = [1 if held is None else held.size for held in bins]
     model = Model(known, sizes)
@@ -130,7 +138,7 @@ def learn(table: Outline, engine: Engine, draws: Draws, progress: Watcher = unwa
     shares = round_shares(round_count(records))
     drawn = Tasks(progress, "drawing rounds", len(shares))
     for share in shares:
-        unit = weight_unit(budget * share * (1 - CHOICE))
+        unit = weight_unit(draws.per_record(budget * share * (1 - CHOICE)))
         rounds.draw(rows.sums(model.scoring(unit)), budget * share, unit)
         drawn.finish()
     return Learned(totals, bins, model, tuple(rounds.done))
@@ -148,7 +156,7 @@ def round_shares(count: int) -> list[Fraction]:
 
 
 def weight_unit(epsilon: Fraction) -> int:
-    """The most that a record weighs in a round whose sums cost ε: a power of two, so that ε / unit can be drawn."""
+    """The most that a record weighs in a round whose sums cost it ε: a power of two, so that ε / unit can be drawn."""
     unit = UNIT
     while unit > 1 and epsilon / unit < LEAST_RATE:
         unit //= 2
@@ -193,6 +201,10 @@ class Rounds:
         noisy = self._draws.noisy(f"sums of round {number}", held, unit, paid)
         self._step(attribute, bins, model, noisy, paid, unit)
 
+    def _variance(self, paid: Fraction, unit: int) -> float:
+        """The variance of the noise on a sum of weights, in records."""
+        return noise_variance(self._draws.per_record(paid) / unit) / unit**2
+
     def _by_chance(self, bins: Bins, model: int, unit: int) -> int:
         """What an attribute that says nothing would be worth: its sums are off by the root of what they weigh."""
         spread = math.sqrt(max(float(self._left[model]), 1.0))
@@ -203,7 +215,7 @@ class Rounds:
     def _step(self, attribute: int, bins: Bins, model: int, noisy: IntArray, paid: Fraction, unit: int) -> None:
         against, within = noisy[:, 0], noisy[:, 1]
         records = noisy / unit
-        found = steps(records[:, 0], records[:, 1], bins.kernel(), noise_variance(paid / unit) / unit**2)
+        found = steps(records[:, 0], records[:, 1], bins.kernel(), self._variance(paid, unit))
         self._left[model] = max(float(records.sum()), 1.0)
         whole = self.model.add(attribute, model, found)
         self.done.append(Round(attribute, model, paid, unit, against, within, whole))
