@@ -50,6 +50,8 @@ HOMES = {
     "apply": "verbs.apply",
     "demo": "verbs.demo",
     "attack": "verbs.attack",
+    "audit": "audit.audit",
+    "key": "audit.key",
     "evaluate": "evaluation.evaluate",
     "compare": "evaluation.compare",
     "report": "verbs.report",

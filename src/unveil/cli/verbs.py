@@ -81,13 +81,16 @@ def verify(
         Path | None,
         typer.Option("--raw", metavar="SPEC", help="Also check against the raw table of this spec."),
     ] = None,
+    key: Annotated[
+        Path | None, typer.Option("--key", metavar="FILE", help="The owner's public key: the release must be signed.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Recount every claim of a release from its files alone."""
     from unveil.workflow.verify import verify as run
 
     with watched() as progress:
-        findings = run(release, raw, progress=progress)
+        findings = run(release, raw, key=key, progress=progress)
     if as_json:
         print_json({"findings": [vars(finding) for finding in findings], "notes": findings.notes})
     elif findings:

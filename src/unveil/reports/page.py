@@ -136,7 +136,7 @@ def handout_page(release: Release) -> str:
     alone = _alone(release)
     told: dict[str, Any] = {"owner": None, "alone": alone, "alarm": alone is not None and alone.drawn >= STEP}
     told |= {"population": _people(release, None)}
-    return _render({**_facts(release, coarse, None), **told})
+    return render("page.html", {**_facts(release, coarse, None), **told})
 
 
 def owner_page(release: Release, owner: Owner) -> str:
@@ -152,7 +152,7 @@ def owner_page(release: Release, owner: Owner) -> str:
         "alone": None if whole is None else _share_alone(whole, exact),
         "alarm": whole is not None and whole.uniques > 0,
     }
-    return _render({**_facts(release, exact, owner.spec), **told})
+    return render("page.html", {**_facts(release, exact, owner.spec), **told})
 
 
 def _kept(owner: Owner) -> dict[str, Any]:
@@ -223,17 +223,18 @@ def _share_alone(risk: ReidentificationRisk, figure: Figure) -> Share:
     return figure(risk.uniques / risk.records)
 
 
-def _render(facts: dict[str, Any]) -> str:
+def render(template: str, facts: dict[str, Any]) -> str:
+    """A page from its template; labels are data, and are escaped."""
     # Only this verb needs templates, so the others do not wait for them.
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
         loader=PackageLoader("unveil.reports"),
-        autoescape=True,  # labels are data
+        autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
     environment.filters |= {"counted": count_text, "named": named, "number": number}
-    return environment.get_template("page.html").render(facts)
+    return environment.get_template(template).render(facts)

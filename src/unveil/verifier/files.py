@@ -20,6 +20,7 @@ from unveil.verifier.claims import CSV, MANIFEST, PARQUET, Claims, RefinementMan
 from unveil.verifier.columns import is_text
 from unveil.verifier.data import DataFiles
 from unveil.verifier.findings import BrokenClaimError, Finding, first_difference, first_line, repeated
+from unveil.verifier.signature import SIGNATURE
 from unveil.verifier.statements import AdditiveManifest, DiffGenManifest, Manifest, SafeManifest
 
 SCHEMA_VERSION = 1
@@ -127,7 +128,7 @@ def _no_constant(name: str) -> float:
 def check_files(folder: Path, manifest: Claims) -> Iterator[Finding]:
     """The folder holds the listed files with the listed hashes, and nothing else."""
     yield from _listing_findings(manifest)
-    known = {MANIFEST, *manifest.files, *([PARQUET] if manifest.part_names else [])}
+    known = {MANIFEST, SIGNATURE, *manifest.files, *([PARQUET] if manifest.part_names else [])}
     try:
         if extra := {path.relative_to(folder).as_posix() for path in paths_below(folder)} - known:
             yield Finding("files", f"the folder holds {listed(sorted(extra))}, which {MANIFEST} does not list.")

@@ -27,6 +27,7 @@ from unveil.verifier.files import check_copy, check_files, check_spelling, read_
 from unveil.verifier.findings import BrokenClaimError, Finding, Verdict
 from unveil.verifier.records import check_masked_rows, check_omissions, check_persons, released_labels
 from unveil.verifier.requirements import check_guarantee, check_requirements
+from unveil.verifier.signature import SIGNATURE, check_signature
 from unveil.verifier.statements import AdditiveManifest, DiffGenManifest, Manifest, PrivateManifest, SafeManifest
 from unveil.verifier.survey import check_survey, weight_notes
 from unveil.verifier.values import check_derived, check_derived_values
@@ -35,8 +36,8 @@ MOST = 8
 """How many columns of a set are named."""
 
 
-def judge_release(folder: Path) -> Verdict:
-    """Recounts every claim of a release from its files alone.
+def judge_release(folder: Path, key: Path | None = None) -> Verdict:
+    """Recounts every claim of a release from its files alone, and whether the holder of a key signed it.
 
     It gives one finding per broken claim; if every claim holds, notes on what a reader must judge. Claims that cannot
     be recounted because another is broken, such as those about rows that cannot be read, are left out.
@@ -47,6 +48,7 @@ def judge_release(folder: Path) -> Verdict:
     findings: list[Finding] = []
     try:
         manifest = read_manifest(folder)
+        findings += check_signature(folder, key) if key is not None else ()
         findings += check_spelling(folder)
         findings += check_files(folder, manifest)
         findings += check_cuts(manifest)
@@ -66,7 +68,15 @@ def judge_release(folder: Path) -> Verdict:
             findings += check_origin(manifest, data)
     except BrokenClaimError as broken:
         return Verdict([*findings, *broken.findings])
-    return Verdict(findings, [] if findings else list(reader_notes(manifest, data)))
+    return Verdict(findings, [] if findings else [*reader_notes(manifest, data), *_signature_notes(folder, key)])
+
+
+def _signature_notes(folder: Path, key: Path | None) -> Iterator[str]:
+    """Whose release it is: unsigned, signed by nobody knows whom, or by the holder of a key."""
+    if key is not None:
+        yield f"The holder of the key {key.name} signed it. Whose key that is, you must know from elsewhere."
+    elif (folder / SIGNATURE).exists():
+        yield "It is signed. Check by whom with the owner's public key: --key."
 
 
 def claim_findings(manifest: Manifest) -> Iterator[Finding]:

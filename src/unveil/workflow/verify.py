@@ -44,7 +44,12 @@ class Findings(list[Finding]):
 
 
 def verify(
-    release: str | Path | Release, raw: SpecLike | None = None, *, table: Any = None, progress: Watcher = unwatched
+    release: str | Path | Release,
+    raw: SpecLike | None = None,
+    *,
+    table: Any = None,
+    key: str | Path | None = None,
+    progress: Watcher = unwatched,
 ) -> Findings:
     """Recounts the claims of a release from its files and returns one finding per broken claim.
 
@@ -54,13 +59,14 @@ def verify(
         release: The release folder, or a release that is not written yet.
         raw: The owner's spec. With it, the release is also checked against the raw table.
         table: The raw table, where the spec does not name it: a path, or a pandas, polars or pyarrow table.
+        key: The owner's public key. With it, the release must be signed by that key.
         progress: Called as the work is done.
     """
     if raw is None and table is not None:
         raise SpecError("verify compares a release with a raw table by the owner's spec; give it as raw.")
     with release_folder(release) as folder:
         progress("recounting the claims", 0, None)
-        verdicts = [judge_release(folder)]
+        verdicts = [judge_release(folder, None if key is None else Path(key))]
         if raw is not None:
             from unveil.schema import load_spec
             from unveil.verifier.comparison import judge_against_raw
