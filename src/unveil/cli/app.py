@@ -211,11 +211,7 @@ def options(
 
 
 def main(process: object = None) -> None:
-    """Runs the command line.
-
-    Args:
-        process: `ALONE` if this process runs nothing else.
-    """
+    """Runs the command line; `process` is `ALONE` if this process runs nothing else."""
     app(prog_name="unveil", obj=process)
 
 

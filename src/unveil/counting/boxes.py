@@ -120,15 +120,9 @@ class BoxRows:
         *,
         numbered: bool = False,
     ) -> BoxRows:
-        """The rows of a projection, all in one box.
+        """The distinct rows of a projection, all in one box.
 
-        Args:
-            rows: Distinct rows.
-            offsets: The number of the first value of each attribute.
-            values: How many values there are in all.
-            targets: How many marks are to be distinguished.
-            fine: How many small fractions a bit has in gains.
-            numbered: Whether rows keep their numbers when they move, in a last column that is not an attribute.
+        With `numbered`, rows keep their numbers when they move, in a last column that is not an attribute.
         """
         columns, firsts, most = list(rows.codes), list(offsets), values
         if numbered:
@@ -180,11 +174,7 @@ class BoxRows:
     ) -> Iterator[tuple[Scan, IntArray, BoolArray]]:
         """Counts what every way to refine one block of a box would give, some boxes at a time.
 
-        Args:
-            boxes: The boxes.
-            active: Which attributes to refine.
-            shapes: The blocks.
-            pure_too: Whether boxes are scanned in which no target differs.
+        Boxes in which no target differs are scanned only with `pure_too`.
 
         Yields:
             The candidates; the records of the boxes scanned so far, and where some target differs.
@@ -275,12 +265,7 @@ class BoxRows:
         return np.array(stops, dtype=np.int64)
 
     def totals(self, boxes: Boxes, out: BoolArray | None = None) -> IntArray:
-        """The records of each box, their counts by the values of each sensitive attribute, and its persons.
-
-        Args:
-            boxes: The boxes.
-            out: The numbers of rows that do not count.
-        """
+        """The records of each box, by the values of each sensitive attribute too, and its persons; but for `out`."""
         return self._counts(boxes, np.arange(len(boxes.start)), len(boxes.start), out)
 
     def total(self, boxes: Boxes) -> IntArray:

@@ -61,11 +61,7 @@ class DistinctRows:
     """
 
     def __init__(self, sizes: Sequence[int]) -> None:
-        """Starts without rows.
-
-        Args:
-            sizes: How many codes each column can have.
-        """
+        """Starts without rows; `sizes` says how many codes each column can have."""
         self._sizes = tuple(sizes)
         self._runs: list[SortedRows] = []
 

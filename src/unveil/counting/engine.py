@@ -141,13 +141,8 @@ class Index(Protocol):
     ) -> Iterator[Pieces]:
         """Performs a refinement and counts the pieces of the groups that it created.
 
-        An index may skip the pieces of offers that disclose values, and count them in `recount`.
-
-        Args:
-            refinement: The winner.
-            column: The position of its attribute in the table.
-            offers: What the children could be refined into next.
-            alive: Which candidates are still of interest.
+        An index may skip the pieces of offers that disclose values, and count them in `recount`. `offers` are what the
+        children could be refined into next, and `alive` says which candidates are still of interest.
         """
         ...
 
@@ -212,12 +207,7 @@ class Engine(Protocol):
         ...
 
     def binned(self, bins: Sequence[Array], sizes: Sequence[int]) -> Binned:
-        """The rows by bins.
-
-        Args:
-            bins: For every attribute the bin of each code.
-            sizes: How many bins each attribute has.
-        """
+        """The rows by the bin of each code of every attribute; `sizes` says how many bins each has."""
         ...
 
     def bounded(self, most: int) -> tuple[Outline, Engine]:

@@ -21,12 +21,8 @@ class Holders:
     def __init__(self, codes: Array, weight: Array, sensitive: Array, width: int, first: Mapping[int, int]) -> None:
         """Records the rows of each value, while all rows are one group.
 
-        Args:
-            codes: One row per record, one column per attribute, and one for the number of the row.
-            weight: How many records each row represents.
-            sensitive: The sensitive value of each row.
-            width: How many sensitive values there are.
-            first: The columns to look values up in, and the first code of each.
+        `codes` has one column per attribute and one for the number of the row, `weight` says how many records each row
+        represents, and `first` names the columns to look values up in, with the first code of each.
         """
         self._first = first
         self._rows = {column: np.argsort(codes[:, column], kind="stable") for column in first}

@@ -237,10 +237,7 @@ def person_index(rows: SortedRows, columns: Sequence[int], outline: Outline) -> 
 def marked_rows(rows: SortedRows, columns: int, outline: Outline) -> Marked:
     """Distinct rows with their marks, the class first; by person if the table says whose row each is.
 
-    Args:
-        rows: The numbers of the person, if any, and the codes of the attributes, of the other marks and of the class.
-        columns: How many attributes there are.
-        outline: The table without its rows.
+    The rows have the numbers of the person, if any, and the codes of the attributes, the other marks and the class.
     """
     codes, weight, whose = rows.columns(), rows.weight, np.zeros((len(rows), 0), dtype=np.int64)
     if outline.persons is not None:

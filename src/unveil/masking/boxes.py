@@ -132,13 +132,8 @@ class Sketched:
 def sketch(tree: BoxTree, records: Sequence[int] | None = None, levels: int = LEVELS, most: int = MOST) -> Sketched:
     """The top of a tree. Values split off one after the other count as one level.
 
-    If the records are known, leaves without any are no groups, and parts without any are not shown.
-
-    Args:
-        tree: The tree.
-        records: The records in each leaf, if they are known; the largest parts are then shown first.
-        levels: How many levels are shown.
-        most: How many parts of a node are shown.
+    If the records in each leaf are known, leaves without any are not groups, parts without any are not shown, and the
+    largest parts come first.
     """
     parent, part = tree.edges()
     is_leaf = np.array(tree.order) == LEAF

@@ -42,11 +42,9 @@ def freeze(attribute: Attribute, cut: Sequence[Block]) -> Generalization | Suppr
 
 
 def vocabulary(attribute: Attribute, blocks: Iterable[Block]) -> Generalization | Suppression | Discretization:
-    """The manifest entry of an attribute that is refined group by group.
+    """The manifest entry of an attribute that is refined group by group, from the blocks of all nodes of its tree.
 
-    Args:
-        attribute: The attribute.
-        blocks: The blocks of all nodes of its tree, in any order, the root among them. A label may come more than once.
+    They come in any order, the root among them, and a label may come more than once.
     """
     held = {block.label: block for block in blocks}
     facts = _facts(attribute)

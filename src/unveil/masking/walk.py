@@ -61,12 +61,7 @@ class Cells:
 
 
 def cells(name: str, entry: Masked, splits: Iterable[Split]) -> Cells:
-    """The cells of an attribute.
-
-    Args:
-        name: The attribute.
-        entry: Its entry in the manifest.
-        splits: The splits of the attribute. For a cut they say which of its blocks a coarser label covers.
+    """The cells of an attribute; for a cut its splits say which blocks a coarser label covers.
 
     Raises:
         ReleaseError: A label covers no range, or nothing says what it covers.
@@ -145,10 +140,6 @@ class Walk:
     def __init__(self, tree: BoxTree, columns: Mapping[str, AnyMasking]) -> None:
         """Checks the tree and prepares the walk.
 
-        Args:
-            tree: The tree.
-            columns: How each attribute is masked.
-
         Raises:
             ReleaseError: The tree does not fit the columns, or is not a tree of boxes.
         """
@@ -168,13 +159,9 @@ class Walk:
         self._labels = self._inherited()
 
     def nodes(self, codes: Sequence[CodeArray], cell_of: Sequence[IntArray]) -> CodeArray:
-        """The node where each row ends.
+        """The node where each row ends, from its codes and the cell of each code, per attribute of the tree.
 
         A row whose cell is -1, or that no part covers, ends at the node that tests it: not at a leaf.
-
-        Args:
-            codes: The values of the rows as codes, one array per attribute of the tree.
-            cell_of: For each attribute the cell of each code.
         """
         ends: CodeArray = np.empty(len(codes[0]), dtype=np.int32)
         lookups = [lookup.astype(np.int32) for lookup in cell_of]

@@ -106,13 +106,9 @@ class TwoSidedGeometric:
     """Noise for integer counts."""
 
     def __init__(self, epsilon: Fraction, source: Source, *, longest: int = LONGEST) -> None:
-        """Makes the tables.
+        """Makes the tables, for a privacy loss of `epsilon` per unit of the count.
 
-        Args:
-            epsilon: The privacy loss per unit of the count.
-            source: The randomness.
-            longest: The most entries of a table. A short one is made faster, and more draws leave it; the law is the
-                same.
+        A table has at most `longest` entries. A short one is made faster, and more draws leave it; the law is the same.
         """
         self.epsilon = epsilon
         self._source = source
@@ -152,11 +148,7 @@ def _fixed(number: Fraction) -> int:
 def exponential_choice(scores: IntArray, rate: Fraction, sizes: IntArray, source: Source) -> int:
     """Chooses an option with probability proportional to size · exp(rate · score).
 
-    Args:
-        scores: One integer per option.
-        rate: The weight of one point of score.
-        sizes: How many outcomes each option covers; in Equation 6 of DiffGen, the length of an interval.
-        source: The randomness.
+    A size is how many outcomes an option covers: in Equation 6 of DiffGen, the length of an interval.
     """
     uniform = Uniform(source)
     found = _by_floats(scores, rate, sizes, uniform)

@@ -45,10 +45,7 @@ class Ledger:
     def charge(self, purpose: str, epsilon: Fraction, composition: Composition = "sequential") -> None:
         """Takes an amount from the budget, or refuses before anything is drawn.
 
-        Args:
-            purpose: What the draw is for.
-            epsilon: Its privacy loss.
-            composition: `parallel` if the charge covers several draws on disjoint sets of records.
+        The composition is `parallel` if the charge covers several draws on disjoint sets of records.
         """
         if epsilon <= 0:
             raise BudgetError(f"{purpose}: a charge of {epsilon} is not above 0.")

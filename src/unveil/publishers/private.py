@@ -110,12 +110,7 @@ class PrivateStructure:
     def split(self, name: str, grid: Grid, values: NumberArray, histogram: IntArray, interval: Block) -> float | None:
         """Lines 4 and 9, Equation 6: draws where to split an interval, from all values of its domain.
 
-        Args:
-            name: The attribute.
-            grid: Its domain.
-            values: Its observed values.
-            histogram: Their class counts.
-            interval: The interval to split.
+        The histogram has the class counts of the observed values.
         """
         lo, hi = (grid.place(bound) for bound in interval.bounds or (0, 0))
         if hi - lo < 2 or (self._plan.budget == "full" and self._selected == self._plan.specializations):
@@ -151,16 +146,9 @@ def publish_diffgen(
     version: str,
     progress: Watcher = unwatched,
 ) -> Release:
-    """Draws a differentially private release.
+    """Draws a differentially private release; one from a seeded source says that it is not private.
 
-    Args:
-        table: The checked table.
-        spec: The spec, whose domains are all declared.
-        plan: How the budget is spent.
-        engine: What counts the table.
-        source: The randomness; a release from a seeded one says that it is not private.
-        version: The version to write into the manifest.
-        progress: Where progress is reported, in public numbers only: the specializations that the spec asks for.
+    Progress is reported in public numbers only: the specializations that the spec asks for.
     """
     ledger = Ledger(plan.epsilon)
     table, engine = used_rows(table, engine, plan.contributions)
@@ -254,16 +242,9 @@ def publish_safe(
     version: str,
     progress: Watcher = unwatched,
 ) -> Release:
-    """Draws a release of true rows.
+    """Draws a release of true rows; one from a seeded source says that it is not private.
 
-    Args:
-        table: The checked table.
-        spec: The spec, whose domains are all declared.
-        plan: What the release may cost.
-        engine: What counts the table.
-        source: The randomness; a release from a seeded one says that it is not private.
-        version: The version to write into the manifest.
-        progress: Where progress is reported, in public numbers only.
+    Progress is reported in public numbers only.
     """
     thinning = planned_thinning(plan, spec.origin)
     ledger = Ledger(plan.epsilon)

@@ -60,16 +60,10 @@ def publish_refinement(
     stop: Callable[[], bool] | None = None,
     progress: Watcher = unwatched,
 ) -> Release:
-    """Refines until nothing valid and beneficial is left, and releases the masked rows.
+    """Refines until nothing valid and beneficial is left, or for so many steps, and releases the masked rows.
 
-    Args:
-        table: The checked table.
-        spec: What the release must satisfy.
-        engine: What counts the table.
-        version: The version to write into the manifest.
-        steps: Stop after this many refinements.
-        stop: Called after every refinement; True releases the table reached so far.
-        progress: Where progress is reported. The number of refinements is not known in advance.
+    `stop` is called after every refinement; True releases the table reached so far. Progress has no total, since the
+    number of refinements is not known in advance.
     """
     start = start_joint if spec.search == "joint" else start_search
     search: Search | JointSearch = start(table, spec, engine, progress)

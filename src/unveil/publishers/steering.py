@@ -144,13 +144,7 @@ def _check_values(attribute: Attribute, values: tuple[str, ...], table: Outline,
 
 
 def check_kept(search: JointSearch, sets: Sequence[tuple[int, ...]], spec: Spec, table: Outline) -> None:
-    """Refuses what the owner keeps if a requirement does not hold there.
-
-    Args:
-        search: The search, refined to what is kept.
-        sets: The attributes of each of its partitions.
-        spec: The spec.
-        table: The checked table.
+    """Refuses what the owner keeps if a requirement does not hold in the search, refined to what is kept.
 
     Raises:
         RequirementError: A requirement does not hold.

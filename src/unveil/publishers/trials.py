@@ -19,14 +19,8 @@ def trial_release(
 ) -> Release:
     """A release of rows that were read already, for the owner's figures and never to hand out.
 
-    A private one is drawn from a seed, says that it is not private, and is not entered into the owner's ledger.
-
-    Args:
-        table: The checked table.
-        spec: What the release must satisfy.
-        seed: What a private release is drawn from.
-        engine: What counts the table, if it has been counted before.
-        progress: Called as the work is done; what it raises ends the work.
+    A private one is drawn from a seed, says that it is not private, and is not entered into the owner's ledger. What
+    `progress` raises ends the work.
     """
     # The engine compiles its loops on import, which other verbs need not wait for.
     from unveil.counting.memory import MemoryEngine

@@ -18,12 +18,7 @@ class Blocks:
     """The blocks of all masked attributes, by number."""
 
     def __init__(self, hierarchies: Sequence[Hierarchy], sizes: Sequence[int]) -> None:
-        """Enters the block that masks everything, for each attribute.
-
-        Args:
-            hierarchies: The masked attributes.
-            sizes: How many values each has.
-        """
+        """Enters the block that masks everything, for each masked attribute with so many values."""
         self.hierarchies = hierarchies
         self.offsets = np.concatenate([[0], np.cumsum(sizes)]).tolist()
         cells = [hierarchy.cells() for hierarchy in hierarchies]

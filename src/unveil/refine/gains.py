@@ -202,12 +202,7 @@ class Goal:
         self.fine, self.per_anonymity = fine, per_anonymity
 
     def weighed(self, candidates: Candidates, shared: int = 1) -> tuple[FloatArray, FloatArray]:
-        """The gains of candidates in bits over the records, and their ranks.
-
-        Args:
-            candidates: What the candidates would do.
-            shared: Over how many sets of attributes they are added up.
-        """
+        """The gains of candidates in bits over the records, over `shared` sets of attributes, and their ranks."""
         gain = self._worth(candidates.gain, candidates.attribute) / shared
         return gain, self.rank(gain, candidates.cost, candidates.records)
 

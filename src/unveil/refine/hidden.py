@@ -29,16 +29,7 @@ class Hidden:
     def __init__(
         self, offer: Offer, histogram: IntArray, gain: Gain, criterion: Criterion, watch: Watch, alive: Growing
     ) -> None:
-        """Hides all values.
-
-        Args:
-            offer: The values.
-            histogram: Their `[value, class]` counts.
-            gain: What disclosing one is worth.
-            criterion: The score of a candidate.
-            watch: The guards of the attribute.
-            alive: Which candidates of the search are still of interest; this class clears the others.
-        """
+        """Hides all values of the offer; `alive` says which candidates are of interest, and is cleared for others."""
         self._offer = offer
         self._worth = gain
         self._criterion = criterion

@@ -66,11 +66,7 @@ class JointSearch:
     ) -> None:
         """Finds the first candidates.
 
-        Args:
-            blocks: The blocks of all masked attributes.
-            partitions: The boxes of each set of attributes with requirements.
-            goal: What a refinement is worth.
-            spare: How many records may be left out. Several partitions must then share their rows, by number.
+        If `spare` records may be left out, several partitions must share their rows, by number.
         """
         self.blocks, self.partitions, self._fine = blocks, partitions, goal.fine
         self._spare = spare
@@ -223,8 +219,7 @@ class JointSearch:
     def _leave(self, groups: Sequence[IntArray]) -> bool:
         """Lets the rows that one partition leaves out leave all others, before groups are replaced by their pieces.
 
-        Args:
-            groups: The groups of each partition that are to be split, and are split ahead of it.
+        The groups are split ahead of it.
 
         Returns:
             Whether they may; if not, nothing has changed.

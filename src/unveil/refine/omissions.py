@@ -83,10 +83,7 @@ class Omissions:
     def handed_down(self, counts: IntArray, parent: IntArray, spare: IntArray) -> tuple[BoolArray, IntArray]:
         """Which pieces are left out, and what the others may leave out: what is left, in proportion to their sizes.
 
-        Args:
-            counts: The sizes of the pieces, and their counts by sensitive value.
-            parent: The box that each piece comes from.
-            spare: What each of these boxes may leave out.
+        `parent` is the box that each piece comes from, and `spare` what each of these boxes may leave out.
         """
         broken, size = self.broken(counts), counts[:, 0]
         cost, kept = np.zeros_like(spare), np.zeros_like(spare)

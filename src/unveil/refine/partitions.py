@@ -48,15 +48,7 @@ class Cuts:
         goal: Goal,
         spare: int = 0,
     ) -> None:
-        """Counts the groups as they are.
-
-        Args:
-            partitions: The boxes of each set of attributes.
-            cut: The blocks of the attributes that are refined everywhere.
-            blocks: The blocks of all attributes.
-            goal: What a refinement is worth.
-            spare: How many records may be left out.
-        """
+        """Counts the groups as they are; `cut` has the blocks of the attributes that are refined everywhere."""
         self._partitions, self._blocks, self._goal = partitions, blocks, goal
         self._active = [np.isin(partition.attributes, list(cut)) for partition in partitions]
         self._counts = [bool(active.any()) for active in self._active]

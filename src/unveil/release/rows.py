@@ -81,12 +81,7 @@ class CountedRows:
     """Distinct rows in order, each repeated by its count."""
 
     def __init__(self, distinct: DistinctTable, counts: IntArray | None = None) -> None:
-        """Stores the arguments.
-
-        Args:
-            distinct: The rows: an Arrow table, or what can be sliced into one.
-            counts: How often each appears in the release; once if not given.
-        """
+        """Takes the rows, or what can be sliced into a table of them, and how often each appears; by default once."""
         self._distinct = distinct
         self._counts = counts
 

@@ -110,13 +110,7 @@ def labelled_tree(taxonomy: Taxonomy, derive: Derivation, place: str) -> Taxonom
 
 
 def read_missing(section: MissingSection | None, table: Missing, place: str) -> Missing:
-    """The policy of a column: that of the table, apart from what its own section says.
-
-    Args:
-        section: The section of the column, if it has one.
-        table: The policy of the table.
-        place: What error messages call the section.
-    """
+    """The policy of a column: that of the table, apart from what its own section says, if it has one."""
     if section is None:
         return table
     given = section.model_fields_set

@@ -233,14 +233,7 @@ def step_bounds_count(step: float | str, lo: float, hi: float) -> int:
 
 
 def step_split(left: float, right: float, step: float | str, attribute: Attribute) -> float | None:
-    """The roundest bound between two neighbouring values; None if there is none.
-
-    Args:
-        left: A value of the data, below the bound.
-        right: The next higher value of the data, at or above the bound.
-        step: The step.
-        attribute: What both are values of.
-    """
+    """The roundest bound at a step above a value and not above the next one; None if there is none."""
     if isinstance(step, str):
         days = [day for day in _days(MONTHS[step], left, right) if left < day <= right]
         roundest = [day for day in days if day_of(day).month == 1] or days

@@ -278,13 +278,7 @@ def _check_sizes(attributes: list[Attribute], texts: Iterable[str], origin: str)
 
 
 def check_dropped(table: TableSection, policies: Mapping[str, Missing], origin: str) -> None:
-    """Invalid rows are dropped so that no error reveals a single row; so no row may be refused for what it misses.
-
-    Args:
-        table: The section.
-        policies: What happens to missing values of each column.
-        origin: What error messages call the spec.
-    """
+    """Invalid rows are dropped so that no error reveals a single row; so no row may be refused for what it misses."""
     refusing = [name for name, policy in policies.items() if policy.rows == "refuse"]
     if table.invalid == "drop" and refusing:
         raise SpecError(

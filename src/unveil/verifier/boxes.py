@@ -263,11 +263,7 @@ class Walk:
         return BrokenClaimError([_finding(f"the tree about {listed(self.attributes)}: node {node:,} {problem}")])
 
     def masked(self, places: Sequence[Floats]) -> Codes:
-        """The codes of the labels of rows, one column per attribute; -1 for a row that is in no leaf.
-
-        Args:
-            places: For each attribute, where the value of each row lies.
-        """
+        """The codes of the labels of rows, from where the value of each attribute lies; -1 for a row in no leaf."""
         found = np.full((len(places[0]), len(places)), -1, dtype=np.int32)
         inside = np.flatnonzero(~np.any([np.isnan(column) for column in places], axis=0))
         found[inside] = self.roots

@@ -200,9 +200,7 @@ class Sides:
     def masked(self, raw: Column, local: Labelled | None = None) -> Codes:
         """Raw rows, masked. A raw value that is not missing and not released as anything is lost.
 
-        Args:
-            raw: The column of the rows.
-            local: Their labels, if the column is refined group by group.
+        `local` has their labels, if the column is refined group by group.
         """
         if local is not None:
             lost, numbers = local.lost, self._numbers([*local.labels, None])[local.codes]

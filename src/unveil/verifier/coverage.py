@@ -92,11 +92,7 @@ def _place_of(entry: Generalization | Suppression) -> dict[str, int]:
 
 
 def cover(entry: Masked, splits: Sequence[Split]) -> Coverage:
-    """What the labels of an attribute cover.
-
-    Args:
-        entry: How it is masked.
-        splits: All its splits, of all trees.
+    """What the labels of an attribute cover, by all its splits of all trees.
 
     Raises:
         CoverageError: The labels do not fit the splits.

@@ -230,11 +230,7 @@ class StoredWords:
                     self._words[name] = pc.unique(pa.concat_arrays([known, words]))
 
     def findings(self, held: Mapping[str, pa.Array]) -> Iterator[Finding]:
-        """A dictionary may list values that no row holds, and so disclose what was masked.
-
-        Args:
-            held: The values of each column that some row holds.
-        """
+        """A dictionary may list values that no row holds, and so disclose what was masked."""
         for name, words in self._words.items():
             unused = words.filter(pc.invert(pc.is_in(words, value_set=pc.cast(held[name], pa.string()))))
             if len(unused):

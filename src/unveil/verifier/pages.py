@@ -132,12 +132,7 @@ class Page:
 
 
 def check_page(page: Page, packed: bytes, size: int) -> None:
-    """The page is one frame of zstd, and unpacked it is its values and nothing else.
-
-    Args:
-        page: What its header says.
-        packed: Its bytes in the file.
-        size: How many bytes it has unpacked.
+    """The page is one frame of zstd, and unpacked it is its values and nothing else; `size` is what it has unpacked.
 
     Raises:
         FormError: Some bytes are not values.

@@ -175,13 +175,7 @@ class Whose:
     """The raw rows by masked value and person, gathered batch by batch."""
 
     def __init__(self, manifest: RefinementManifest, names: Sequence[str], person: Sequence[str]) -> None:
-        """Starts without rows.
-
-        Args:
-            manifest: What the release claims.
-            names: The columns that are compared, in their order.
-            person: The raw columns that say whose row it is.
-        """
+        """Starts without rows, for the columns that are compared and the raw columns that say whose row it is."""
         self._manifest, self._names, self._person = manifest, list(names), person
         self._numbers: list[dict[str | None, int]] = [{} for _ in person]
         self._tally = Tally()
@@ -199,9 +193,7 @@ class Whose:
     def findings(self, compared: Groups, released: Sequence[Codes]) -> Iterator[Finding]:
         """Groups with too few persons, and a number of persons that the raw table does not have.
 
-        Args:
-            compared: The distinct rows of both sides; their sizes are released records minus raw ones.
-            released: The released rows, in the codes of the compared columns.
+        The sizes of the compared rows are released records minus raw ones; the released rows are in the same codes.
         """
         columns = compared.columns
         keys, rows = self._tally.result()

@@ -264,12 +264,7 @@ class Statement(Part):
         """What the release promises, in the words of `docs/release.md`."""
 
     def as_strict_as(self, asked: Statement, held: Sequence[str]) -> bool:
-        """Whether it is of the same kind on the same columns, and at least as strict.
-
-        Args:
-            asked: What the spec says.
-            held: The sensitive values that the release holds.
-        """
+        """Whether it is of the kind that is asked, on the same columns, and at least as strict on the values held."""
         if type(self) is not type(asked):
             return False
         keys = [key for key in type(self).model_fields if key not in self.free]

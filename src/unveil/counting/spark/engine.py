@@ -95,11 +95,8 @@ class SparkEngine:
     def __init__(self, spec: Spec, source: Any, index: str = "auto", settings: Mapping[str, str] | None = None) -> None:
         """Makes the first pass: reads all rows, checks them and counts each attribute.
 
-        Args:
-            spec: What the owner says about the table.
-            source: A path, a Spark frame, or a frame in memory.
-            index: Where the distinct rows of a projection are searched: `driver`, `cluster`, or `auto`, where they fit.
-            settings: Spark settings, for a session that is started here.
+        `index` says where the distinct rows of a projection are searched: `driver`, `cluster`, or `auto`, where they
+        fit. `settings` are for a session that is started here.
         """
         self._source = open_spark_source(source, settings, spec)
         self._where = index

@@ -97,12 +97,7 @@ def _near(numbers: int, kinds: int) -> FloatArray:
 
 
 def affordable(attribute: Attribute, records: float) -> Bins | None:
-    """The level that is measured: the finest that n·ε can afford; None if the domain cannot be distinguished at all.
-
-    Args:
-        attribute: The attribute, whose domain is declared.
-        records: n·ε by the noisy class totals.
-    """
+    """The level that is measured: the finest that n·ε, by the noisy class totals, can afford; None if there is none."""
     if attribute.ordered:
         ladder = number_levels(attribute)
         level = 0 if records < 1e4 else 1 if records < 1e6 else 2
@@ -170,12 +165,7 @@ def _containing(front: Sequence[Node], starts: Sequence[int]) -> IntArray:
 
 
 def block_of_bins(bins: Bins, effects: FloatArray) -> IntArray:
-    """The block of each bin, numbered in domain order; the last one is `⊥` if there is one.
-
-    Args:
-        bins: What was measured.
-        effects: What each bin adds to the log-odds: `[bin, model]`.
-    """
+    """The block of each bin, by what it adds to the log-odds (`[bin, model]`); the last one is `⊥` if there is one."""
     alike = ALIKE if bins.attribute.ordered else ALIKE_LABELS
     while True:
         found = _merged(bins, effects, alike)
@@ -240,14 +230,7 @@ def _disclosed(effects: FloatArray, alike: float) -> IntArray:
 
 
 def cut_of(attribute: Attribute, domain: Domain, bins: Bins | None, blocks: IntArray) -> list[Block]:
-    """The blocks of an attribute with their labels and codes.
-
-    Args:
-        attribute: The attribute.
-        domain: Its codes.
-        bins: What was measured; None if nothing was, for one block.
-        blocks: The block of each bin.
-    """
+    """The blocks of an attribute with their labels and codes; one block if nothing was measured."""
     if bins is None:
         return [_whole(attribute, domain)]
     block_of = blocks[bins.of_codes(domain)]

@@ -107,10 +107,8 @@ class LeafTree:
 def grown(ranks: IntArray, weights: FloatArray, epsilon: float) -> LeafTree:
     """A tree that separates classes, with leaves that are large enough for their noise.
 
-    Args:
-        ranks: One row per cell, one column per attribute: the rank of its block, by its effect.
-        weights: The expected records per cell and class.
-        epsilon: What the counts will cost a record.
+    `ranks` has the rank of the block of each attribute by its effect, one row per cell; `weights` the expected records
+    per cell and class.
     """
     from sklearn.tree import DecisionTreeClassifier
 
@@ -131,14 +129,7 @@ def grown(ranks: IntArray, weights: FloatArray, epsilon: float) -> LeafTree:
 
 
 def corrected(weights: FloatArray, leaf: IntArray, counts: IntArray, variance: float) -> FloatArray:
-    """The weights of cells, moved towards the noisy counts of their leaves.
-
-    Args:
-        weights: The expected records per cell and class.
-        leaf: The leaf of each cell.
-        counts: The noisy records per leaf and class.
-        variance: The variance of the noise on one count.
-    """
+    """The expected records per cell and class, moved towards the noisy counts of their leaves."""
     leaves, classes = counts.shape
     expected = np.stack([np.bincount(leaf, row, minlength=leaves) for row in weights.T], axis=1)
     sums = np.maximum(expected.sum(axis=1), 1e-9)

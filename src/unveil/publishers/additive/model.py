@@ -45,12 +45,7 @@ class Model:
     """Log-odds of the class: one model for two classes, and one per class, against all others, for more."""
 
     def __init__(self, totals: FloatArray, sizes: Sequence[int]) -> None:
-        """Starts with the class totals alone.
-
-        Args:
-            totals: The noisy number of records per class, each at least one.
-            sizes: How many bins each attribute has.
-        """
+        """Starts with the noisy class totals alone, each at least one, and so many bins of each attribute."""
         classes = len(totals)
         self.totals = totals
         self.positive: IntArray = np.array([1]) if classes == 2 else np.arange(classes)
@@ -78,11 +73,7 @@ class Model:
         return whole
 
     def chances(self, bins: IntArray) -> FloatArray:
-        """The probability of each class in cells.
-
-        Args:
-            bins: One row per cell, one column per attribute.
-        """
+        """The probability of each class in cells, given the bin of each attribute."""
         odds = np.tile(self.base, (len(bins), 1))
         for attribute in range(bins.shape[1]):
             odds += self.scores[self.first[attribute] + bins[:, attribute]]

@@ -34,16 +34,9 @@ def publish_additive(
     version: str,
     progress: Watcher = unwatched,
 ) -> Release:
-    """Draws a differentially private release of weights.
+    """Draws a differentially private release of weights; one from a seeded source says that it is not private.
 
-    Args:
-        table: The checked table.
-        spec: The spec, whose domains are all declared.
-        plan: How much may be spent.
-        engine: What counts the table.
-        source: The randomness; a release from a seeded one says that it is not private.
-        version: The version to write into the manifest.
-        progress: Where progress is reported, in numbers that depend on noisy totals only.
+    Progress is reported in numbers that depend on noisy totals only.
     """
     ledger = Ledger(plan.epsilon)
     draws = Draws(ledger, source, plan.apart)
@@ -81,12 +74,7 @@ class Cells:
     """The cells that the points fall into, and the records that the model expects in each."""
 
     def __init__(self, learned: Learned, blocks: Sequence[IntArray]) -> None:
-        """Draws the points and merges those of one cell.
-
-        Args:
-            learned: What the rounds measured.
-            blocks: For every attribute the block of each bin.
-        """
+        """Draws the points and merges those of one cell; `blocks` has the block of each bin, for every attribute."""
         bins = drawn_bins(learned)
         points = np.stack([held[bins[:, place]] for place, held in enumerate(blocks)], axis=1)
         chances = learned.model.chances(bins) * (learned.model.totals.sum() / len(bins))

@@ -181,13 +181,7 @@ class Rounds:
         ]
 
     def draw(self, sums: IntArray, epsilon: Fraction, unit: int) -> None:
-        """One round.
-
-        Args:
-            sums: The weights per bin, model and side, under the model as it is.
-            epsilon: What the round may cost.
-            unit: The most that a record weighs.
-        """
+        """One round, from the weights per bin, model and side under the model; a record weighs at most `unit`."""
         number = len(self.done) + 1
         worths = [
             worth(sums[self.model.rows_of(attribute), model], ordered=bins.attribute.ordered)

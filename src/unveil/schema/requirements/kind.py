@@ -57,9 +57,7 @@ class Level:
 def hold_alone(levels: Iterable[tuple[Level, slice]], counts: IntArray) -> bool:
     """Whether a group of one record, with some value that the table has, can hold all levels.
 
-    Args:
-        levels: The levels, each with the counts that it needs.
-        counts: Those of the whole table.
+    `counts` are those of the whole table.
     """
     held: dict[int, BoolArray] = {}
     for level, section in levels:
@@ -114,12 +112,7 @@ class Atom(Protocol):
         ...
 
     def level(self, values: tuple[str, ...], total: IntArray) -> Level:
-        """Its level in a table.
-
-        Args:
-            values: The values of the sensitive attribute, in the order of the counts.
-            total: The counts of the whole table.
-        """
+        """Its level in a table with these counts in total, in the order of the values of the sensitive attribute."""
         ...
 
     def in_unit(self, level: float) -> float:
