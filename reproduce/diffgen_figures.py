@@ -260,8 +260,8 @@ FIGURES = (
         name="diffgen-4",
         paper=PAPER,
         title=f"Fig. 4: DiffGen (Max, h = {COMPARED_SPECIALIZATIONS}), DiffP-C4.5 and TDS (k = {TDS_K})",
-        protocol="Ten folds over all 45,222 records; only the training part is published. DiffP-C4.5 is our own, of "
-        f"depth {TREE_DEPTH}; `private_tree.py` says where it is simpler than the original.",
+        protocol="Ten folds over all 45,222 records; only the training part is published. DiffP-C4.5 is our "
+        f"implementation, of depth {TREE_DEPTH}; `private_tree.py` says where it is simpler than the original.",
         settings=_compared(),
         quick=_compared((1.0,), runs=1),
         compare=_compare_4,
