@@ -95,8 +95,8 @@ def expected(problem: Problem) -> list[tuple[object, ...]]:
 def without_a_piece(self: Partition, scan: object) -> object:
     """Does not check the last piece of each candidate."""
     last = np.append(np.diff(scan.owner) > 0, True)  # type: ignore[attr-defined]
-    kept = scan._replace(pieces=scan.pieces[~last], owner=scan.owner[~last])  # type: ignore[attr-defined]
-    return VALID(self, kept)
+    kept = [(scan.pieces[~last], scan.owner[~last])]  # type: ignore[attr-defined]
+    return VALID(self, scan._replace(judged=lambda: kept))  # type: ignore[attr-defined]
 
 
 VALID: Callable[..., object] = Partition._valid

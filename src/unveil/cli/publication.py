@@ -37,6 +37,10 @@ def publish(
         str | None, typer.Option(metavar="PLACE", help=f"Where Spark searches: {alternatives(PLACES)}.")
     ] = None,
     spark: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A Spark setting; repeatable.")] = None,
+    after: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="DIR", help="Keep the promise together with this earlier release; repeatable."),
+    ] = None,
     keep_formulas: KeepFormulas = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was released as JSON.")] = False,
 ) -> None:
@@ -61,7 +65,14 @@ def publish(
     with watched() as progress:
         with stop_on_interrupt(keep and checked.plan is None) as stop:
             release = run(
-                checked, steps=steps, stop=stop, engine=engine, index=index, spark=settings, progress=progress
+                checked,
+                steps=steps,
+                stop=stop,
+                engine=engine,
+                index=index,
+                spark=settings,
+                after=after,
+                progress=progress,
             )
         write(release, to, formats, trace, progress, "kept" if keep_formulas else "guarded")
     from unveil.cli import screens
@@ -73,6 +84,8 @@ def publish(
     console.print(f"Written to {to}.")
     if trace is not None:
         console.print(f"The trace in {trace} is private: do not share it.")
+    if checked.history is not None:
+        console.print(f"Entered in {checked.history}, which is private: do not share it.")
 
 
 def alternatives(words: Sequence[str]) -> str:

@@ -85,6 +85,8 @@ def show_release(console: Console, release: Release) -> None:
         are = "is" if manifest.records == 1 else "are"
         console.print(f"{count_text(manifest.records, 'record')} in {rows_text(release.rows.num_rows)} {are} ready.")
         _say_dropped(console, manifest.rows.dropped)
+        if held_back := manifest.rows.held_back:
+            console.print(f"{rows_text(held_back)} held back to keep the promise together with earlier releases.")
     else:
         cells = count_text(manifest.cells, "cell")
         console.print(f"{CELLS[manifest.method]} of {cells} are ready, in {rows_text(release.rows.num_rows)}.")

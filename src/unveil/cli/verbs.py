@@ -84,13 +84,17 @@ def verify(
     key: Annotated[
         Path | None, typer.Option("--key", metavar="FILE", help="The owner's public key: the release must be signed.")
     ] = None,
+    after: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="DIR", help="An earlier release to check together with it; repeatable."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Recount every claim of a release from its files alone."""
     from unveil.workflow.verify import verify as run
 
     with watched() as progress:
-        findings = run(release, raw, key=key, progress=progress)
+        findings = run(release, raw, key=key, after=after or (), progress=progress)
     if as_json:
         print_json({"findings": [vars(finding) for finding in findings], "notes": findings.notes})
     elif findings:
@@ -107,7 +111,10 @@ def verify(
 def apply(
     release: ReleaseArgument,
     table: Annotated[Path, typer.Argument(metavar="TABLE", help="New rows: csv or parquet, a file or a folder.")],
-    to: Annotated[Path, typer.Option("--to", metavar="FILE", help="Where to write the masked rows: .csv or .parquet.")],
+    to: Annotated[
+        Path,
+        typer.Option("--to", metavar="FILE", help="Where to write the masked rows: .csv or .parquet, or a release."),
+    ],
     unseen: Annotated[Unseen, typer.Option(help="What to do with a value that has no block.")] = "refuse",
     intervals: Annotated[
         FileIntervals, typer.Option(help="How to write intervals; bounds need a .parquet file.")
@@ -115,6 +122,10 @@ def apply(
     suppressed: Annotated[
         str, typer.Option(metavar="TEXT", help="The text for a suppressed value; an empty one for null.")
     ] = "⊥",
+    spec: Annotated[
+        Path | None,
+        typer.Option("--release", metavar="SPEC", help="Write a release that keeps its promise with the earlier ones."),
+    ] = None,
     keep_formulas: KeepFormulas = False,
     as_json: Json = False,
 ) -> None:
@@ -122,6 +133,11 @@ def apply(
     from unveil.errors import rows_text
     from unveil.workflow.apply import apply_to_file
 
+    if spec is not None:
+        if (unseen, intervals, suppressed) != ("refuse", "text", "⊥"):
+            raise typer.BadParameter("--unseen, --intervals and --suppressed are for files, not for a release.")
+        _apply_release(release, table, spec, to, keep_formulas=keep_formulas, as_json=as_json)
+        return
     if to.suffix not in (".csv", ".parquet"):
         raise typer.BadParameter(f"{str(to)!r} ends in neither .csv nor .parquet.", param_hint="--to")
     with watched() as progress:
@@ -140,6 +156,22 @@ def apply(
         return
     console.print(f"{rows_text(rows)} masked into {to}.")
     console.print("The guarantee covers the rows of the release, not these.", style="yellow")
+
+
+def _apply_release(release: Path, table: Path, spec: Path, to: Path, *, keep_formulas: bool, as_json: bool) -> None:
+    from unveil.cli import screens
+    from unveil.release import check_absent
+    from unveil.workflow.succession import apply_release
+
+    check_absent(to, "output folder")
+    with watched() as progress:
+        made = apply_release(release, table, spec, progress=progress)
+        made.write(to, progress=progress, formulas="kept" if keep_formulas else "guarded")
+    if as_json:
+        print_json(screens.release_facts(made, to))
+        return
+    screens.show_release(console, made)
+    console.print(f"Written to {to}.")
 
 
 def demo(

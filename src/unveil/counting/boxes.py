@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ import numpy as np
 from unveil.arrays import Array, BoolArray, IntArray
 from unveil.cores import each, shares
 from unveil.counting.engine import Marked
+from unveil.counting.histories import divide_pieces
 from unveil.counting.persons import PERSON_COUNTS, count_box_persons, distinct_persons
 from unveil.counting.scans import scan_boxes
 from unveil.counting.splits import drawn_rows, split_boxes
@@ -65,6 +67,8 @@ class Scan(NamedTuple):
     """Minus the entropy of the targets in each piece, over its records, in the steps of gains."""
     owner: IntArray
     """The candidate of each piece."""
+    judged: Callable[[], Iterable[tuple[IntArray, IntArray]]]
+    """What must hold: the pieces with their candidates, or after earlier releases the pieces of each history."""
 
     @property
     def made(self) -> IntArray:
@@ -101,7 +105,7 @@ class BoxRows:
                 number of the row.
             weight: How many records each row represents.
             marks: One row per record, one column per mark, numbered over all marks.
-            whose: The person of each row and how many it represents, or no columns.
+            whose: The person of each row and how many it represents, its history, or no columns.
             sections: Where the counts of each mark begin, and where those of the last end; the size comes first.
             targets: How many marks, the first ones, are to be distinguished.
             fine: How many small fractions a bit has in gains.
@@ -167,7 +171,11 @@ class BoxRows:
 
     @property
     def _by_person(self) -> bool:
-        return bool(self._whose.shape[1])
+        return bool(self._whose.shape[1] == 2)
+
+    @property
+    def _by_history(self) -> bool:
+        return bool(self._whose.shape[1] == 1)
 
     def scan(
         self, boxes: Boxes, active: BoolArray, shapes: Shapes, *, pure_too: bool
@@ -181,7 +189,8 @@ class BoxRows:
         """
         sizes, mixed = np.zeros(len(boxes.start), dtype=np.int64), np.zeros(len(boxes.start), dtype=np.bool_)
         parts = shares(boxes.stop - boxes.start)
-        scans = [self._scans(boxes, part, active, shapes, pure_too, sizes, mixed) for part in parts]
+        ordered = self._in_order(boxes) if self._by_history else None
+        scans = [self._scans(boxes, part, active, shapes, pure_too, sizes, mixed, ordered) for part in parts]
         while any(found := each(lambda part: next(part, None), scans)):
             yield from ((scan, sizes, mixed) for scan in found if scan is not None)
 
@@ -194,6 +203,7 @@ class BoxRows:
         pure_too: bool,
         sizes: IntArray,
         mixed: BoolArray,
+        ordered: tuple[BoxRows, Boxes] | None,
     ) -> Iterator[Scan]:
         """The candidates of some of the boxes, as many at a time as there is room for; overwritten by the next."""
         widest = (shapes.cells[boxes.blocks[part.start : part.stop]] * active).max(axis=0, initial=0)
@@ -240,7 +250,42 @@ class BoxRows:
                 count_box_persons(*rows, *cells_of, candidates[:made], persons, pieces[:used])
             box, column, way, since, cell, gain, bits = candidates[:made].T
             counted = pieces[:used], purities[:used], owner[:used]
-            yield Scan(box, column, way, since, cell, gain, bits, *counted)
+            judged: Callable[[], Iterable[tuple[IntArray, IntArray]]]
+            if ordered is not None:
+                judged = partial(ordered[0]._divided, ordered[1], shapes, candidates[:made], len(found))
+            else:
+                judged = partial(iter, [(pieces[:used], owner[:used])])
+            yield Scan(box, column, way, since, cell, gain, bits, *counted, judged)
+
+    def _in_order(self, boxes: Boxes) -> tuple[BoxRows, Boxes]:
+        """The rows of boxes in the order of their histories; a box that was split ahead has lost it."""
+        rows, box = _rows_of(boxes), np.repeat(np.arange(len(boxes.start)), boxes.stop - boxes.start)
+        history = self._whose[rows, 0]
+        if not ((np.diff(history) < 0) & (np.diff(box) == 0)).any():
+            return self, boxes
+        rows = rows[np.lexsort((history, box))]
+        held = self._codes[rows], self._weight[rows], self._marks[rows], self._whose[rows]
+        stop = np.cumsum(boxes.stop - boxes.start)
+        copy = BoxRows(*held, self._sections, self._targets, self._fine)
+        return copy, Boxes(stop - boxes.stop + boxes.start, stop, boxes.blocks)
+
+    def _divided(
+        self, boxes: Boxes, shapes: Shapes, candidates: IntArray, cells: int
+    ) -> Iterator[tuple[IntArray, IntArray]]:
+        """What candidates would make of the people of each history, and the candidates of these pieces, in parts."""
+        shift = int(self._sections[self._targets]) - 1
+        tally = np.zeros((cells, int(self._sections[-1]) - shift), dtype=np.int64)
+        found = np.empty(cells, dtype=np.int64)
+        room, done = 4 * ROOM, 0
+        while done < len(candidates):
+            pieces, owner = np.empty((room, tally.shape[1]), dtype=np.int64), np.empty(room, dtype=np.int64)
+            rows = self._codes, self._weight, self._marks, self._targets, shift, self._whose[:, 0]
+            of_boxes = boxes.start, boxes.stop, boxes.blocks, shapes.depth, shapes.first, shapes.cell_of
+            used, reached = divide_pieces(*rows, *of_boxes, candidates, done, tally, found, pieces, owner)
+            if reached == done:
+                room *= 2
+            done = reached
+            yield pieces[:used], owner[:used]
 
     def numbers(self, boxes: Boxes) -> IntArray:
         """The numbers of the rows of some boxes, box after box."""
@@ -267,6 +312,18 @@ class BoxRows:
     def totals(self, boxes: Boxes, out: BoolArray | None = None) -> IntArray:
         """The records of each box, by the values of each sensitive attribute too, and its persons; but for `out`."""
         return self._counts(boxes, np.arange(len(boxes.start)), len(boxes.start), out)
+
+    def divided_totals(self, boxes: Boxes) -> tuple[IntArray, IntArray]:
+        """The counts of what must hold in each box: all its rows, or those of each history; and the box of each."""
+        if not self._by_history:
+            return self.totals(boxes), np.arange(len(boxes.start))
+        held, boxes = self._in_order(boxes)
+        rows, box = _rows_of(boxes), np.repeat(np.arange(len(boxes.start)), boxes.stop - boxes.start)
+        history = held._whose[rows, 0]
+        starts = np.flatnonzero((np.diff(box, prepend=-1) != 0) | (np.diff(history, prepend=-1) != 0))
+        ends = np.append(starts[1:], len(rows))
+        slices = Boxes(rows[starts], rows[starts] + ends - starts, boxes.blocks[box[starts]])
+        return held.totals(slices), box[starts]
 
     def total(self, boxes: Boxes) -> IntArray:
         """The same for all of these boxes as one group: a person may be in several of them."""

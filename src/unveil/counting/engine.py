@@ -20,13 +20,14 @@ from unveil.absence import absent
 from unveil.arrays import Array, BoolArray, IntArray
 from unveil.choices import ENGINES, PLACES
 from unveil.counting.distinct import DistinctRows
+from unveil.counting.earlier import Then
 from unveil.errors import EngineError, SpecError, did_you_mean
 from unveil.interruption import is_command
 from unveil.masking import Block, LeftOut, Masking, Offer, Refinement
 from unveil.progress import Watcher, unwatched
-from unveil.release import ReleasedRows
+from unveil.release import Link, ReleasedRows
 from unveil.schema import Attribute, Query, Spec
-from unveil.tables import HELD, Outline, StreamedTable, load_table, open_source
+from unveil.tables import HELD, Outline, StreamedTable, Withheld, load_table, open_source
 
 COMPILING = "compiling, once"
 """What a first run waits for. Later runs hardly wait, so no bar shows it."""
@@ -122,18 +123,18 @@ class Marked(NamedTuple):
     weight: IntArray
     whose: IntArray
     """If the table says whose row each is: the person of each row and the persons that it represents, as in
-    `counting.persons`; otherwise no columns."""
+    `counting.persons`; after earlier releases, the history of each row, in ascending order; otherwise no columns."""
 
 
 class Index(Protocol):
     """The groups of one requirement: the rows of its projection, partitioned by their masked values (TIPS)."""
 
     def totals(self) -> IntArray:
-        """The counts of the group that holds every record."""
+        """The counts of the initial groups: one that holds every record, or one for each history."""
         ...
 
     def watch(self, offers: Sequence[Offer], alive: BoolArray) -> Iterator[Pieces]:
-        """Counts the pieces of the first offers, on the single initial group."""
+        """Counts the pieces of the first offers, on the initial groups."""
         ...
 
     def refine(
@@ -190,6 +191,11 @@ class Binned(Protocol):
 class Engine(Protocol):
     """Counts of a table."""
 
+    @property
+    def then(self) -> Sequence[Then]:
+        """What earlier releases say about sensitive attributes; by position, they follow the columns of the table."""
+        ...
+
     def histograms(self) -> tuple[IntArray, ...]:
         """The `[value, class]` counts of every attribute: all that gains and splits need."""
         ...
@@ -221,6 +227,10 @@ class Engine(Protocol):
         """
         ...
 
+    def link(self, masking: Masking, left_out: LeftOut | None = None) -> Link:
+        """Whom a release with this masking shows, and how."""
+        ...
+
     def rows_left_out(self, masking: Masking, left_out: LeftOut) -> int:
         """How many rows the search left out. Without a weight column, these are as many as the records."""
         ...
@@ -233,6 +243,7 @@ def open_engine(
     index: str | None = None,
     settings: Mapping[str, str] | None = None,
     progress: Watcher = unwatched,
+    withheld: Withheld | None = None,
 ) -> tuple[Outline, Engine]:
     """Reads a table, or makes the first pass over it, and gives what counts it.
 
@@ -244,16 +255,20 @@ def open_engine(
         index: For Spark, where the distinct rows of a projection are searched: `driver`, `cluster` or `auto`.
         settings: For Spark, settings of the session that is started.
         progress: Called as the work is done.
+        withheld: The people whose rows are left out because of earlier releases.
     """
     where = spec.source if source is None else source
     name = engine_name(engine, where)
+    if name == "spark" and spec.history is not None:
+        raise EngineError(f"{spec.origin}: [publish] history needs the engine 'memory' or 'stream', not Spark.")
     if name == "spark":
         progress("counting values on Spark", 0, None)
         return _spark(spec, where, index, settings)
     if index is not None or settings:
         raise SpecError(f"the options for Spark and its index are for the engine 'spark', not for {name!r}.")
     with loops_loaded(progress, boxes=spec.search == "joint" and spec.plan is None):
-        rows = StreamedTable(spec, where, progress) if name == "stream" else load_table(spec, where, progress)
+        read = StreamedTable if name == "stream" else load_table
+        rows = read(spec, where, progress, withheld)
     # It needs the loops, which take time to load; what other verbs use of this module does not.
     from unveil.counting.memory import MemoryEngine
 

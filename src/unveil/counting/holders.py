@@ -18,21 +18,30 @@ from unveil.arrays import Array, Growing, IntArray
 class Holders:
     """Where each row is now, and which rows hold each value of some attributes."""
 
-    def __init__(self, codes: Array, weight: Array, sensitive: Array, width: int, first: Mapping[int, int]) -> None:
-        """Records the rows of each value, while all rows are one group.
+    def __init__(
+        self,
+        codes: Array,
+        weight: Array,
+        sensitive: Array,
+        width: int,
+        first: Mapping[int, int],
+        starts: IntArray,
+    ) -> None:
+        """Records the rows of each value, while no group is split.
 
         `codes` has one column per attribute and one for the number of the row, `weight` says how many records each row
-        represents, and `first` names the columns to look values up in, with the first code of each.
+        represents, `first` names the columns to look values up in, with the first code of each, and `starts` says where
+        each group starts.
         """
         self._first = first
         self._rows = {column: np.argsort(codes[:, column], kind="stable") for column in first}
         self._ends = {column: np.cumsum(np.bincount(codes[:, column] - low)) for column, low in first.items()}
         self._at = np.arange(len(codes))
-        self._group = np.zeros(len(codes), dtype=np.int64)
+        self._group = groups_of(starts, len(codes))
         self._total = Growing(np.int64, width)
-        self._total.add(1, np.bincount(sensitive, weights=weight, minlength=width).astype(np.int64))
+        self._total.add(len(starts), initial_counts(starts, weight, sensitive, width))
         self._tally = Growing(np.int64, width)
-        self._tally.add(1)
+        self._tally.add(len(starts))
 
     def moved(self, codes: Array, weight: Array, sensitive: Array, start: Array, stop: Array, groups: IntArray) -> None:
         """Records that groups were created or split."""
@@ -86,6 +95,18 @@ class Holders:
         """The rows that hold a value."""
         ends, place = self._ends[column], code - self._first[column]
         return self._rows[column][ends[place - 1] if place else 0 : ends[place]]
+
+
+def groups_of(starts: IntArray, rows: int) -> IntArray:
+    """The group of each row, given where the groups start."""
+    return np.repeat(np.arange(len(starts)), np.diff(starts, append=rows))
+
+
+def initial_counts(starts: IntArray, weight: Array, sensitive: Array, width: int) -> IntArray:
+    """The counts of groups of adjacent rows by sensitive value."""
+    cells = groups_of(starts, len(weight)) * width + sensitive
+    counts = np.bincount(cells, weights=weight, minlength=len(starts) * width)
+    return counts.astype(np.int64).reshape(len(starts), width)
 
 
 @njit(cache=True, nogil=True)

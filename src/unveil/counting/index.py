@@ -10,7 +10,7 @@ import numpy as np
 
 from unveil.arrays import Array, BoolArray, Growing, IntArray
 from unveil.counting.engine import Pieces
-from unveil.counting.holders import Holders
+from unveil.counting.holders import Holders, initial_counts
 from unveil.counting.kernels import count_pieces, link_children, link_new, linked_groups, split_groups
 from unveil.counting.persons import count_person_pieces, distinct_persons
 from unveil.masking import Block, Offer, Refinement
@@ -41,7 +41,10 @@ class MemoryIndex:
         weight: IntArray,
         sensitive: Array,
         width: int,
+        starts: IntArray | None = None,
     ) -> None:
+        """One group of all rows, or groups of adjacent rows, given where each starts."""
+        starts = np.zeros(1, dtype=np.int64) if starts is None else starts
         values = sum(sizes)
         first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         self._column = {column: place for place, column in enumerate(columns)}
@@ -55,10 +58,11 @@ class MemoryIndex:
         self._width = width
         self._holders: Holders | None = None
         self._start, self._stop = Growing(np.int64), Growing(np.int64)
-        self._start.add(1)
-        self._stop.add(1, len(weight))
+        self._start.add(len(starts), starts)
+        self._stop.add(len(starts), np.append(starts[1:], len(weight)))
         self._following = Growing(np.int64, len(codes))
-        self._following.add(1, -1)
+        # Each group is followed by the next one.
+        self._following.add(len(starts), np.append(np.arange(1, len(starts)), -1)[:, None])
         self._block_of = np.zeros(values, dtype=np.int32)
         self._cell_of = np.zeros(values, dtype=np.int32)
         self._child_of = np.zeros(values, dtype=np.int32)
@@ -70,9 +74,8 @@ class MemoryIndex:
         return MANY
 
     def totals(self) -> IntArray:
-        """The counts of the group that holds every record."""
-        counts = np.bincount(self._sensitive, weights=self._weight, minlength=self._width)
-        return counts.astype(np.int64)[None, :]
+        """The counts of the initial groups."""
+        return initial_counts(self._start.rows, self._weight, self._sensitive, self._width)
 
     def watch(self, offers: Sequence[Offer], alive: BoolArray) -> Iterator[Pieces]:
         """Starts to count the pieces of the first offers."""
@@ -82,11 +85,11 @@ class MemoryIndex:
         if many:
             numbers = np.arange(len(self._codes), dtype=np.uint32)
             self._codes = np.column_stack([self._codes, numbers])
-            self._holders = Holders(self._codes, self._weight, self._sensitive, self._width, many)
+            self._holders = Holders(self._codes, self._weight, self._sensitive, self._width, many, self._start.rows)
         for offer in offers:
             self._enter(offer.column, offer.block, offer)
             self._blocks.head.rows[-1] = 0
-        yield from self._pieces(np.zeros(1, dtype=np.int64), alive)
+        yield from self._pieces(np.arange(len(self._start)), alive)
 
     def refine(
         self, refinement: Refinement, column: int, offers: Sequence[Offer], alive: BoolArray

@@ -6,6 +6,7 @@ For the additive method rows are binned once, and weighed once per round.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -14,13 +15,14 @@ from numba import njit
 from unveil.arrays import Array, IntArray
 from unveil.counting.contributions import public_places, used_counts
 from unveil.counting.distinct import Aside, DistinctRows, SortedRows
+from unveil.counting.earlier import Earlier, Then
 from unveil.counting.engine import Cells, Marked, Scoring
 from unveil.counting.index import MemoryIndex, PersonIndex
 from unveil.counting.persons import PersonRows, by_person
-from unveil.counting.released import released_rows
+from unveil.counting.released import linked, released_rows
 from unveil.errors import BrokenPromiseError, listed
 from unveil.masking import Block, LeftOut, Masking
-from unveil.release import ReleasedRows
+from unveil.release import Link, ReleasedRows
 from unveil.tables import WORDS, Chunk, Outline, Persons, Rows, changed, table_of
 
 HELD_BYTES = 1 << 29
@@ -130,6 +132,37 @@ class MemoryEngine:
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
         self._outline = rows.outline
+        self._whom: Whom | None = None
+
+    @property
+    def then(self) -> Sequence[Then]:
+        """What earlier releases say about sensitive attributes."""
+        return () if self._whom is None else self._whom.then
+
+    def after(self, earlier: Earlier, then: Sequence[Then] = ()) -> None:
+        """From now on, groups are divided by what earlier releases say about people.
+
+        Args:
+            earlier: The people in them.
+            then: What they say about sensitive attributes; they follow the columns of the table, by position.
+        """
+        numbers = [earlier.numbers(chunk.persons) for chunk in self._rows.chunks((), persons=True)]
+        self._whom = Whom(earlier, tuple(then), np.concatenate(numbers), self._outline)
+
+    def people(self, columns: Sequence[int]) -> tuple[IntArray, dict[int, IntArray]]:
+        """The two numbers of each row's person, and the codes of some columns, in one pass."""
+        words: list[IntArray] = []
+        codes: list[list[Array]] = [[] for _ in columns]
+        for chunk in self._rows.chunks(columns, persons=True):
+            words.append(np.stack(chunk.persons, axis=1))
+            for held, column in zip(codes, columns, strict=True):
+                held.append(chunk.codes[column])
+        held_codes = [np.concatenate(held).astype(np.int64) for held in codes]
+        return np.concatenate(words), dict(zip(columns, held_codes, strict=True))
+
+    def link(self, masking: Masking, left_out: LeftOut | None = None) -> Link:
+        """Whom a release with this masking shows, and how, in one pass over the rows."""
+        return linked(self._rows, masking, left_out)
 
     def histograms(self) -> tuple[IntArray, ...]:
         """For every attribute its `[value, class]` counts, from the first pass."""
@@ -137,6 +170,8 @@ class MemoryEngine:
 
     def index(self, columns: Sequence[int], sensitive: int | None = None) -> MemoryIndex:
         """The partition index over the distinct rows of a projection."""
+        if self._whom is not None:
+            return self._history_index(self._whom, columns, sensitive)
         if sensitive is None and self._outline.persons is not None:
             return self._person_index(columns, self._outline.persons)
         places = [*columns, *([] if sensitive is None else [sensitive])]
@@ -158,8 +193,37 @@ class MemoryEngine:
             distinct.add([*chunk.persons, *(chunk.codes[place] for place in columns)])
         return person_index(distinct.sorted(), columns, self._outline)
 
+    def _history_index(self, whom: Whom, columns: Sequence[int], sensitive: int | None) -> MemoryIndex:
+        """The index whose groups are divided by the histories of people."""
+        places = [*columns, *([] if sensitive is None else [sensitive])]
+        history, *codes, weight = self._by_history(whom, columns, places, classes=False)
+        secrets = np.zeros(len(weight), dtype=np.uint8) if sensitive is None else codes.pop()
+        sizes = [len(self._outline.columns[place]) for place in columns]
+        width = 1 if sensitive is None else whom.size(sensitive)
+        return MemoryIndex(columns, codes, sizes, weight, secrets, width, np.flatnonzero(np.diff(history, prepend=-1)))
+
+    def _by_history(self, whom: Whom, columns: Sequence[int], places: Sequence[int], *, classes: bool) -> list[Array]:
+        """Distinct rows: their histories on some columns, in ascending order, some codes, and how many there are."""
+        histories = whom.histories(columns)
+        last = [len(self._outline.classes)] if classes else []
+        distinct = DistinctRows([int(histories.max()) + 1, *map(whom.size, places), *last])
+        done = 0
+        real = {place for place in places if place < len(self._outline.columns)}
+        for chunk in self._rows.chunks(real):
+            whose = whom.numbers[done : done + len(chunk)]
+            codes = [whom.codes(chunk, place, whose) for place in places]
+            distinct.add([histories[whose], *codes, *([chunk.classes] if classes else [])])
+            done += len(chunk)
+        if done != len(whom.numbers):
+            raise changed(self._outline.origin)
+        rows = distinct.sorted()
+        history, *codes = rows.columns()
+        return [history.astype(np.int64), *codes, rows.weight]
+
     def marked(self, columns: Sequence[int], marks: Sequence[int]) -> Marked:
         """The distinct rows of a projection, in one pass over the rows."""
+        if self._whom is not None:
+            return self._marked_by_history(self._whom, columns, marks)
         places, persons = [*columns, *marks], self._outline.persons
         sizes = [len(self._outline.columns[place]) for place in places]
         distinct = DistinctRows([*(persons.sizes if persons else ()), *sizes, len(self._outline.classes)])
@@ -167,6 +231,12 @@ class MemoryEngine:
             codes = [chunk.codes[place] for place in places]
             distinct.add([*chunk.persons, *codes, chunk.classes], chunk.weight)
         return marked_rows(distinct.sorted(), len(columns), self._outline)
+
+    def _marked_by_history(self, whom: Whom, columns: Sequence[int], marks: Sequence[int]) -> Marked:
+        """The same, by the histories of people."""
+        history, *codes, classes, weight = self._by_history(whom, columns, [*columns, *marks], classes=True)
+        widths = [len(self._outline.classes), *map(whom.size, marks)]
+        return Marked(codes[: len(columns)], [classes, *codes[len(columns) :]], widths, weight, history[:, None])
 
     def cells(self, cuts: Sequence[Sequence[Block]]) -> Cells:
         """The occupied cells of the product of the cuts, in one pass over the rows."""
@@ -226,6 +296,31 @@ class KeptEngine(MemoryEngine):
 def code_sizes(outline: Outline) -> list[int]:
     """How many codes each attribute and the class have."""
     return [*map(len, outline.columns), len(outline.classes)]
+
+
+@dataclass(frozen=True)
+class Whom:
+    """Whom the rows of a table are about, in terms of earlier releases."""
+
+    earlier: Earlier
+    then: tuple[Then, ...]
+    numbers: IntArray
+    """The number of each row's person."""
+    outline: Outline
+
+    def histories(self, columns: Sequence[int]) -> IntArray:
+        """The history of each person on some attributes."""
+        return self.earlier.histories([self.outline.columns[column].name for column in columns])
+
+    def size(self, place: int) -> int:
+        """How many codes a column has, of the table or of an earlier release."""
+        known = len(self.outline.columns)
+        return len(self.outline.columns[place]) if place < known else self.then[place - known].size
+
+    def codes(self, chunk: Chunk, place: int, whose: IntArray) -> Array:
+        """The codes of a column in some rows."""
+        known = len(self.outline.columns)
+        return chunk.codes[place] if place < known else self.then[place - known].codes[whose]
 
 
 def person_index(rows: SortedRows, columns: Sequence[int], outline: Outline) -> PersonIndex:

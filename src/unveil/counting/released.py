@@ -15,7 +15,7 @@ from unveil.counting.distinct import Aside, DistinctRows, Placement, SortedRows
 from unveil.counting.means import GroupMeans
 from unveil.errors import BrokenPromiseError
 from unveil.masking import AnyMasking, AsIs, LeftOut, Masking, dictionary_of
-from unveil.release import CountedRows
+from unveil.release import CountedRows, Link
 from unveil.tables import Chunk, Domain, Outline, Rows
 
 BATCH = 1 << 20
@@ -233,6 +233,36 @@ class Masker:
             return PlacedRows(chunk, self._placement.nodes(chunk), aside), records
         kept = chunk.filter(~aside)
         return PlacedRows(kept, self._placement.nodes(kept), None), records
+
+
+def linked(rows: Rows, masking: Masking, left_out: LeftOut | None = None) -> Link:
+    """Whom a release of these rows shows, and what it says about each attribute."""
+    outline = rows.outline
+    masker = Masker(outline, masking, left_out)
+    columns = masker.columns()[:-1]
+    people: list[IntArray] = []
+    ranks: list[list[CodeArray]] = [[] for _ in columns]
+    for chunk in rows.chunks(range(len(columns)), persons=True):
+        placed, _ = masker.placed(chunk)
+        people.append(np.stack(placed.chunk.persons, axis=1))
+        for held, column in zip(ranks, columns, strict=True):
+            held.append(column.of(placed))
+    labels = {
+        domain.name: _label_column(domain, masking, released, held)
+        for domain, released, held in zip(outline.columns, masker.released[:-1], ranks, strict=True)
+    }
+    return Link(np.concatenate(people), labels)
+
+
+def _label_column(
+    domain: Domain, masking: Masking, released: RankedValues, ranks: Sequence[CodeArray]
+) -> pa.DictionaryArray:
+    """What a release says about an attribute, as text that is the same in every release."""
+    values = released.values
+    if isinstance(masking[domain.name], AsIs):
+        text_of = dict(zip(domain.array.to_pylist(), domain.texts, strict=True))
+        values = pa.array([text_of[value] for value in values.to_pylist()], pa.string())
+    return pa.DictionaryArray.from_arrays(pa.array(np.concatenate(ranks)), values)
 
 
 def released_rows(rows: Rows, masking: Masking, weight: str | None, left_out: LeftOut | None = None) -> CountedRows:

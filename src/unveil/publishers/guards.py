@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from unveil.arrays import FloatArray, IntArray
 from unveil.characters import hidden_character, hidden_in_value
 from unveil.counting import Engine
+from unveil.counting.earlier import Then
 from unveil.errors import RequirementError, TableError, did_you_mean, rows_text
 from unveil.progress import Tasks, Watcher, unwatched
 from unveil.refine import Guard
@@ -88,8 +91,12 @@ def shared_groups(table: Outline, atoms: Iterable[Atom]) -> dict[Sharing, list[A
     return shared
 
 
-def checked_levels(table: Outline, spec: Spec, requirements: Sequence[Requirement]) -> dict[Sharing, list[Level]]:
+def checked_levels(
+    table: Outline, spec: Spec, requirements: Sequence[Requirement], then: Sequence[Then] = ()
+) -> dict[Sharing, list[Level]]:
     """The levels of the requirements that others do not imply, by their attributes and their sensitive attribute.
+
+    What earlier releases say about a sensitive attribute must hold too; it follows the columns of the table.
 
     Raises:
         RequirementError: A requirement does not hold even if everything is masked, so no release can satisfy it.
@@ -104,7 +111,38 @@ def checked_levels(table: Outline, spec: Spec, requirements: Sequence[Requiremen
         for atom, level in zip(atoms, held, strict=True):
             if not level.holds(level.of(total[None, :]))[0]:
                 raise RequirementError(_cannot_hold(atom, level.shortfall(), table, spec))
-    return levels
+    return {**levels, **_levels_then(table, needed, then)}
+
+
+def _levels_then(table: Outline, atoms: Iterable[Atom], then: Sequence[Then]) -> dict[Sharing, list[Level]]:
+    """The levels by what earlier releases say about sensitive attributes."""
+    shared = shared_groups(table, atoms)
+    found: dict[Sharing, list[Level]] = {}
+    for number, values in enumerate(then):
+        for (columns, sensitive), held in shared.items():
+            levels = [level for atom in held if (level := level_then(atom, values))]
+            if sensitive == values.column and levels:
+                found[columns, len(table.columns) + number] = levels
+    return found
+
+
+def level_then(atom: Atom, then: Then) -> Level | None:
+    """The level of an atom in an earlier release; None if it has no such value.
+
+    People who are absent from it do not count: those with the same history are absent as a whole, or not at all.
+    """
+    value = getattr(atom, "value", None)
+    if value is not None and value not in then.values:
+        return None
+    level = atom.level(then.values, then.total)
+
+    def of_present(counts: IntArray) -> FloatArray:
+        held = counts[:, :-1].any(axis=1)
+        levels = np.full(len(counts), np.inf)
+        levels[held] = level.of(counts[held, :-1])
+        return levels
+
+    return replace(level, of=of_present)
 
 
 def make_guards(
@@ -120,7 +158,7 @@ def make_guards(
         RequirementError: A requirement does not hold even if everything is masked, so no release can satisfy it.
     """
     guards = []
-    shared = checked_levels(table, spec, requirements)
+    shared = checked_levels(table, spec, requirements, engine.then)
     counted = Tasks(progress, "counting groups", len(shared))
     for (columns, sensitive), levels in shared.items():
         guards.append(Guard(levels, engine.index(columns, sensitive), columns))

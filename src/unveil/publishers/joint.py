@@ -27,7 +27,7 @@ def start_joint(table: Outline, spec: Spec, engine: Engine, progress: Watcher = 
     Raises:
         RequirementError: A requirement does not hold there.
     """
-    levels = checked_levels(table, spec, resolved_requirements(table, spec))
+    levels = checked_levels(table, spec, resolved_requirements(table, spec), engine.then)
     sets = list(dict.fromkeys(columns for columns, _ in levels))
     spare = _spare(table, spec)
     together = spare > 0 and len(sets) > 1

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from unveil.arrays import IntArray, NumberArray
 from unveil.counting import Engine
+from unveil.errors import BrokenPromiseError, RequirementError
 from unveil.masking import (
     AnyMasking,
     AsIs,
@@ -31,8 +32,9 @@ from unveil.masking import (
 from unveil.progress import Watcher, unwatched
 from unveil.publishers.guards import make_guards, redundant_atoms, resolved_requirements
 from unveil.publishers.joint import frozen, left_out, start_joint
+from unveil.publishers.withholding import check_one_row_each
 from unveil.refine import JointSearch, JointStep, Search, Step, best_split, gain_alone, gain_per_loss
-from unveil.release import About, LeaveOut, RefinementManifest, Release, Rows
+from unveil.release import DATA, About, Entry, History, LeaveOut, RefinementManifest, Release, Rows, succession_sentence
 from unveil.schema import Attribute, Bounds, Kind, Spec, round_split, share_text
 from unveil.tables import Outline
 
@@ -59,14 +61,23 @@ def publish_refinement(
     steps: int | None = None,
     stop: Callable[[], bool] | None = None,
     progress: Watcher = unwatched,
+    after: Sequence[str] = (),
 ) -> Release:
     """Refines until nothing valid and beneficial is left, or for so many steps, and releases the masked rows.
 
     `stop` is called after every refinement; True releases the table reached so far. Progress has no total, since the
-    number of refinements is not known in advance.
+    number of refinements is not known in advance. `after` has the hashes of the rows of earlier releases, by which the
+    engine divides groups.
     """
+    if spec.history is not None:
+        check_one_row_each(table, spec)
     start = start_joint if spec.search == "joint" else start_search
     search: Search | JointSearch = start(table, spec, engine, progress)
+    if after and not search.valid:
+        raise RequirementError(
+            f"{spec.origin}: with what is kept of {table.origin}, the requirements do not hold together with the "
+            "earlier releases; keep less."
+        )
     progress("refining", 0, steps)
     if steps is None and stop is None and isinstance(search, JointSearch) and search.independent:
         trace: Iterable[dict[str, Any]] = _finished(search, progress)
@@ -82,6 +93,9 @@ def publish_refinement(
     left = _left(aside, spec)
     promised = [requirement.sentence() for requirement in requirements]
     promised += [] if left is None else [left.sentence(table.records - gone)]
+    promised += [succession_sentence(len(after), table.withheld, table.records)]
+    if after and not search.valid:
+        raise BrokenPromiseError("a group of the search does not satisfy its requirements; nothing was released.")
     manifest = RefinementManifest(
         unveil_version=version,
         about=About(title=spec.table.title, owner=spec.table.owner, date=spec.table.date),
@@ -97,16 +111,57 @@ def publish_refinement(
             dropped=table.dropped,
             released=rows.num_rows,
             left_out=0 if aside is None else engine.rows_left_out(masking, aside),
+            held_back=table.withheld,
         ),
         records=table.records - gone,
         persons=_persons(table, search, gone),
         leave_out=left,
+        after=tuple(after),
         search=spec.search,
         recoding="local" if boxes else "global",
         goal=spec.goal,
         boxes=boxes,
     )
-    return Release(rows, manifest, trace, redundant_atoms(requirements))
+    return Release(rows, manifest, trace, redundant_atoms(requirements), _entry(spec, engine, masking, aside))
+
+
+def _entry(spec: Spec, engine: Engine, masking: Masking, aside: LeftOut | None = None) -> Entry | None:
+    """Where a release is entered when it is written, and as what; None if the owner keeps no history."""
+    return None if spec.history is None else (History(spec.history), partial(engine.link, masking, aside))
+
+
+def later_release(
+    table: Outline, spec: Spec, engine: Engine, masked: RefinementManifest, version: str, after: Sequence[str]
+) -> Release:
+    """A release of rows that came later, by the masking of an earlier one.
+
+    Args:
+        table: The checked rows, without those that are held back.
+        spec: What the release must satisfy, and the history that it is entered in.
+        engine: What counts the rows.
+        masked: The earlier release.
+        version: The version to write into the manifest.
+        after: The earlier releases together with which it must keep its promise: the hashes of their rows.
+    """
+    rows = engine.released(masked.masking, None)
+    requirements = resolved_requirements(table, spec)
+    promised = [requirement.sentence() for requirement in requirements]
+    manifest = masked.model_copy(
+        update={
+            "unveil_version": version,
+            "about": About(title=spec.table.title, owner=spec.table.owner, date=spec.table.date),
+            "guarantee": " ".join([*promised, succession_sentence(len(after), table.withheld, table.records)]),
+            "requirements": tuple(requirement.describe() for requirement in requirements),
+            "rows": Rows(read=table.read, dropped=table.dropped, released=rows.num_rows, held_back=table.withheld),
+            "records": table.records,
+            "persons": None if table.persons is None else table.persons.count,
+            "leave_out": None,
+            "after": tuple(after),
+            "masking_of": masked.files[DATA].sha256,
+            "files": {},
+        }
+    )
+    return Release(rows, manifest, entry=_entry(spec, engine, masked.masking))
 
 
 def _performed(

@@ -147,12 +147,12 @@ class Partition:
     def lowest(self) -> list[Lowest]:
         """For each requirement, the group with the lowest level; the first of several."""
         groups = np.flatnonzero(self.live.rows)
-        counts = self.rows.totals(self.boxes(groups))
+        counts, of = self.rows.divided_totals(self.boxes(groups))
         found = []
         for level, section in self._levels:
             levels = level.of(counts[:, section])
             at = int(np.argmin(levels))
-            found.append(Lowest(level, float(levels[at]), int(groups[at]), int(counts[at, 0])))
+            found.append(Lowest(level, float(levels[at]), int(groups[of[at]]), int(counts[at, 0])))
         return found
 
     @property
@@ -334,9 +334,10 @@ class Partition:
     def _valid(self, scan: Scan) -> BoolArray:
         """Which candidates leave pieces that all satisfy every requirement."""
         valid = np.ones(len(scan.box), dtype=np.bool_)
-        for level, section in self._levels:
-            held = level.holds(level.of(scan.pieces[:, section]))
-            valid[scan.owner[~held]] = False
+        for pieces, owner in scan.judged():
+            for level, section in self._levels:
+                held = level.holds(level.of(pieces[:, section]))
+                valid[owner[~held]] = False
         return valid
 
     def _judged(self, scan: Scan, spare: IntArray) -> tuple[BoolArray, IntArray]:

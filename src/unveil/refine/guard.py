@@ -19,7 +19,7 @@ class Guard:
         self._levels = levels
         self._index = index
         self.columns = frozenset(columns)
-        self.now: FloatArray = np.array([level.of(index.totals())[0] for level in levels])
+        self.now: FloatArray = np.array([level.of(index.totals()).min() for level in levels])
         self._lowest = Growing(np.float64, len(levels))
         """For each candidate, the lowest piece counted so far, by requirement."""
 
@@ -36,6 +36,11 @@ class Guard:
         held = [level.holds(column) for level, column in zip(self._levels, after.T, strict=True)]
         every: BoolArray = np.logical_and.reduce(held)
         return every
+
+    @property
+    def holds(self) -> bool:
+        """Whether all requirements are satisfied now."""
+        return bool(self.valid(self.now[None, :])[0])
 
     def loss(self, after: FloatArray) -> FloatArray:
         """The loss of levels, summed over the requirements."""

@@ -98,6 +98,11 @@ class JointSearch:
         """Whether some attribute is refined box by box."""
         return any(partition.by_box.any() for partition in self.partitions)
 
+    @property
+    def valid(self) -> bool:
+        """Whether every group satisfies every requirement."""
+        return all(partition.valid for partition in self.partitions)
+
     def cut_blocks(self, attribute: int) -> list[int]:
         """The numbers of the blocks of an attribute that is refined everywhere."""
         return self._cut[attribute]

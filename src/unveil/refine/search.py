@@ -103,6 +103,11 @@ class Search:
         """The blocks of each masked attribute."""
         return {column: list(cut) for column, cut in self._cuts.items()}
 
+    @property
+    def valid(self) -> bool:
+        """Whether every group satisfies every requirement."""
+        return all(guard.holds for guard in self._guards)
+
     def steps(self) -> Iterator[Step]:
         """Refines until nothing valid and beneficial is left. Stopping early leaves a valid table."""
         while (winner := self._choose()) is not None:

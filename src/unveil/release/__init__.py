@@ -1,6 +1,7 @@
 """The release folder and its manifest, versioned."""
 
 from unveil.release.folder import check_absent, read_manifest, replace_text, write_folder, write_text, write_whole
+from unveil.release.history import DATA, History, Link
 from unveil.release.manifest import (
     About,
     AdditiveManifest,
@@ -15,6 +16,7 @@ from unveil.release.manifest import (
     SafeManifest,
     TreeLeaf,
     TreeTest,
+    succession_sentence,
 )
-from unveil.release.release import Release, open_release
+from unveil.release.release import Entry, Release, open_release
 from unveil.release.rows import CountedRows, Formulas, ReleasedRows, StoredRows, parquet_writer, write_group, write_rows

@@ -121,8 +121,11 @@ def write_release(
     formats: Sequence[str],
     progress: Watcher = unwatched,
     formulas: Formulas = "guarded",
+    enter: Callable[[Manifest], None] = lambda manifest: None,
 ) -> Manifest:
     """Writes a release folder, whole or not at all. The rows are always written as parquet, which `verify` reads.
+
+    `enter` is called when all is written, before the folder comes to its place.
 
     Returns:
         The manifest with the hashes of the data files.
@@ -149,6 +152,7 @@ def write_release(
         }
         complete = manifest.model_copy(update={"files": files})
         (draft / MANIFEST).write_text(complete.to_json(), encoding="utf-8")
+        enter(complete)
 
     write_folder(folder, write, "release")
     return complete

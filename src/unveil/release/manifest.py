@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from unveil.errors import ReleaseError, records_text
+from unveil.errors import ReleaseError, count_text, records_text
 from unveil.masking import AnyMasking, AsIs, BoxTree, ClassType, ColumnMasking, Entry, Masking, SurveyWeight
 from unveil.release.rows import Formulas
 from unveil.schema import COUNT, WEIGHT, Derivation, Goal
@@ -25,6 +25,8 @@ class Rows(Entry):
     released: int
     left_out: int = Field(default=0, exclude_if=not_)
     """Rows that the search set aside, dropped or released fully masked."""
+    held_back: int = Field(default=0, exclude_if=not_)
+    """Rows of people whom this release cannot show without breaking its promise together with earlier ones."""
 
 
 class LeaveOut(Entry):
@@ -50,6 +52,26 @@ class LeaveOut(Entry):
         return f"{self.records:,} of {records_text(total)} {'was' if self.records == 1 else 'were'} {done}."
 
 
+def succession_sentence(earlier: int, held_back: int, persons: int) -> str:
+    """What the guarantee says about earlier releases, after its requirements; empty if there are none.
+
+    Args:
+        earlier: How many there are.
+        held_back: How many people are held back because of them.
+        persons: How many people the release shows.
+    """
+    if not earlier:
+        return ""
+    together = (
+        f"Together with {count_text(earlier, 'earlier release')}: all of this also holds among the people who share a "
+        f"combination, or are absent, in each of the {earlier + 1:,} releases."
+    )
+    if not held_back:
+        return together
+    verb = "was" if held_back == 1 else "were"
+    return f"{together} {held_back:,} of {count_text(held_back + persons, 'person')} {verb} held back for it."
+
+
 class File(Entry):
     """A data file of the release."""
 
@@ -60,6 +82,9 @@ class File(Entry):
 
 FileName = Annotated[str, Field(pattern=r"\Adata\.(csv|parquet|parquet/part-[0-9]{5}\.parquet)\z")]
 """The name of a data file: one per format, or a part of the rows. No other path is ever opened."""
+
+
+Sha256 = Annotated[str, Field(pattern=r"\A[0-9a-f]{64}\z")]
 
 
 class About(Entry):
@@ -157,6 +182,10 @@ class RefinementManifest(Claims):
     goal: Goal = Field(default="class", exclude_if=lambda goal: goal == "class")
     """What the search kept information about: the class, the masked attributes, or these columns."""
     leave_out: LeaveOut | None = Field(default=None, alias="leave-out", exclude_if=not_)
+    after: tuple[Sha256, ...] = Field(default=(), exclude_if=not_)
+    """The earlier releases together with which it keeps its promise: the hashes of their rows."""
+    masking_of: Sha256 | None = Field(default=None, alias="masking-of", exclude_if=lambda sha256: sha256 is None)
+    """The one of them whose masking it has, if its rows came later; its labels are public already."""
     boxes: tuple[BoxTree, ...] = Field(default=(), exclude_if=not_)
     """For each set of attributes in a requirement, the tree of its groups; none if every group is refined alike."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,9 +15,11 @@ from unveil import html
 from unveil.arrays import IntArray
 from unveil.choices import Intervals
 from unveil.errors import ReleaseError, rows_text
+from unveil.interruption import provisional
 from unveil.masking import Masking, View
 from unveil.progress import Watcher, unwatched
 from unveil.release.folder import read_manifest, write_release, write_text
+from unveil.release.history import History, Link
 from unveil.release.manifest import Manifest, RefinementManifest
 from unveil.release.rows import CountedRows, Formulas, ReleasedRows, StoredRows
 from unveil.schema import SUPPRESSED, Atom
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+Entry = tuple[History, Callable[[], Link]]
+"""The history that a release is entered in when it is written, and what finds out whom it shows."""
 SAMPLE = 5
 """How many rows a notebook shows of a release."""
 
@@ -46,11 +50,13 @@ class Release:
         manifest: Manifest,
         trace: Iterable[dict[str, Any]] = (),
         redundant: Sequence[Atom] = (),
+        entry: Entry | None = None,
     ) -> None:
         self.rows: ReleasedRows = CountedRows(rows) if isinstance(rows, pa.Table) else rows
         self.manifest = manifest
         self._steps = trace
         self.redundant = tuple(redundant)
+        self._entry = entry
 
     @cached_property
     def trace(self) -> list[dict[str, Any]]:
@@ -125,7 +131,16 @@ class Release:
             formulas: In the csv file, text that a spreadsheet reads as a formula is `guarded` by a leading apostrophe,
                 or `kept`.
         """
-        self.manifest = write_release(Path(folder), self.rows, self.manifest, formats, progress, formulas)
+        written = Path(folder), self.rows, self.manifest, formats, progress, formulas
+        if self._entry is None:
+            self.manifest = write_release(*written)
+            return
+        history, link_of = self._entry
+        check_apart(Path(folder), history.folder)
+        place, link = history.next, link_of()
+        # First the entry: a release that is out and not entered would be forgotten by the next one.
+        with provisional(place):
+            self.manifest = write_release(*written, lambda complete: history.enter(link, complete, place))
 
     def write_trace(self, file: str | Path) -> None:
         """Writes the owner's private trace of the steps."""
@@ -146,6 +161,13 @@ class Release:
             html.heading(f"{len(rows)} of {rows_text(self.rows.num_rows)}"),
             html.table(names, ([row[name] for name in names] for row in rows)),
         )
+
+
+def check_apart(folder: Path, history: Path) -> None:
+    """Refuses a history inside a release, which is shared, and a release inside the history, which is not."""
+    release, private = folder.absolute(), history.absolute()
+    if release == private or release in private.parents or private in release.parents:
+        raise ReleaseError(f"{history}: the history is private and must lie outside the release {folder}.")
 
 
 def open_release(folder: str | Path) -> Release:

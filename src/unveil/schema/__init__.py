@@ -66,7 +66,7 @@ from unveil.schema.requirements import (
     stated,
     without_redundant,
 )
-from unveil.schema.sections import Criterion, Goal, LeftOut, Recoding, SearchName
+from unveil.schema.sections import EPSILON_ADDS_UP, Criterion, Goal, LeftOut, Recoding, SearchName
 from unveil.schema.sentences import toml_key
 from unveil.schema.spec import Bounds, Spec, SpecLike, TableSpec, load_spec, spec_of
 from unveil.schema.steering import compares_with_whole, share_above, share_text

@@ -123,6 +123,7 @@ class PublishSection(Section):
     budget: Literal["full", "paper"] = "full"
     threshold: Size | None = None
     delta: Number | None = None
+    history: str | None = None
 
 
 class SpecSections(Section):
@@ -182,6 +183,22 @@ def check_derived(
         taxonomy = attributes[name].taxonomy if name in attributes else None
         if lost := [value for value in derive.values if taxonomy is not None and value not in taxonomy.leaves]:
             raise SpecError(f"{place} gives {lost[0]!r}, which is not a leaf of its taxonomy.")
+
+
+EPSILON_ADDS_UP = "under differential privacy ε adds up over releases, and the owner's ledger tracks it"
+
+
+def check_history(history: str | None, method: str, person: Sequence[str], origin: str) -> None:
+    """Refuses a history of releases that it cannot keep together."""
+    if history is None:
+        return
+    if method != "refinement":
+        raise SpecError(f"{origin}: [publish] history is for refinement; {EPSILON_ADDS_UP}.")
+    if not person:
+        raise SpecError(
+            f"{origin}: [publish] history needs [table] person: the column, or columns, that say whose row each is in "
+            "every release."
+        )
 
 
 def check_person(person: Sequence[str], table: TableSection, attributes: Mapping[str, Attribute], origin: str) -> None:

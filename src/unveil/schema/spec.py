@@ -27,6 +27,7 @@ from unveil.schema.sections import (
     SearchName,
     SpecSections,
     check_derived,
+    check_history,
     check_kinds,
     check_person,
     check_readable,
@@ -93,6 +94,8 @@ class Spec:
     """What ranks refinements; `score` is the default of either search."""
     bounds: Bounds = "round"
     """Where a split between two values is published: at a round number between them, or at the upper one."""
+    history: Path | None = None
+    """The private folder that says whom each release shows and how, so that later ones keep their promise with it."""
     plan: Plan | None = None
     """For differential privacy: how the budget is spent. None means refinement."""
     draft: bool = False
@@ -248,6 +251,7 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
         raise SpecError(f"{origin}: [table] weight names {table.weight!r}, which is described as another column.")
     check_derived(attributes, table.class_, class_derive, table.weight, origin)
     person = table.person or ()
+    check_history(publish.history, publish.method, person, origin)
     check_person(person, table, attributes, origin)
     if not sections.require:
         raise SpecError(f"{origin}: there is no [[require]] section, so nothing would be protected.")
@@ -301,6 +305,7 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
         goal=publish.goal,
         criterion=publish.criterion or "score",
         bounds=publish.bounds,
+        history=None if publish.history is None else folder / publish.history,
         plan=plan,
         draft=sections.draft,
         origin=origin,

@@ -3,7 +3,7 @@
 from unveil.tables.coder import Chunk, Coder, Recount, changed
 from unveil.tables.columns import plain_type, raw_column
 from unveil.tables.domains import Column, Domain, Outline
-from unveil.tables.persons import WORDS, Persons
+from unveil.tables.persons import WORDS, Persons, Withheld, places_among
 from unveil.tables.queries import table_read
 from unveil.tables.sources import (
     HELD,

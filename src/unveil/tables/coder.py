@@ -15,7 +15,7 @@ from unveil.errors import TableError
 from unveil.masking import days
 from unveil.schema import Missing
 from unveil.tables.columns import MISSING, Check, Codes, RawColumn, checked_column, followed, other_columns
-from unveil.tables.persons import person_words
+from unveil.tables.persons import Withheld, person_words
 
 Numbered = Callable[[RawColumn], Codes]
 """The numbers of the distinct values of a column."""
@@ -25,6 +25,8 @@ class Sight(NamedTuple):
     """Some rows as a pass sees them: those that are kept, by the entries of their dictionaries."""
 
     kept: BoolArray
+    withheld: int
+    """How many rows are left out because of whom they are about."""
     columns: Mapping[str, RawColumn]
     """The columns that are counted, and others that every row needs."""
     numbers: Mapping[str, Codes]
@@ -44,6 +46,8 @@ class Reading:
     checks: Mapping[str, Check]
     """What says which values are invalid, where rows that hold one are dropped."""
     origin: str
+    withheld: Withheld | None = None
+    """The people whose rows are held back."""
 
     def sight(self, batch: pa.Table, names: Collection[str], numbered: Numbered, needed: Sequence[str] = ()) -> Sight:
         """The rows that miss no value in some columns, nor in those that every row needs."""
@@ -62,10 +66,19 @@ class Reading:
                 missing[name] = int(gone.sum())
                 kept &= ~gone
         if not kept.all():
-            columns = {name: replace(column, entries=column.entries[kept]) for name, column in columns.items()}
+            columns = _filtered(columns, kept)
+        withheld = 0
+        if self.withheld is not None:
+            gone = self.withheld.of([columns[name] for name in self.withheld.person])
+            withheld, columns = int(gone.sum()), _filtered(columns, ~gone)
+            kept[kept] = ~gone
         # Values that only dropped rows hold get numbers too, but no counts.
         numbers = {name: columns[name].by_entry(numbered(columns[name])) for name in names}
-        return Sight(kept, columns, numbers, missing)
+        return Sight(kept, withheld, columns, numbers, missing)
+
+
+def _filtered(columns: Mapping[str, RawColumn], kept: BoolArray) -> dict[str, RawColumn]:
+    return {name: replace(column, entries=column.entries[kept]) for name, column in columns.items()}
 
 
 @dataclass(frozen=True)
@@ -110,6 +123,7 @@ class Coder:
     others: tuple[str, ...]
     reading: Reading
     dropped: int
+    """How many rows are left out."""
     number_of: Mapping[str, Mapping[Any, int]]
     rows: Mapping[str, IntArray]
     """How many kept rows hold each value."""

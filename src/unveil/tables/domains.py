@@ -129,6 +129,8 @@ class Outline:
     """Columns that the spec does not describe and releases as they are."""
     read: int
     dropped: int
+    withheld: int
+    """How many rows are held back because of earlier releases."""
     records: int
     """How many records the rows represent."""
     weighted: bool
@@ -144,7 +146,7 @@ class Outline:
     @property
     def rows(self) -> int:
         """How many rows are left after the missing-value policy."""
-        return self.read - self.dropped
+        return self.read - self.dropped - self.withheld
 
     def bounds(self, place: int) -> Range:
         """The range of a number: declared, or observed and widened to round numbers."""

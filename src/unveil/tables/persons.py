@@ -14,7 +14,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from unveil.arrays import CodeArray, IntArray, grouped, packed_keys
+from unveil.arrays import BoolArray, CodeArray, IntArray, group_numbers, grouped, packed_keys
 from unveil.schema import value_text
 from unveil.tables.columns import RawColumn
 
@@ -72,6 +72,27 @@ def person_text(value: object) -> str:
     if isinstance(value, float | Decimal) and value == value // 1:
         return str(int(value))
     return value_text(value)
+
+
+class Withheld:
+    """People whose rows are held back, as if the table did not have them."""
+
+    def __init__(self, person: Sequence[str], words: IntArray) -> None:
+        """Stores the columns that say whose row each is, and the two numbers of each person."""
+        self.person, self._words = tuple(person), words
+
+    def of(self, columns: Sequence[RawColumn]) -> BoolArray:
+        """Which rows are held back, from the columns that say whose row each is."""
+        return places_among(self._words, np.stack(person_words(columns), axis=1)) >= 0
+
+
+def places_among(known: IntArray, words: IntArray) -> IntArray:
+    """The place of each person among known ones, all different; -1 if not there."""
+    numbers, count = group_numbers(list(np.concatenate([known, words]).T))
+    place = np.full(count, -1, dtype=np.int64)
+    place[numbers[: len(known)]] = np.arange(len(known))
+    found: IntArray = place[numbers[len(known) :]]
+    return found
 
 
 def digest(texts: Sequence[str]) -> bytes:

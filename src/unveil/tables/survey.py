@@ -25,6 +25,7 @@ from unveil.tables.domains import (
     weight_coding,
     weights,
 )
+from unveil.tables.persons import Withheld
 
 
 class SeenColumn:
@@ -77,7 +78,7 @@ class SeenColumn:
 class Survey:
     """Reads rows batch by batch, and checks the result against the spec."""
 
-    def __init__(self, spec: Spec, schema: pa.Schema, origin: str) -> None:
+    def __init__(self, spec: Spec, schema: pa.Schema, origin: str, withheld: Withheld | None = None) -> None:
         check_columns(spec, schema.names, origin)
         self._spec = spec
         self._schema = schema
@@ -90,9 +91,10 @@ class Survey:
         """How many rows miss a value in each column that is not released but that every row needs."""
         dates = frozenset(attribute.name for attribute in spec.released if attribute.unit == "date")
         missing = {name: spec.missing_of(name) for name in [*names, *spec.needed]}
-        self._reading = Reading(dates, missing, value_checks(spec, origin), origin)
+        self._reading = Reading(dates, missing, value_checks(spec, origin), origin, withheld)
         self.read = 0
         self._kept = 0
+        self._withheld = 0
 
     @property
     def names(self) -> list[str]:
@@ -101,7 +103,7 @@ class Survey:
 
     def fresh(self) -> Survey:
         """A survey of the same table that has seen nothing yet."""
-        return Survey(self._spec, self._schema, self._origin)
+        return Survey(self._spec, self._schema, self._origin, self._reading.withheld)
 
     def add(self, batch: pa.Table) -> Sight:
         """Adds rows."""
@@ -110,6 +112,7 @@ class Survey:
         )
         self.read += batch.num_rows
         self._kept += int(sight.kept.sum())
+        self._withheld += sight.withheld
         class_ = self._spec.table.class_
         records = self._provisional(sight)
         classes = len(self.columns[class_].number_of)
@@ -130,6 +133,7 @@ class Survey:
             self._needed[name] += rows
         self.read += other.read
         self._kept += other._kept
+        self._withheld += other._withheld
 
     def _provisional(self, sight: Sight) -> IntArray | None:
         """Weights before they are checked; an invalid one counts as 0 and is refused at the end."""
@@ -161,7 +165,8 @@ class Survey:
             histograms=histograms,
             others=self._others(),
             read=self.read,
-            dropped=self.read - self._kept,
+            dropped=self.read - self._kept - self._withheld,
+            withheld=self._withheld,
             records=int(self.columns[class_].records.sum()),
             weighted=self._spec.table.weight is not None,
             origin=self._origin,
@@ -245,6 +250,11 @@ class Survey:
         for name, rows in missing.items():
             if rows == self.read and self._spec.plan is None:
                 raise TableError(f"{self._origin}: the column {name!r} is missing in every row, so none is left.")
+        if self._kept == 0 and self._withheld:
+            raise TableError(
+                f"{self._origin}: all {rows_text(self._withheld)} would have to be held back to keep the promise "
+                "together with the earlier releases; wait until more people joined or left."
+            )
         if self._kept == 0 and self._spec.plan is None:
             raise TableError(f"{self._origin}: every row has a missing value, so none is left.")
 

@@ -15,7 +15,7 @@ from unveil.schema import Spec
 from unveil.tables.coder import Chunk, Recount, Sight, changed
 from unveil.tables.columns import Codes
 from unveil.tables.domains import Column, Domain, Outline, RawValues, declared_values, survey_weights
-from unveil.tables.persons import WORDS, Persons, RowsOfPersons, person_numbers, person_words
+from unveil.tables.persons import WORDS, Persons, RowsOfPersons, Withheld, person_numbers, person_words
 from unveil.tables.sources import Source, open_source
 from unveil.tables.survey import Survey, one_label, other_names
 
@@ -35,7 +35,7 @@ class Table(Outline):
     survey: FloatArray | None = None
     """How many people of the population each row represents, if the table is a survey."""
     words: tuple[IntArray, ...] = ()
-    """The person of each row as two numbers that do not depend on who else is in the table, where privacy needs it."""
+    """The person of each row as two numbers, the same in every table, where privacy or a history needs them."""
 
     @property
     def outline(self) -> Outline:
@@ -64,10 +64,15 @@ class Table(Outline):
         yield Chunk(codes, self.classes.codes, self.weight, self.other_columns, person)
 
 
-def load_table(spec: Spec, source: Any = None, progress: Watcher = unwatched) -> Table:
-    """Reads a table, the spec's own if no other is given, into memory and checks it against the spec."""
+def load_table(
+    spec: Spec, source: Any = None, progress: Watcher = unwatched, withheld: Withheld | None = None
+) -> Table:
+    """Reads a table, the spec's own if no other is given, into memory and checks it against the spec.
+
+    Rows of people who are withheld are left out.
+    """
     opened = open_source(spec.source if source is None else source, spec)
-    survey = Survey(spec, opened.schema, opened.origin)
+    survey = Survey(spec, opened.schema, opened.origin, withheld)
     progress(f"reading {opened.origin}", 0, None)
     raw = opened.table([*survey.names, *other_names(spec, opened.schema.names)])
     progress(f"checking {opened.origin}", 0, None)
@@ -78,7 +83,7 @@ def load_table(spec: Spec, source: Any = None, progress: Watcher = unwatched) ->
     classes = _column(outline.classes, chunk.classes)
     whose = [sight.columns[name] for name in coder.person]
     person = person_numbers(whose) if whose else None
-    words = person_words(whose) if whose and spec.plan is not None else ()
+    words = person_words(whose) if whose and (spec.plan is not None or spec.history is not None) else ()
     facts = {**vars(outline), "columns": columns, "classes": classes, "persons": _persons(person, words)}
     return Table(
         **facts,
@@ -130,6 +135,7 @@ def part_of(table: Table, spec: Spec, rows: IntArray, origin: str) -> Table:
         histograms=tuple(_histogram(column, classes, weight) for column in columns),
         read=len(rows),
         dropped=0,
+        withheld=0,
         records=len(rows) if weight is None else int(weight.sum()),
         origin=origin,
         weight=weight,
@@ -192,12 +198,14 @@ def _column(domain: Domain, codes: Codes) -> Column:
 class StreamedTable:
     """A table that is read again for every pass, in batches, so that memory does not grow with its rows."""
 
-    def __init__(self, spec: Spec, source: Any = None, progress: Watcher = unwatched) -> None:
+    def __init__(
+        self, spec: Spec, source: Any = None, progress: Watcher = unwatched, withheld: Withheld | None = None
+    ) -> None:
         """Makes the first pass: reads all rows, checks them and counts each attribute."""
         self._progress = progress
         self._source: Source = open_source(spec.source if source is None else source, spec)
         self._stamp = self._source.stamp()
-        survey = Survey(spec, self._source.schema, self._source.origin)
+        survey = Survey(spec, self._source.schema, self._source.origin, withheld)
         rows = RowsOfPersons()
         for batch in self._batches(survey.names, self._source.rows()):
             sight = survey.add(batch)

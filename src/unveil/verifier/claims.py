@@ -291,10 +291,13 @@ class About(Part):
     date: Day = ""
 
 
+Sha256 = Annotated[str, Field(pattern=r"\A[0-9a-f]{64}\z")]
+
+
 class DataFile(Part):
     """What the manifest says about a data file."""
 
-    sha256: str = Field(pattern=r"\A[0-9a-f]{64}\z")
+    sha256: Sha256
     formulas: Literal["guarded", "kept"] | None = None
 
 
@@ -348,6 +351,7 @@ class Rows(Part):
     dropped: RowCount
     released: RowCount
     left_out: Annotated[int, Field(ge=1, le=ROWS)] = 0
+    held_back: Annotated[int, Field(ge=1, le=ROWS)] = 0
 
 
 class LeaveOut(Part):
@@ -395,6 +399,10 @@ class RefinementManifest(Claims):
     goal: Annotated[str, Field(pattern=r"\Astatistics\z")] | Annotated[list[Name], Field(min_length=1)] = "class"
     """What the search kept information about: the class, the masked attributes, or columns."""
     leave_out: LeaveOut | None = Field(default=None, alias="leave-out")
+    after: list[Sha256] = Field(default_factory=list, max_length=COLUMNS)
+    """The earlier releases together with which it keeps its promise."""
+    masking_of: Sha256 | None = Field(default=None, alias="masking-of")
+    """The one of them whose masking it has."""
     boxes: list[BoxTree] = Field(default_factory=list, max_length=COLUMNS)
 
     @property

@@ -25,10 +25,11 @@ from unveil.verifier.findings import BrokenClaimError, Finding, Verdict
 from unveil.verifier.measured import MeasuredTest, measurements
 from unveil.verifier.noise import NoiseTest, count_cells, occupied_cells
 from unveil.verifier.raw import Raw, read_raw
-from unveil.verifier.records import Whose
+from unveil.verifier.records import TOGETHER, Whose
 from unveil.verifier.safe import SamplingTest
 from unveil.verifier.statements import AdditiveManifest, DiffGenManifest, PrivateManifest, SafeManifest
 from unveil.verifier.steering import check_steering
+from unveil.verifier.succession import History
 from unveil.verifier.survey import MeanTest, mean_of
 from unveil.verifier.verification import row_findings
 
@@ -65,7 +66,13 @@ def judge_against_raw(folder: Path, spec: Spec) -> Verdict:
         return _noise_verdict(findings, manifest, data, spec)
     findings += check_asked(manifest, data, spec)
     findings += check_steering(manifest, data, spec)
-    findings += check_truth(manifest, data, read_raw(spec), _kept_values(spec), spec.table.person)
+    history = None
+    if manifest.after or manifest.rows.held_back:
+        if spec.history is None:
+            message = f"{spec.origin} names no history, so that nothing says who is in which release."
+            return Verdict([*findings, Finding(TOGETHER, message)])
+        history = History(spec.history, manifest, spec.table.person)
+    findings += check_truth(manifest, data, read_raw(spec), _kept_values(spec), spec.table.person, history)
     return Verdict(findings)
 
 
@@ -103,11 +110,13 @@ def check_truth(
     batches: Iterable[Raw],
     kept: Mapping[str, frozenset[str]],
     person: Sequence[str],
+    history: History | None = None,
 ) -> Iterator[Finding]:
     """The masked raw rows and the released rows are the same multiset, over all released columns.
 
     Only the distinct masked rows are held. Of some columns, values that are to be kept must not be hidden. If columns
-    of the raw table say whose row it is, the groups have as many persons as they must.
+    of the raw table say whose row it is, the groups have as many persons as they must. A history says who is held back
+    because of earlier releases.
     """
     grouped = mean_of(manifest)
     everything = [*manifest.masking, manifest.class_]
@@ -123,11 +132,15 @@ def check_truth(
         if absent := [name for name in everything if name not in raw.columns]:
             yield from (Finding("truth", f"the raw table has no column {name!r} to release.") for name in absent)
             return
+        raw = raw if history is None else history.kept(raw)
         local = {name: labelled for walk in walks for name, labelled in _by_boxes(walk, raw, manifest)}
         masked = [side.masked(raw.columns[side.name], local.get(side.name)) for side in sides]
         tally.add(masked, -raw.weights)
         if means is not None:
             means.add(masked, raw.columns[means.name])
+        for side, codes in zip(sides if history is not None else (), masked, strict=False):
+            if history is not None and side.name in manifest.masked:
+                history.compare(side.name, side.column(codes))
         if person:
             whose.add(masked, raw.columns, len(raw.weights))
         read, dropped = read + raw.read, dropped + raw.dropped
@@ -141,6 +154,8 @@ def check_truth(
         yield from whose.findings(groups, released)
     if means is not None:
         yield from means.findings(released, data.columns[means.name])
+    if history is not None:
+        yield from history.findings(data)
     if manifest.leave_out is None or not manifest.leave_out.records:
         yield from _difference_findings(groups)
     else:

@@ -42,7 +42,7 @@ def used_raw(spec: Spec) -> Iterator[Raw]:
 
 def used_rows(spec: Spec, batches: Sequence[Raw], most: int) -> list[NDArray[np.bool_]]:
     """Which rows of each batch are used. A row with a value outside its domain is dropped and not counted."""
-    persons = np.concatenate([_persons([raw.columns[name] for name in spec.table.person]) for raw in batches])
+    persons = np.concatenate([person_words([raw.columns[name] for name in spec.table.person]) for raw in batches])
     places = np.concatenate([_row_places(spec, raw) for raw in batches])
     valid = np.flatnonzero((places != NOWHERE).all(axis=1))
     rows = np.column_stack([persons[valid], places[valid].astype(np.uint64)])
@@ -83,7 +83,7 @@ def _mixed(numbers: Words) -> Words:
     return mixed
 
 
-def _persons(columns: Sequence[Column]) -> Words:
+def person_words(columns: Sequence[Column]) -> Words:
     """Two numbers for the person of each row."""
     texts = [[_person(value) for value in plain(column.values)] for column in columns]
     known: dict[tuple[int, ...], tuple[int, int]] = {}

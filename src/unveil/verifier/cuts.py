@@ -62,7 +62,12 @@ def check_labels(known: Mapping[str, Sequence[str]], data: Data) -> Iterator[Fin
 
 
 def check_disclosed(manifest: RefinementManifest, data: Data) -> Iterator[Finding]:
-    """A value that no record holds is never disclosed, so a list with such a value belongs to another release."""
+    """A value that no record holds is never disclosed, so a list with such a value belongs to another release.
+
+    Later rows have the list of an earlier release, where it is public already.
+    """
+    if manifest.masking_of is not None:
+        return
     for name, entry in manifest.masked.items():
         held = set(data.columns[name].texts())
         if isinstance(entry, Suppression) and (unheld := [value for value in entry.disclosed if value not in held]):
@@ -191,10 +196,11 @@ def _count_findings(manifest: RefinementManifest, data: Data) -> Iterator[Findin
         yield Finding("rows", f"{PARQUET} has {rows_text(data.rows)}, but rows.released is {rows.released:,}.")
     if manifest.records != records:
         yield Finding("records", f"{PARQUET} holds {records_text(records)}, but records is {manifest.records:,}.")
-    kept = rows.read - rows.dropped - (rows.left_out if manifest.dropped else 0)
+    kept = rows.read - rows.dropped - rows.held_back - (rows.left_out if manifest.dropped else 0)
     # With weights, rows that are equal after masking become one row.
     if rows.released > kept or (manifest.weight is None and rows.released != kept):
         left_out = f", {rows.left_out:,} left out" if rows.left_out else ""
+        left_out += f", {rows.held_back:,} held back" if rows.held_back else ""
         yield Finding(
             "rows",
             f"{MANIFEST} says that {rows.read:,} rows were read, {rows.dropped:,} dropped{left_out} "

@@ -35,6 +35,10 @@ SIZED = ("k-anonymity", "alpha-k-anonymity")
 """The kinds that count persons, where the table says who they are."""
 
 
+TOGETHER = "together"
+"""The claim that releases keep their promise together."""
+
+
 def omission_sentence(manifest: RefinementManifest) -> str:
     """What the guarantee says about the records that were left out; nothing if there are none."""
     left_out = manifest.leave_out
@@ -43,6 +47,31 @@ def omission_sentence(manifest: RefinementManifest) -> str:
     verb = "was" if left_out.records == 1 else "were"
     done = "left out" if left_out.how == "drop" else "fully masked"
     return f"{left_out.records:,} of {records_text(manifest.records + manifest.dropped)} {verb} {done}."
+
+
+def succession_sentence(manifest: RefinementManifest) -> str:
+    """What the guarantee says about earlier releases; nothing if there are none."""
+    earlier, held_back = len(manifest.after), manifest.rows.held_back
+    if not earlier:
+        return ""
+    every = (
+        f"Together with {count_text(earlier, 'earlier release')}: all of this also holds among the people who share a "
+        f"combination, or are absent, in each of the {earlier + 1:,} releases."
+    )
+    persons = count_text(manifest.records + held_back, "person")
+    verb = "was" if held_back == 1 else "were"
+    return f"{every} {held_back:,} of {persons} {verb} held back for it." if held_back else every
+
+
+def check_succession(manifest: RefinementManifest) -> Iterator[Finding]:
+    """What the manifest says about earlier releases fits together."""
+    if manifest.rows.held_back and not manifest.after:
+        yield Finding(TOGETHER, f"{MANIFEST} says that people are held back, but names no earlier release.")
+    if manifest.masking_of is not None and manifest.masking_of not in manifest.after:
+        yield Finding(TOGETHER, f"{MANIFEST} has the masking of a release that is not one of the earlier ones.")
+    if manifest.after and manifest.persons != manifest.records:
+        message = f"{MANIFEST} has {manifest.records:,} records of {manifest.persons} persons"
+        yield Finding(TOGETHER, f"{message}, but after earlier releases everybody has one.")
 
 
 def check_omissions(manifest: RefinementManifest) -> Iterator[Finding]:

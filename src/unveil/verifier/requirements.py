@@ -29,7 +29,7 @@ from unveil.verifier.holdings import (
     share_findings,
     size_findings,
 )
-from unveil.verifier.records import omission_sentence
+from unveil.verifier.records import omission_sentence, succession_sentence
 from unveil.verifier.statements import Count, Names, Positive, Share, Stated, Statement, Table, Texts
 
 
@@ -332,5 +332,6 @@ def check_guarantee(manifest: RefinementManifest) -> Iterator[Finding]:
         sentences = [read_statement(stated).sentence() for stated in manifest.requirements]
     except (KeyError, ValidationError):
         return
-    expected = " ".join([*sentences, omission_sentence(manifest)]).strip()
+    more = omission_sentence(manifest), succession_sentence(manifest)
+    expected = " ".join(filter(None, [*sentences, *more]))
     yield from guarantee_findings(MANIFEST, manifest.guarantee, expected)

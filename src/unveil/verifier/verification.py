@@ -25,7 +25,13 @@ from unveil.verifier.cuts import check_cuts, check_disclosed, check_labels, chec
 from unveil.verifier.data import Data, open_files, read_data
 from unveil.verifier.files import check_copy, check_files, check_spelling, read_manifest
 from unveil.verifier.findings import BrokenClaimError, Finding, Verdict
-from unveil.verifier.records import check_masked_rows, check_omissions, check_persons, released_labels
+from unveil.verifier.records import (
+    check_masked_rows,
+    check_omissions,
+    check_persons,
+    check_succession,
+    released_labels,
+)
 from unveil.verifier.requirements import check_guarantee, check_requirements
 from unveil.verifier.signature import SIGNATURE, check_signature
 from unveil.verifier.statements import AdditiveManifest, DiffGenManifest, Manifest, PrivateManifest, SafeManifest
@@ -88,6 +94,7 @@ def claim_findings(manifest: Manifest) -> Iterator[Finding]:
         yield from check_persons(manifest)
         yield from check_omissions(manifest)
         yield from check_goal(manifest)
+        yield from check_succession(manifest)
 
 
 def row_findings(manifest: Manifest, data: Data) -> Iterator[Finding]:
@@ -263,6 +270,11 @@ def _refinement_notes(manifest: RefinementManifest, data: Data) -> Iterator[str]
         yield (
             f"Whose records these are ({manifest.persons:,} persons) cannot be seen from the release, only that no "
             "group has fewer records than it must have persons; --raw counts the persons."
+        )
+    if manifest.after:
+        yield (
+            f"Who is in which of the {len(manifest.after) + 1:,} releases cannot be seen from them. verify --after DIR "
+            "compares them as far as a reader can; --raw counts the people."
         )
     observed = [name for name, entry in manifest.masking.items() if entry.domain == "observed"]
     if observed:

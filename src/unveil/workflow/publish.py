@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from unveil.counting.engine import open_engine
@@ -11,6 +13,7 @@ from unveil.progress import Watcher, phases_only, unwatched
 from unveil.release import Release
 from unveil.schema import Spec, SpecLike, load_spec
 from unveil.version import __version__
+from unveil.workflow.succession import earlier_of, succeeding
 
 
 def publish(
@@ -23,6 +26,7 @@ def publish(
     engine: str | None = None,
     index: str | None = None,
     spark: Mapping[str, str] | None = None,
+    after: Sequence[str | Path] | None = None,
     progress: Watcher = unwatched,
 ) -> Release:
     """Makes a release.
@@ -41,6 +45,8 @@ def publish(
         index: For Spark, where the distinct rows that a requirement is about are searched: in the `driver`, on the
             `cluster`, or `auto`, wherever they fit.
         spark: For Spark, settings of the session that is started, such as `{"spark.master": "local[2]"}`.
+        after: Folders of earlier releases together with which it must keep its promise; they are in the history that
+            the spec names. Without it, all that are in it.
         progress: Called with what is being done, how much of it is done, and of how much (None if unknown). For
             private releases it never receives row counts.
     """
@@ -50,7 +56,9 @@ def publish(
     check_read(checked)
     source = checked.source if spec is None or table is None else table
     told = progress if checked.plan is None else phases_only(progress)
-    loaded, counts = open_engine(checked, source, engine, index, spark, told)
+    earlier = earlier_of(checked, after)
+    opened = partial(open_engine, checked, source, engine, index, spark, told)
+    loaded, counts = opened() if earlier is None else succeeding(checked, earlier, opened)
     # They need the compiled loops, which were loaded while the rows were read.
     from unveil.publishers import drawn, publish_refinement
 
@@ -64,7 +72,8 @@ def publish(
             enter(checked, source)
         bits = SystemSource() if unsafe_seed is None else SeededSource(unsafe_seed)
         return drawn(loaded, checked, checked.plan, counts, bits, progress)
-    return publish_refinement(loaded, checked, counts, __version__, steps, stop, progress)
+    hashes = () if earlier is None else earlier.hashes
+    return publish_refinement(loaded, checked, counts, __version__, steps, stop, progress, hashes)
 
 
 def check_read(spec: Spec) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -49,6 +49,7 @@ def verify(
     *,
     table: Any = None,
     key: str | Path | None = None,
+    after: Sequence[str | Path] = (),
     progress: Watcher = unwatched,
 ) -> Findings:
     """Recounts the claims of a release from its files and returns one finding per broken claim.
@@ -60,6 +61,7 @@ def verify(
         raw: The owner's spec. With it, the release is also checked against the raw table.
         table: The raw table, where the spec does not name it: a path, or a pandas, polars or pyarrow table.
         key: The owner's public key. With it, the release must be signed by that key.
+        after: Folders of earlier releases, which are checked too, and together with this one as far as a reader can.
         progress: Called as the work is done.
     """
     if raw is None and table is not None:
@@ -67,6 +69,13 @@ def verify(
     with release_folder(release) as folder:
         progress("recounting the claims", 0, None)
         verdicts = [judge_release(folder, None if key is None else Path(key))]
+        if after:
+            from unveil.verifier.succession import judge_earlier
+
+            earlier = [Path(place) for place in after]
+            verdicts += [Verdict(judge_release(place).findings) for place in earlier]
+            if not any(verdict.findings for verdict in verdicts):
+                verdicts.append(Verdict(list(judge_earlier(folder, earlier))))
         if raw is not None:
             from unveil.schema import load_spec
             from unveil.verifier.comparison import judge_against_raw

@@ -17,6 +17,7 @@ import pyarrow as pa
 from unveil.arrays import Array, IntArray
 from unveil.counting.contributions import public_places, used_counts
 from unveil.counting.distinct import Aside, DistinctRows, SortedRows, unpacked
+from unveil.counting.earlier import Then
 from unveil.counting.engine import Cells, Index, Marked, Scoring
 from unveil.counting.index import MemoryIndex
 from unveil.counting.memory import (
@@ -35,6 +36,7 @@ from unveil.counting.spark.released import SparkReleasedRows
 from unveil.counting.spark.source import Function, SparkSource, open_spark_source
 from unveil.errors import EngineError, braced
 from unveil.masking import Block, LeftOut, Masking
+from unveil.release import Link
 from unveil.schema import Spec
 from unveil.tables import WORDS, Chunk, Coder, Outline, Persons, Recount, Survey, changed, table_of
 
@@ -91,6 +93,9 @@ class SparkBinned:
 
 class SparkEngine:
     """Counts of a table that Spark reads."""
+
+    then: tuple[Then, ...] = ()
+    """Spark knows no earlier releases."""
 
     def __init__(self, spec: Spec, source: Any, index: str = "auto", settings: Mapping[str, str] | None = None) -> None:
         """Makes the first pass: reads all rows, checks them and counts each attribute.
@@ -260,6 +265,10 @@ class SparkEngine:
     def released(self, masking: Masking, weight: str | None, left_out: LeftOut | None = None) -> SparkReleasedRows:
         """The masked rows, sorted by their values; they stay on the cluster until they are written."""
         return SparkReleasedRows(self._source, self._coder, self.outline, masking, weight, left_out)
+
+    def link(self, masking: Masking, left_out: LeftOut | None = None) -> Link:
+        """Spark's rows are not linked to persons."""
+        raise EngineError("a history of releases needs the engine 'memory' or 'stream', not Spark.")
 
     def rows_left_out(self, masking: Masking, left_out: LeftOut) -> int:
         """How many rows the search left out, in one pass if they have weights."""
