@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
@@ -85,33 +86,23 @@ class Parts(NamedTuple):
     stop: IntArray
 
 
+@dataclass(eq=False)
 class BoxRows:
     """Rows that are split again and again."""
 
-    def __init__(
-        self,
-        codes: Array,
-        weight: Array,
-        marks: Array,
-        whose: IntArray,
-        sections: IntArray,
-        targets: int,
-        fine: float,
-    ) -> None:
-        """Keeps what is given.
-
-        Args:
-            codes: One row per record, one column per attribute, numbered over all attributes; perhaps one more for the
-                number of the row.
-            weight: How many records each row represents.
-            marks: One row per record, one column per mark, numbered over all marks.
-            whose: The person of each row and how many it represents, its history, or no columns.
-            sections: Where the counts of each mark begin, and where those of the last end; the size comes first.
-            targets: How many marks, the first ones, are to be distinguished.
-            fine: How many small fractions a bit has in gains.
-        """
-        self._codes, self._weight, self._marks, self._whose = codes, weight, marks, whose
-        self._sections, self._targets, self._fine = sections, targets, fine
+    _codes: Array
+    """One column per attribute, numbered over all attributes; perhaps one more for the number of the row."""
+    _weight: Array
+    _marks: Array
+    """One column per mark, numbered over all marks."""
+    _whose: IntArray
+    """The person of each row and how many it represents, its history, or no columns."""
+    _sections: IntArray
+    """Where the counts of each mark begin, and where those of the last end; the size comes first."""
+    _targets: int
+    """How many marks, the first ones, are to be distinguished."""
+    _fine: float
+    """How many small fractions a bit has in gains."""
 
     @classmethod
     def of(

@@ -228,24 +228,13 @@ class Suppress:
         return tuple(Block(self._values[code], np.array([code])) for code in codes)
 
 
-class Flat:
-    """A category without a taxonomy whose values are all disclosed at once: `⊥ → {each value}`."""
+class Flat(Suppress):
+    """A category without a taxonomy whose values are all disclosed at once, held or not: `⊥ → {each value}`."""
 
     discloses = False
 
     def __init__(self, attribute: Attribute, values: tuple[str, ...]) -> None:
-        self.attribute = attribute
-        self._values = values
-
-    def root(self) -> Block:
-        """Any value."""
-        return Block(SUPPRESSED, np.arange(len(self._values)))
-
-    def parts(self, block: Block) -> tuple[Block, ...]:
-        """Every value on its own."""
-        if block.label != SUPPRESSED:
-            return ()
-        return tuple(Block(value, np.array([code])) for code, value in enumerate(self._values))
+        super().__init__(attribute, values, np.ones(len(values), dtype=np.bool_))
 
 
 class Discretize:

@@ -185,19 +185,15 @@ class Candidates(NamedTuple):
 
 
 class Goal:
-    """What the loops ask: what candidates gain, and in which order they come."""
+    """What the loops ask: what candidates gain, and in which order they come.
+
+    The gain by each masked attribute is multiplied by its weight; a bit has so many steps.
+    """
 
     pure_too = False
     """Whether a box is refined in which no target differs."""
 
     def __init__(self, weights: Sequence[float], fine: float, *, per_anonymity: bool = False) -> None:
-        """Keeps what is given.
-
-        Args:
-            weights: What a gain by each masked attribute is multiplied by.
-            fine: How many steps a bit has.
-            per_anonymity: Whether gains are compared per anonymity lost.
-        """
         self._weights = np.array(weights, dtype=np.float64)
         self.fine, self.per_anonymity = fine, per_anonymity
 
@@ -236,14 +232,6 @@ class Statistics(Goal):
     def __init__(
         self, weights: Sequence[float], fine: float, histograms: Sequence[IntArray], *, per_anonymity: bool = False
     ) -> None:
-        """Keeps what is given.
-
-        Args:
-            weights: What the owner multiplies the gain of each masked attribute by.
-            fine: How many steps a bit has.
-            histograms: The `[value, class]` counts of each masked attribute.
-            per_anonymity: Whether gains are compared per anonymity lost.
-        """
         bits = [_entropy(histogram.sum(axis=1)) for histogram in histograms]
         # A single value cannot be refined, so what it would be divided by does not matter.
         relative = [weight / (held or 1) for weight, held in zip(weights, bits, strict=True)]
@@ -259,18 +247,11 @@ class ClassInformation(Goal):
 
     A split pays if it gains at least what its pieces cost: each has its own shares of the targets, and a share
     that n records estimate costs log₂(n)/2 bits (Schwarz 1978, Rissanen 1978). What gains less fits noise. Such splits
-    come last, in the order of what they tell about the attributes themselves, and rank below 0.
+    come last, in the order of what they tell about the attributes themselves (`finer`), and rank below 0. `shares` say
+    how the targets are distributed in a group: their values, less one per target.
     """
 
     def __init__(self, weights: Sequence[float], fine: float, shares: int, finer: Statistics) -> None:
-        """Keeps what is given.
-
-        Args:
-            weights: What the owner multiplies the gain of each masked attribute by.
-            fine: How many steps a bit has.
-            shares: How many shares say how the targets are distributed in a group: their values, less one per target.
-            finer: Orders the splits that do not pay.
-        """
         super().__init__(weights, fine, per_anonymity=finer.per_anonymity)
         self._shares, self._finer = shares, finer
 

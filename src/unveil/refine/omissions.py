@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,7 @@ class Judged(NamedTuple):
         return affordable
 
 
+@dataclass(frozen=True, eq=False)
 class Omissions:
     """Which pieces break a requirement, and what it costs to leave them out.
 
@@ -37,17 +39,12 @@ class Omissions:
     is lost with the records.
     """
 
-    def __init__(self, levels: Sequence[tuple[Level, slice]], entropy: float, discloses: BoolArray) -> None:
-        """Keeps what is given.
-
-        Args:
-            levels: The levels that every group must hold, each with the counts of a piece that it needs.
-            entropy: The entropy of the targets in the whole table, in the steps of gains.
-            discloses: Which attributes are suppressed, so that refining them discloses values.
-        """
-        self._levels = levels
-        self._entropy = entropy
-        self._discloses = discloses
+    _levels: Sequence[tuple[Level, slice]]
+    """The levels that every group must hold, each with the counts of a piece that it needs."""
+    _entropy: float
+    """The entropy of the targets in the whole table, in the steps of gains."""
+    _discloses: BoolArray
+    """Which attributes are suppressed, so that refining them discloses values."""
 
     def broken(self, counts: IntArray) -> BoolArray:
         """Which pieces break a requirement, from their sizes and their counts by sensitive value."""

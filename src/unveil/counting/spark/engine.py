@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,17 +50,15 @@ GATHERED = 8
 WEIGHT = "w"
 
 
+@dataclass(frozen=True, eq=False)
 class SparkBinned:
     """Rows that are read and binned in every round, where they lie."""
 
-    def __init__(
-        self, source: SparkSource, coder: Coder, outline: Outline, bins: Sequence[Array], sizes: Sequence[int]
-    ) -> None:
-        self._source = source
-        self._coder = coder
-        self._outline = outline
-        self._bins = bins
-        self._sizes = sizes
+    _source: SparkSource
+    _coder: Coder
+    _outline: Outline
+    _bins: Sequence[Array]
+    _sizes: Sequence[int]
 
     def sums(self, scoring: Scoring) -> IntArray:
         """The weights per bin, model and side."""
