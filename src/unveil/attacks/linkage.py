@@ -38,11 +38,9 @@ SHOWN = 8
 
 
 def unique_people(groups: Mapping[int, int], population: int) -> float:
-    """An estimate of how many people of a population are alone in their group.
+    """An estimate of how many people of a population, the sample included, are alone in their group.
 
-    Args:
-        groups: How many groups of the sample have each size.
-        population: How many people there are, those of the sample included.
+    `groups` says how many groups of the sample have each size.
     """
     from scipy.special import gammaln
 

@@ -111,12 +111,7 @@ class Placement:
     """Places rows in trees of boxes, chunk by chunk. It is plain data, to be sent to workers."""
 
     def __init__(self, outline: Outline, columns: dict[str, AnyMasking], boxes: Sequence[BoxTree]) -> None:
-        """Looks up where the values of the domains lie.
-
-        Args:
-            outline: The table without its rows.
-            columns: How each attribute is masked.
-            boxes: The trees.
+        """Looks up where the values of the domains lie in the trees.
 
         Raises:
             BrokenPromiseError: A value that some row holds has no block.
@@ -154,13 +149,7 @@ class Aside:
     """The rows that a search left out."""
 
     def __init__(self, outline: Outline, masking: Masking, left_out: LeftOut) -> None:
-        """Prepares to find them.
-
-        Args:
-            outline: The table without its rows.
-            masking: How its attributes are masked.
-            left_out: The leaves they lie in.
-        """
+        """Prepares to find the rows in the leaves that are left out."""
         self._placement = Placement(outline, masking.columns, left_out.boxes)
         self._is_out = [
             np.isin(walk.leaf_of, leaves) for walk, leaves in zip(self._placement.walks, left_out.leaves, strict=True)

@@ -51,13 +51,7 @@ class GroupMeans:
         return self.millionths[chunk.codes[self.place]]
 
     def ranked(self, groups: Sequence[Array], totals: IntArray, records: IntArray) -> Means:
-        """The means of the groups that rows are in.
-
-        Args:
-            groups: The released values of the quasi-identifier, by their ranks.
-            totals: The weight of all records of each row, in millionths.
-            records: How many records each row represents.
-        """
+        """The means of the groups that rows are in, by the ranks of their released values; totals are in millionths."""
         numbers, count = group_numbers([np.asarray(codes) for codes in groups])
         sums, sizes = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
         np.add.at(sums, numbers, totals)

@@ -62,13 +62,7 @@ class DescribedColumn:
     """A column that the spec describes: its released values are known before any row is read."""
 
     def __init__(self, released: RankedValues, place: int | None, aside: int | None = None) -> None:
-        """Stores the arguments.
-
-        Args:
-            released: What the codes are released as.
-            place: The position of the attribute; None for the class.
-            aside: The code of rows that are left out and fully masked, if there are any in this column.
-        """
+        """Takes the place of the attribute, None for the class; `aside` is the code of rows left out but released."""
         self._released = released
         self._place = place
         self._aside = aside
@@ -99,12 +93,7 @@ class LocalColumn(DescribedColumn):
     """A column that is refined group by group: the node of a row says its label."""
 
     def __init__(self, released: RankedValues, tree: int) -> None:
-        """Stores the arguments.
-
-        Args:
-            released: What the nodes are released as, by their numbers.
-            tree: The place of the tree.
-        """
+        """Takes what the nodes of a tree are released as, by their numbers, and the place of the tree."""
         super().__init__(released, None)
         self._tree = tree
 
@@ -160,13 +149,7 @@ class PackedTable:
     """Distinct rows of ranks that become values only when they are read."""
 
     def __init__(self, rows: SortedRows, columns: Sequence[RankedValues], weight: str | None) -> None:
-        """Keeps what is given.
-
-        Args:
-            rows: The ranks.
-            columns: Their values.
-            weight: The name of a column for the weights, if any.
-        """
+        """Takes the ranks, their values, and the name of a column for the weights, if any."""
         self._rows = rows
         self._columns = columns
         self._weight = weight
@@ -196,13 +179,7 @@ class Masker:
     """What becomes of the rows of a table. It is plain data, to be sent to workers."""
 
     def __init__(self, outline: Outline, masking: Masking, left_out: LeftOut | None = None) -> None:
-        """Looks up what the values of the domains are released as.
-
-        Args:
-            outline: The table without its rows.
-            masking: What its values are released as.
-            left_out: The rows that the search set aside, if any.
-        """
+        """Looks up what the values of the domains are released as; the search may have left rows out."""
         self._placement = Placement(outline, masking.columns, masking.boxes)
         self._aside = None if left_out is None else Aside(outline, masking, left_out)
         labels = {} if left_out is None or left_out.labels is None else left_out.labels
@@ -362,15 +339,10 @@ def _local_column(name: str, masking: Masking) -> RankedValues:
 
 
 def _released_column(domain: Domain, masking: Masking, held: BoolArray, aside: str | None) -> RankedValues:
-    """The released form of the values of the domain; a value without a label must not be released.
+    """The released form of the values of the domain; a value that some row holds must have a label.
 
-    If the mean survey weight of a group is released, all values are the same until the groups are counted.
-
-    Args:
-        domain: The values.
-        masking: What they are released as.
-        held: Which of them some row holds.
-        aside: The label of rows that are left out, if they are released; it gets one more code.
+    If the mean survey weight of a group is released, all values are the same until the groups are counted. The label of
+    rows that are left out, if they are released, gets one more code.
     """
     entry = masking[domain.name]
     if isinstance(entry, AsIs):

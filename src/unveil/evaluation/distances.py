@@ -124,14 +124,9 @@ class NumberKept:
 def number_kept(
     values: FloatArray, records: FloatArray, intervals: FloatArray, held: FloatArray, unit: float
 ) -> NumberKept:
-    """Compares raw values with intervals.
+    """Compares raw values, in ascending order, with intervals `[lo, hi)`, one per label, by the records that hold each.
 
-    Args:
-        values: Raw values, in ascending order.
-        records: How many records hold each.
-        intervals: `[lo, hi)` of each label, one per row.
-        held: How many released records hold each label.
-        unit: The step of the values; 0 if they may lie anywhere.
+    The unit is the step of the values; 0 if they may lie anywhere.
     """
     shares, held = records / records.sum(), held / (held.sum() or 1)
     mean = float(shares @ values)

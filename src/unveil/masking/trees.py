@@ -57,13 +57,10 @@ class Rest(Block):
     """
 
     def __init__(self, label: str, disclosed: IntArray, moment: int) -> None:
-        """What is not disclosed at one moment.
+        """What is not disclosed at one moment: after so many values are disclosed.
 
-        Args:
-            label: The label of what is suppressed.
-            disclosed: The moment at which each code is disclosed, later than any moment if not yet. Entries for later
-                moments may be filled in, but past ones must not change.
-            moment: How many values are disclosed so far.
+        `disclosed` has the moment at which each code is disclosed, later than any moment if not yet. Entries for later
+        moments may be filled in, but past ones must not change.
         """
         object.__setattr__(self, "label", label)
         object.__setattr__(self, "bounds", None)

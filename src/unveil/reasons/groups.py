@@ -69,14 +69,7 @@ class Groups:
     def __init__(
         self, table: Table, requirements: Sequence[Requirement], search: JointSearch, *, pure_too: bool
     ) -> None:
-        """Counts the pieces of all candidates.
-
-        Args:
-            table: The raw table.
-            requirements: What was asked for, resolved.
-            search: The search, at its end.
-            pure_too: Whether groups of one class are refined as well.
-        """
+        """Counts the pieces of all candidates at the end of a search; with `pure_too` in groups of one class too."""
         self._search, self._pure_too = search, pure_too
         self._numbers: dict[Atom, int] = {}
         for number, requirement in enumerate(requirements, start=1):

@@ -17,13 +17,8 @@ DECIMALS = 6
 def anonymity_lost(levels: Sequence[tuple[Level, slice]], boxes: IntArray, scan: Scan, *, fine: float) -> IntArray:
     """What each candidate takes of what its box has above the least level, times the records, in steps.
 
-    0 if its least private piece is as private as the box, 1 if that piece only just holds: the mean over the levels.
-
-    Args:
-        levels: The levels that every box must hold, each with the counts that it needs.
-        boxes: The counts of each box.
-        scan: The candidates of the boxes.
-        fine: How many steps there are for a record.
+    0 if its least private piece is as private as the box, 1 if that piece only just holds: the mean over the levels,
+    which come with the counts that each needs.
     """
     shares = np.zeros(len(scan.box))
     for level, section in levels:

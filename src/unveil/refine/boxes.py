@@ -75,13 +75,8 @@ class Partition:
     ) -> None:
         """One box with all rows.
 
-        Args:
-            rows: The distinct rows of the attributes.
-            levels: The levels that every box must hold, each with the counts of a piece that it needs.
-            attributes: The places of the attributes among the masked ones.
-            by_box: Which of them are refined box by box.
-            blocks: The blocks of all attributes.
-            goal: What a refinement is worth.
+        Every box must hold the levels, each with the counts of a piece that it needs. `attributes` are places among the
+        masked ones; those of `by_box` are refined box by box.
         """
         self.rows, self._levels, self._blocks, self._goal = rows, levels, blocks, goal
         self.attributes = np.array(attributes)

@@ -135,15 +135,10 @@ class Intervals:
         cut: Cutter,
         kept: Sequence[float] = (),
     ) -> None:
-        """Keeps what is given.
+        """Takes the values in ascending order, and the codes before which an interval may be cut.
 
-        Args:
-            attribute: The number.
-            values: Its values, in ascending order.
-            scale: Its range, and the missing values after it.
-            points: The codes before which an interval may be cut.
-            cut: The bound that is published for a cut between two neighbouring values.
-            kept: The bounds at which the owner wants it cut, in ascending order; no value need be between two of them.
+        `cut` says which bound is published between two neighbouring values. No value need be between two of the bounds
+        `kept`, at which the owner wants the number cut.
         """
         self.attribute = attribute
         self._values, self._scale, self._cut = values, scale, cut
@@ -266,13 +261,7 @@ class Values:
     root = 0, 0
 
     def __init__(self, attribute: Attribute, values: Sequence[str], held: BoolArray) -> None:
-        """Keeps what is given.
-
-        Args:
-            attribute: The category.
-            values: Its values.
-            held: Which of them some record holds; the others are never disclosed.
-        """
+        """Takes the values, and which of them some record holds; the others are never disclosed."""
         self.attribute = attribute
         self._values = values
         keep = frozenset(_labels(attribute.keep))

@@ -130,9 +130,7 @@ def read_missing(section: MissingSection | None, table: Missing, place: str) -> 
 def needed(policy: Missing, invalid: Literal["drop", "refuse"]) -> Missing:
     """The policy of the table for a column that every row needs, the class or a weight: nothing missing is kept there.
 
-    Args:
-        policy: The policy of the table.
-        invalid: What happens to rows with a value outside its domain; a row that is not kept is treated alike.
+    A row that is not kept is treated like one with a value outside its domain.
     """
     return Missing(policy.values, invalid) if policy.rows == "keep" else policy
 

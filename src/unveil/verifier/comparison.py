@@ -192,13 +192,7 @@ class Sides:
     """A column on both sides: its released values and its masked raw values, numbered alike."""
 
     def __init__(self, entry: Entry | None, column: Column, kept: frozenset[str]) -> None:
-        """Starts with the released side.
-
-        Args:
-            entry: The masking of the column; None for the class.
-            column: The released column.
-            kept: Values that must not be hidden.
-        """
+        """Starts with the released side; the class has no entry, and values that are kept must not be hidden."""
         self.name = column.name
         self._entry = entry
         self._column = column

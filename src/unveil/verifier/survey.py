@@ -96,13 +96,7 @@ class MeanTest:
     """Compares released means of groups with those of the raw weights."""
 
     def __init__(self, name: str, shown: SurveyWeight, names: Sequence[str]) -> None:
-        """Starts without rows.
-
-        Args:
-            name: The column of weights.
-            shown: What a release shows of them.
-            names: The other columns of the release, in order.
-        """
+        """Starts without rows, for the weights, what a release shows of them, and its other columns in order."""
         self.name = name
         self._step = Fraction(str(shown.step))
         self._places = [names.index(held) for held in shown.groups]

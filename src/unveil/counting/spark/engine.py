@@ -163,11 +163,7 @@ class SparkEngine:
     ) -> SortedRows:
         """The distinct rows of a projection on some columns, collected in the driver.
 
-        Args:
-            found: The rows: the numbers of the person, if any, the codes of the places, and perhaps the class.
-            columns: The attributes that are searched.
-            places: The attributes that the rows have codes of.
-            sizes: How many values each column has.
+        `found` has the numbers of the person, if any, the codes of the places, and perhaps the class.
 
         Raises:
             EngineError: They are too many for the driver.
