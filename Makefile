@@ -62,6 +62,7 @@ bench: $(READY)  ## start-up, speed, memory and what releases are worth, next to
 	$(BIN)/python bench/scale.py $(if $(FULL),--full --write-docs)
 	$(BIN)/python bench/templates.py
 	$(BIN)/python bench/diffgen.py
+	$(BIN)/python bench/weights.py
 	$(BIN)/python bench/steps.py
 	$(BIN)/python bench/shapes.py
 	$(BIN)/python bench/start.py

@@ -81,7 +81,7 @@ COUNTED: dict[str, tuple[Statistic, float]] = {
 MEASURED: dict[str, tuple[Statistic, float]] = {
     "class totals": (lambda seen: rounded(seen.totals, 0.03), 0.03),
     "sums of the rounds": (lambda seen: rounded(seen.sums, 0.574), 0.574),
-    "counts of the leaves": (lambda seen: rounded(seen.leaves, 0.15), 0.15),
+    "counts of the leaves": (lambda seen: rounded(seen.last, 0.15), 0.15),
     "what was chosen": (lambda seen: seen.chosen, 1),
     "all together": (lambda seen: (rounded(seen.all), seen.chosen[:1]), 1),
 }

@@ -117,9 +117,12 @@ def run(sizes: Sequence[int], console: Console) -> Results:
     return results
 
 
-def write_spec(folder: Path, rows: int) -> Path:
+PUBLISH = ('method = "diffgen"', f"specializations = {SPECIALIZATIONS}")
+
+
+def write_spec(folder: Path, rows: int, publish: Sequence[str] = PUBLISH, ending: str = "csv") -> Path:
     """A folder below the cache, so that the owner's ledger of the benchmark goes with it."""
-    lines = ["[table]", f'source = "../{table_file(rows, "csv").name}"', f'class = "{CLASS}"']
+    lines = ["[table]", f'source = "../{table_file(rows, ending).name}"', f'class = "{CLASS}"']
     for name in ATTRIBUTES:
         lines += ["", f"[attributes.{name}]"]
         if name in RANGES:
@@ -128,7 +131,7 @@ def write_spec(folder: Path, rows: int) -> Path:
             lines += ['kind = "category"', f"taxonomy = {json.dumps(str(taxonomy_file(name)))}"]
     lines += ["", f"[attributes.{CLASS}]", 'kind = "category"', 'values = ["<=50K", ">50K"]']
     lines += ["", "[[require]]", 'kind = "differential-privacy"', f"epsilon = {EPSILON}"]
-    lines += ["", "[publish]", 'method = "diffgen"', f"specializations = {SPECIALIZATIONS}"]
+    lines += ["", "[publish]", *publish]
     path = folder / f"diffgen-{rows}.toml"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path

@@ -40,7 +40,7 @@ from peers import python_with
 from unveil import Release, publish
 from unveil.masking import dictionary_of
 from unveil.noise import Ledger, SeededSource, TwoSidedGeometric
-from unveil.schema import AdditivePlan, PrivatePlan
+from unveil.schema import AdditivePlan, PrivatePlan, StatisticsPlan
 from unveil.tables import load_table
 
 sys.path.insert(0, str(ROOT))
@@ -53,7 +53,8 @@ DPMM = ("dpmm==0.1.9",)
 FOUND = CACHE / "private.json"
 PAGE = ROOT / "docs" / "additive.md"
 SLOW = ("aim", "mst")
-"""Measured only if asked for: they take minutes for each release."""
+"""Measured only if asked for, one release at each of a few ε: they take minutes for each."""
+SLOW_EPSILONS = (0.1, 1.0)
 NEEDED = {**dict.fromkeys(SLOW, (DPMM,)), "diffprivlib tree": (PEERS,), "diffprivlib forest": (PEERS,)}
 """The environments of other tools; they are made before the processes start."""
 CENSUS_EPSILONS = (0.1, 0.25, 1.0)
@@ -110,6 +111,11 @@ def raw(split: Split, _epsilon: float, _seed: int) -> Figures:
 
 def additive(split: Split, epsilon: float, seed: int) -> Figures:
     plan = AdditivePlan(Fraction(str(epsilon)))
+    return read(split, of_release(split, publish(split.train, replace(split.spec, plan=plan), unsafe_seed=seed)))
+
+
+def statistics(split: Split, epsilon: float, seed: int) -> Figures:
+    plan = StatisticsPlan(Fraction(str(epsilon)))
     return read(split, of_release(split, publish(split.train, replace(split.spec, plan=plan), unsafe_seed=seed)))
 
 
@@ -201,6 +207,7 @@ def _run(packages: tuple[str, ...], script: str, *words: object) -> None:
 METHODS: dict[str, Method] = {
     "raw": raw,
     "additive": additive,
+    "statistics": statistics,
     "diffgen": diffgen,
     "contingency": contingency,
     "marginals": marginals,
@@ -226,10 +233,10 @@ def tasks(options: argparse.Namespace) -> Iterator[Task]:
         for method in METHODS:
             if method in (*without, *TOO_WIDE.get(table, ())) or (method in SLOW and method not in also):
                 continue
-            asked = [epsilon for epsilon in epsilons if table != "census" or epsilon in CENSUS_EPSILONS]
-            for epsilon in [1.0] if method == "raw" else asked:
-                for number in range(1 if table == "census" else options.splits):
-                    for draw in range(1 if method == "raw" else options.draws):
+            few = CENSUS_EPSILONS if table == "census" else SLOW_EPSILONS if method in SLOW else epsilons
+            for epsilon in [1.0] if method == "raw" else [epsilon for epsilon in epsilons if epsilon in few]:
+                for number in range(1 if table == "census" or method in SLOW else options.splits):
+                    for draw in range(1 if method == "raw" or method in SLOW else options.draws):
                         yield table, method, epsilon, number, draw
 
 

@@ -8,6 +8,7 @@ from statistics import mean, pstdev
 Found = Mapping[str, Sequence[Mapping[str, Mapping[str, float]]]]
 TITLES = {
     "additive": "additive",
+    "statistics": "additive for statistics",
     "diffgen": "DiffGen, h = 10",
     "contingency": "noisy contingency table",
     "marginals": "noisy tables with the class",
@@ -33,12 +34,20 @@ def private_parts(found: Mapping[str, Found], splits: int, draws: int) -> dict[s
         measured = {key.rpartition("@")[0] for key in held}
         absent = ", ".join(title for method, title in TITLES.items() if method not in measured)
         left_out = f" This run left out: {absent}." if absent else ""
+        once = ", ".join(title for method, title in TITLES.items() if _once(held, method))
+        left_out += f" One release of one split only: {once}." if once and splits * draws > 1 else ""
         parts |= {
             "runs": f"Mean ± standard deviation of {splits} random splits, {releases}.{left_out}",
             "adult": "\n".join(_learned(held, epsilons, "accuracy")),
             "tables": "\n".join(_tables(held, epsilons)),
         }
     return parts
+
+
+def _once(found: Found, method: str) -> bool:
+    """Whether a method has one release at each ε."""
+    runs = [len(held) for key, held in found.items() if key.rpartition("@")[0] == method]
+    return bool(runs) and max(runs) == 1
 
 
 def _learned(found: Found, epsilons: Sequence[float], score: str) -> Iterator[str]:

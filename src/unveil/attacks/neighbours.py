@@ -26,9 +26,9 @@ from unveil.release import Release
 from unveil.schema import AdditivePlan, PrivatePlan, Spec
 from unveil.tables import Table, part_of
 from unveil.verifier.columns import encode
-from unveil.verifier.measured import Replay, measured
+from unveil.verifier.measured import replay_of
 from unveil.verifier.raw import Raw
-from unveil.verifier.statements import AdditiveManifest
+from unveil.verifier.statements import AdditiveManifest, StatisticsManifest
 from unveil.version import __version__
 
 PARTS = 8
@@ -134,13 +134,14 @@ class Evidence:
 
     totals: float
     sums: float
-    leaves: float
+    last: float
+    """What was measured last: the leaves, or the last pair."""
     chosen: tuple[tuple[str, str], ...]
 
     @property
     def all(self) -> float:
         """All numbers together."""
-        return self.totals + self.sums + self.leaves
+        return self.totals + self.sums + self.last
 
 
 def rounded(evidence: float, share: float = 1) -> int:
@@ -149,7 +150,7 @@ def rounded(evidence: float, share: float = 1) -> int:
 
 
 class MeasuredNeighbours:
-    """The additive method on two tables that differ by one person."""
+    """The additive method, with either goal, on two tables that differ by one person."""
 
     def __init__(self, pair: Pair) -> None:
         self._pair = pair
@@ -160,21 +161,28 @@ class MeasuredNeighbours:
         pair = self._pair
         release = publish_additive(pair.tables[present], pair.spec, plan, pair.engines[present], source, __version__)
         manifest = claims_of(release)
-        person, others = (Replay(manifest, pair.spec) for _ in range(2))
+        person, others = (replay_of(manifest, pair.spec) for _ in range(2))
         person.add(self._raw[True])
         others.add(self._raw[False])
         spent = float(plan.epsilon)
-        totals, *sums, leaves = (
+        totals, *sums, last = (
             one.rate * _closer(one.noisy, one.true, more.true) / spent
-            for one, more in zip(measured(manifest, others), measured(manifest, person), strict=True)
+            for one, more in zip(others.measured(), person.measured(), strict=True)
         )
-        chosen = tuple((done.attribute, done.class_) for done in manifest.rounds)
-        return Evidence(totals, sum(sums), leaves, chosen)
+        return Evidence(totals, sum(sums), last, _chosen(manifest))
 
 
-def claims_of(release: Release) -> AdditiveManifest:
-    """What a release claims, as a reader parses it."""
-    return AdditiveManifest.model_validate(json.loads(release.manifest.to_json()))
+def _chosen(manifest: AdditiveManifest | StatisticsManifest) -> tuple[tuple[str, str], ...]:
+    """All choices that a release shows."""
+    if isinstance(manifest, StatisticsManifest):
+        return tuple((pair.attributes[0], pair.attributes[1]) for pair in manifest.pairs)
+    return tuple((done.attribute, done.class_) for done in manifest.rounds)
+
+
+def claims_of(release: Release) -> AdditiveManifest | StatisticsManifest:
+    """What a release of weights claims, as a reader parses it."""
+    kind = StatisticsManifest if release.manifest.method == "statistics" else AdditiveManifest
+    return kind.model_validate(json.loads(release.manifest.to_json()))
 
 
 def raw_rows(table: pa.Table) -> Raw:

@@ -32,10 +32,10 @@ from unveil.attacks.neighbours import (
 from unveil.attacks.scene import Records, Scene, Truth
 from unveil.noise import SeededSource, Source
 from unveil.progress import Watcher, unwatched
-from unveil.release import AdditiveManifest, DiffGenManifest, Release
+from unveil.release import DiffGenManifest, Release, WeightsManifest
 from unveil.schema import AdditivePlan, Plan, PrivatePlan, decimal_text
 from unveil.tables import part_of
-from unveil.verifier.measured import Replay, measured
+from unveil.verifier.measured import replay_of
 from unveil.verifier.noise import float_rate
 
 PILOT = 0.2
@@ -158,11 +158,11 @@ def noise_of_release(scene: Scene) -> Iterator[Outcome]:
     if (
         truth is None
         or not truth.complete
-        or not isinstance(manifest, AdditiveManifest | DiffGenManifest)
+        or not isinstance(manifest, WeightsManifest | DiffGenManifest)
         or truth.spec.table.weight
     ):
         return
-    if isinstance(manifest, AdditiveManifest):
+    if isinstance(manifest, WeightsManifest):
         moves = _measured(scene.release, truth)
     else:
         moves = _counted(scene.records, manifest, truth)
@@ -201,11 +201,11 @@ def _counted_rows(truth: Truth) -> pa.Table:
 
 
 def _measured(release: Release, truth: Truth) -> list[tuple[IntArray, float]]:
-    """Of an additive release: every draw, with what noise changed."""
+    """Of a release of weights: every draw, with what noise changed."""
     manifest = claims_of(release)
-    replay = Replay(manifest, truth.spec)
+    replay = replay_of(manifest, truth.spec)
     replay.add(raw_rows(_counted_rows(truth)))
-    return [(np.abs(one.moves), one.rate) for one in measured(manifest, replay)]
+    return [(np.abs(one.moves), one.rate) for one in replay.measured()]
 
 
 def _counted(records: Records, manifest: DiffGenManifest, truth: Truth) -> list[tuple[IntArray, float]]:

@@ -34,7 +34,7 @@ BAR = 40
 MOST = 8
 """How many attributes of a set are named next to its figures. A guarantee names all of them."""
 
-CELLS = {"diffgen": "Noisy counts", "additive": "Weights", "safe": "Sampled rows"}
+CELLS = {"diffgen": "Noisy counts", "additive": "Weights", "statistics": "Weights", "safe": "Sampled rows"}
 """What a private release says of its cells."""
 
 

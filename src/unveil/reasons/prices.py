@@ -18,7 +18,7 @@ from unveil.evaluation.protocol import Interval, interval
 from unveil.masking import AsIs, Suppression
 from unveil.publishers import resolved_requirements
 from unveil.refine import JointSearch
-from unveil.release import AdditiveManifest, RefinementManifest, Release
+from unveil.release import RefinementManifest, Release, WeightsManifest
 from unveil.schema import (
     AdditivePlan,
     Atom,
@@ -324,7 +324,7 @@ def blocks_of(release: Release) -> dict[str, tuple[str, ...]]:
 def _all_disclosed(release: Release, name: str, entry: Suppression) -> bool:
     """Whether `⊥` hides no value of a private release."""
     manifest = release.manifest
-    if isinstance(manifest, AdditiveManifest):
+    if isinstance(manifest, WeightsManifest):
         return len(entry.disclosed) == len(manifest.bins[name])
     return not isinstance(manifest, RefinementManifest)
 

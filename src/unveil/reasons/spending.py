@@ -10,13 +10,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import fmean
-from typing import Any
+from typing import Any, Literal
 
 from unveil.reasons.prices import blocks_of
-from unveil.release import AdditiveManifest, PrivateManifest, RefinementManifest, Release, SafeManifest
+from unveil.release import (
+    AdditiveManifest,
+    PrivateManifest,
+    RefinementManifest,
+    Release,
+    SafeManifest,
+    StatisticsManifest,
+    WeightsManifest,
+    counted_by,
+)
 
 PURPOSES = {
     "class totals": "class totals",
+    "table of ": "tables of the attributes with the class",
+    "choice of pair ": "choice of pairs",
+    "counts of pair ": "counts of the pairs",
     "choice of round ": "choice of attributes",
     "sums of round ": "sums of the chosen attributes",
     "counts of the leaves": "counts of the leaves",
@@ -29,6 +41,15 @@ PURPOSES = {
 """How the charges of a ledger begin, and what they are for."""
 
 
+Counted = Literal["cells", "leaves", "tables"]
+CELLS: dict[Counted, tuple[str, str]] = {
+    "cells": ("cell", "cells"),
+    "leaves": ("leaf", "leaf counts"),
+    "tables": ("cell of a table", "cells, by the mean of all tables with the class"),
+}
+"""What sentences call one of these, and all of them."""
+
+
 @dataclass(frozen=True)
 class Spending:
     """What became of the budget of a private release, or on average of several draws."""
@@ -37,7 +58,9 @@ class Spending:
     seeded: bool
     """Whether it was drawn from seeds, to be thrown away, and not from a release at hand."""
     specializations: int | None
-    """How many were drawn; None for the additive method."""
+    """How many were drawn; None for weights."""
+    counted: Counted
+    """What a noisy count is one of."""
     epsilon: Fraction
     purposes: dict[str, float]
     """The share of ε by purpose."""
@@ -70,7 +93,7 @@ class Spending:
         if self.noise is None:
             return tuple(told)
         kind = "records" if self.seeded else "noisy records"
-        cell, many = ("leaf", "leaf counts") if self.specializations is None else ("cell", "cells")
+        cell, many = CELLS[self.counted]
         told.append(
             f"A {cell} has {self.average:,.1f} {kind} on average ({self.records:,} in {self.cells:,.0f} {many}), and "
             f"its count is off by {self.noise:,.1f} on average."
@@ -119,7 +142,8 @@ def spending_of(releases: Sequence[Release], records: int | None = None) -> Spen
     return Spending(
         draws=len(manifests),
         seeded=records is not None,
-        specializations=None if isinstance(first, AdditiveManifest) else first.specializations,
+        specializations=None if isinstance(first, WeightsManifest) else first.specializations,
+        counted=_counted(first),
         epsilon=Fraction(str(first.requirements[0]["epsilon"])),
         purposes=_purposes(manifests),
         blocks={name: fmean(len(held[name]) for held in cuts) for name in cuts[0]},
@@ -140,18 +164,26 @@ def _noise(manifests: Sequence[PrivateManifest]) -> float | None:
     if isinstance(manifests[0], SafeManifest):
         return None
     rows = manifests[0].contributions or 1
-    return fmean(expected_noise(Fraction(manifest.ledger[-1].epsilon) / rows) for manifest in manifests)
+    return fmean(expected_noise(Fraction(counted_by(manifest).epsilon) / rows) for manifest in manifests)
+
+
+def _counted(manifest: PrivateManifest) -> Counted:
+    if isinstance(manifest, StatisticsManifest):
+        return "tables"
+    return "leaves" if isinstance(manifest, AdditiveManifest) else "cells"
 
 
 def _spent_on(manifest: PrivateManifest, cut: dict[str, tuple[str, ...]]) -> set[str]:
     """The attributes that a draw was about."""
-    if isinstance(manifest, AdditiveManifest):
+    if isinstance(manifest, WeightsManifest):
         return set(manifest.bins)
     return {name for name, blocks in cut.items() if len(blocks) > 1}
 
 
-def _counts(manifest: PrivateManifest) -> int:
-    """How many noisy counts the last charge paid for."""
+def _counts(manifest: PrivateManifest) -> float:
+    """How many noisy counts each record is in one of; of tables, on average."""
+    if isinstance(manifest, StatisticsManifest):
+        return len(manifest.classes) * fmean(len(table) for table in manifest.tables.values())
     if isinstance(manifest, AdditiveManifest):
         return len(manifest.leaves) * len(manifest.classes)
     return manifest.cells

@@ -9,13 +9,17 @@ from unveil.release.manifest import (
     LeaveOut,
     LedgerEntry,
     Manifest,
+    PairEntry,
     PrivateManifest,
     RefinementManifest,
     RoundEntry,
     Rows,
     SafeManifest,
+    StatisticsManifest,
     TreeLeaf,
     TreeTest,
+    WeightsManifest,
+    counted_by,
     succession_sentence,
 )
 from unveil.release.release import Entry, Release, open_release

@@ -253,25 +253,17 @@ class TreeLeaf(Entry):
     leaf: int
 
 
-class AdditiveManifest(Claims):
+class WeightsManifest(Claims):
     """A release of weights. It depends on the data only through the draws that the ledger lists, and shows them all."""
 
-    method: Literal["additive"] = "additive"
     private: bool
     """Whether the draws came from the operating system; a seeded release is for tests and experiments."""
     classes: tuple[str, ...]
     ledger: tuple[LedgerEntry, ...]
     totals: tuple[int, ...]
     """The noisy number of records per class."""
-    base: tuple[int, ...]
-    """The log-odds of each model before any round, in steps of 1/256."""
     bins: dict[str, dict[str, str]]
     """For every attribute that was measured, the labels of its bins, each with that of its block."""
-    rounds: tuple[RoundEntry, ...]
-    tree: tuple[TreeTest | TreeLeaf, ...]
-    """The nodes, each before those below it; the first is the root."""
-    leaves: tuple[tuple[int, ...], ...]
-    """The noisy records per leaf and class."""
     cells: int
     """How many combinations of blocks are listed."""
 
@@ -279,6 +271,37 @@ class AdditiveManifest(Claims):
     def weighed_by(self) -> str:
         """The weights."""
         return WEIGHT
+
+
+class AdditiveManifest(WeightsManifest):
+    """Weights by an additive model of the class."""
+
+    method: Literal["additive"] = "additive"
+    base: tuple[int, ...]
+    """The log-odds of each model before any round, in steps of 1/256."""
+    rounds: tuple[RoundEntry, ...]
+    tree: tuple[TreeTest | TreeLeaf, ...]
+    """The nodes, each before those below it; the first is the root."""
+    leaves: tuple[tuple[int, ...], ...]
+    """The noisy records per leaf and class."""
+
+
+class PairEntry(Entry):
+    """A pair of attributes, and the noisy counts of their groups."""
+
+    attributes: tuple[str, str]
+    counts: tuple[tuple[int, ...], ...]
+
+
+class StatisticsManifest(WeightsManifest):
+    """Weights by noisy tables: the method `additive` with the goal `statistics`."""
+
+    method: Literal["statistics"] = "statistics"
+    tables: dict[str, tuple[tuple[int, ...], ...]]
+    """For every attribute that was measured, the noisy counts per bin and class."""
+    groups: dict[str, tuple[int, ...]]
+    """For every attribute of a pair, the group of each bin."""
+    pairs: tuple[PairEntry, ...]
 
 
 class SafeManifest(Claims):
@@ -300,11 +323,16 @@ class SafeManifest(Claims):
     """How many different rows the cuts and the class allow."""
 
 
-Manifest = RefinementManifest | DiffGenManifest | AdditiveManifest | SafeManifest
-PrivateManifest = DiffGenManifest | AdditiveManifest | SafeManifest
+Manifest = RefinementManifest | DiffGenManifest | AdditiveManifest | StatisticsManifest | SafeManifest
+PrivateManifest = DiffGenManifest | AdditiveManifest | StatisticsManifest | SafeManifest
 
 
 _READER: TypeAdapter[Manifest] = TypeAdapter(Annotated[Manifest, Field(discriminator="method")])
+
+
+def counted_by(manifest: PrivateManifest) -> LedgerEntry:
+    """The charge for the counts that a reader relies on: the last one, or that of the first of noisy tables."""
+    return manifest.ledger[:2][-1] if isinstance(manifest, StatisticsManifest) else manifest.ledger[-1]
 
 
 def read_manifest_text(text: str, origin: str) -> Manifest:

@@ -13,7 +13,15 @@ from math import ceil, exp, log, sqrt
 from typing import Any
 
 from unveil.errors import named
-from unveil.release import AdditiveManifest, DiffGenManifest, PrivateManifest, SafeManifest
+from unveil.release import (
+    AdditiveManifest,
+    DiffGenManifest,
+    PrivateManifest,
+    SafeManifest,
+    StatisticsManifest,
+    WeightsManifest,
+    counted_by,
+)
 from unveil.reports.figures import number
 from unveil.schema import Promise, Requirement, decimal_text, stated
 
@@ -98,7 +106,7 @@ def private_facts(manifest: PrivateManifest) -> dict[str, Any]:
     """Everything that a page says about the budget and the noise of a differentially private release."""
     epsilon = Fraction(manifest.requirements[0]["epsilon"])
     charges = {entry.purpose: Fraction(entry.epsilon) for entry in manifest.ledger}
-    noise = Noise(Fraction(manifest.ledger[-1].epsilon) / (manifest.contributions or 1))
+    noise = Noise(Fraction(counted_by(manifest).epsilon) / (manifest.contributions or 1))
     factor = exp(min(float(epsilon), 700.0))
     threshold = manifest.threshold if isinstance(manifest, DiffGenManifest) else None
     least = threshold or 0
@@ -126,10 +134,13 @@ def private_facts(manifest: PrivateManifest) -> dict[str, Any]:
         # The standard deviation of a sum of a hundred counts.
         "hundred": number(10 * noise.deviation),
         "cells": f"{manifest.cells:,}",
-        # For weights: how many leaves were counted.
+        # For weights: how many leaves, or tables and pairs, were counted.
         # For true rows: how they were sampled and suppressed, and the δ of that.
         **_thinned(manifest),
+        "weights": isinstance(manifest, WeightsManifest),
         "leaves": len(manifest.leaves) if isinstance(manifest, AdditiveManifest) else None,
+        "tables": len(manifest.tables) if isinstance(manifest, StatisticsManifest) else None,
+        "pairs": len(manifest.pairs) if isinstance(manifest, StatisticsManifest) else None,
         "threshold": threshold,
         # With a threshold: how many empty cells reach it on average, at most, and what each of these shows.
         "spurious": number(min(manifest.cells, MOST) * noise.passing(least)),

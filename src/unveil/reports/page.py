@@ -32,6 +32,7 @@ KINDS = {
     "refinement": "A masked table",
     "diffgen": "Noisy counts",
     "additive": "Weights",
+    "statistics": "Weights to count and",
     "safe": "A sample of masked rows",
 }
 """What a release of each method is."""

@@ -42,6 +42,7 @@ from unveil.schema.privacy import (
     Plan,
     PrivatePlan,
     SafePlan,
+    StatisticsPlan,
     decimal_text,
     most_specializations,
 )

@@ -31,7 +31,7 @@ LARGEST_DELTA = 1e-3
 KEYS = {
     "refinement": {"search", "recoding", "leave_out", "left_out", "goal", "criterion", "bounds", "history"},
     "diffgen": {"specializations", "utility", "choice", "budget", "threshold"},
-    "additive": set[str](),
+    "additive": {"goal"},
     "safe": {"delta", "specializations", "utility", "choice"},
 }
 """The keys of `[publish]` that belong to each method."""
@@ -47,6 +47,10 @@ class Promised:
     epsilon: Fraction
     contributions: int | None = field(default=None, kw_only=True)
     """The most rows that are used of one person, whose ε it is then; None where every record has its own ε."""
+    method: ClassVar[str]
+    """What the manifest calls the method."""
+    asked: ClassVar[str]
+    """What a spec calls it."""
 
     @property
     def apart(self) -> int:
@@ -85,6 +89,7 @@ class PrivatePlan(Promised):
     threshold: int | None = None
     """Publish only cells whose noisy count reaches this; if not given, it is chosen from public numbers."""
     method: ClassVar[str] = "diffgen"
+    asked: ClassVar[str] = "diffgen"
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,14 @@ class AdditivePlan(Promised):
     """How a release by the additive method is made: the budget decides everything."""
 
     method: ClassVar[str] = "additive"
+    asked: ClassVar[str] = "additive"
+
+
+@dataclass(frozen=True)
+class StatisticsPlan(AdditivePlan):
+    """How weights are made whose tables of counts are kept: `method = "additive"` with `goal = "statistics"`."""
+
+    method: ClassVar[str] = "statistics"
 
 
 @dataclass(frozen=True)
@@ -103,6 +116,7 @@ class SafePlan(Promised):
     utility: Utility = "max"
     choice: Choice = "permute-and-flip"
     method: ClassVar[str] = "safe"
+    asked: ClassVar[str] = "safe"
 
     def describe(self) -> dict[str, Any]:
         """The requirement as a manifest states it."""
@@ -159,7 +173,7 @@ def read_plan(sections: SpecSections, origin: str) -> Plan | None:
     contributions = _contributions(budgets[0], sections.table, origin)
     epsilon = _epsilon(budgets[0], LEAST[publish.method], origin)
     if publish.method == "additive":
-        return AdditivePlan(epsilon, contributions=contributions)
+        return _weights_plan(publish, origin)(epsilon, contributions=contributions)
     if publish.method == "safe":
         return _safe_plan(epsilon, contributions, publish, origin)
     if publish.specializations is None:
@@ -205,6 +219,16 @@ def _contributions(section: DifferentialPrivacySection, table: TableSection, ori
     return section.contributions
 
 
+def _weights_plan(publish: PublishSection, origin: str) -> type[AdditivePlan]:
+    """The plan of weights, by what they are for."""
+    if isinstance(publish.goal, tuple):
+        raise SpecError(
+            f"{origin}: [publish] goal is a list of columns, but the method 'additive' has the goal 'class' or "
+            "'statistics'."
+        )
+    return StatisticsPlan if publish.goal == "statistics" else AdditivePlan
+
+
 def _safe_plan(epsilon: Fraction, contributions: int | None, publish: PublishSection, origin: str) -> SafePlan:
     """The plan of true rows, with the owner's δ."""
     if publish.delta is None:
@@ -244,7 +268,7 @@ def check_public(
     for attribute in attributes:
         if attribute.steering:
             place = f"{origin}: [attributes.{attribute.name}] {attribute.steering[0]}"
-            raise SpecError(f"{place} belongs to the method 'refinement', not to {plan.method!r}.")
+            raise SpecError(f"{place} belongs to the method 'refinement', not to {plan.asked!r}.")
     if others == "release":
         raise SpecError(f"{origin}: [table] others = 'release' would publish raw values, which no budget covers.")
     if labels is None:

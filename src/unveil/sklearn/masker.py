@@ -177,7 +177,7 @@ class Masker(TransformerMixin, BaseEstimator):
                     f"{next(iter(described))} is given together with a spec, which describes the table itself."
                 )
             spec = tuned_spec(self.spec, require, publishing)
-        method = "refinement" if spec.plan is None else spec.plan.method
+        method = "refinement" if spec.plan is None else spec.plan.asked
         if method != self._method:
             raise SpecError(
                 f"{spec.origin}: [publish] method is {method!r}, which is not that of {type(self).__name__}."

@@ -246,7 +246,10 @@ class Additive(PrivateMasker):
     one masked row for each raw row. Nothing is taken from the rows except through the draws, so every domain must be
     declared. There is nothing to tune.
 
-    The arguments are those of `DiffGen` that are not about its search: `epsilon`, `classes`, `attributes`,
+    Args:
+        goal: `class` for weights to learn the class from, `statistics` for weights to count.
+
+    The other arguments are those of `DiffGen` that are not about its search: `epsilon`, `classes`, `attributes`,
     `taxonomies`, `default`, `unsafe_seed`, `spec`, `name`, `output` and `unseen`.
 
     Fitted attributes are those of `TopDownRefinement`.
@@ -254,8 +257,12 @@ class Additive(PrivateMasker):
 
     _method = "additive"
 
+    _: KW_ONLY
+    goal: Literal["class", "statistics"] | None = None
+
     def _tuning(self) -> tuple[Section, Section]:
-        return {"epsilon": self.epsilon}, {"method": "additive"} if self.spec is None else {}
+        publishing: Section = {"goal": self.goal}
+        return {"epsilon": self.epsilon}, {"method": "additive", **publishing} if self.spec is None else publishing
 
 
 @dataclass(eq=False, repr=False)

@@ -7,7 +7,7 @@ pays 30% for its choice and 70% for its sums, and round t gets a share in propor
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import groupby, pairwise
 from math import log
@@ -17,7 +17,7 @@ from unveil.verifier.claims import MANIFEST, Discretization, Generalization, Mas
 from unveil.verifier.columns import day_number, number
 from unveil.verifier.findings import Finding, first_difference
 from unveil.verifier.private import broken_ledger, check_budget, wrong_amount
-from unveil.verifier.statements import AdditiveManifest, Round, TreeLeaf, TreeTest
+from unveil.verifier.statements import AdditiveManifest, Round, TreeLeaf, TreeTest, WeightsManifest
 from unveil.verifier.values import Span, interval_labels, kind_spans, span, spans
 
 TOTALS, ROUNDS, LEAVES = Fraction(3, 100), Fraction(82, 100), Fraction(15, 100)
@@ -37,7 +37,8 @@ def check_measured(manifest: AdditiveManifest) -> Iterator[Finding]:
 
     What is checked first is what the rest builds on: where that is broken, nothing more is said.
     """
-    if wrong := [*_total_findings(manifest), *_bin_findings(manifest), *_round_findings(manifest)]:
+    measured = {done.attribute for done in manifest.rounds}
+    if wrong := [*_total_findings(manifest), *bin_findings(manifest, measured), *_round_findings(manifest)]:
         yield from wrong
         return
     yield from _ledger_findings(manifest)
@@ -52,23 +53,22 @@ def affordable_records(manifest: AdditiveManifest) -> float:
 def _total_findings(manifest: AdditiveManifest) -> Iterator[Finding]:
     totals, base = manifest.records, manifest.base
     if len(totals) != len(manifest.classes):
-        yield _measured(f"there are {count_text(len(totals), 'total')} of {len(manifest.classes)} classes")
+        yield wrongly_measured(f"there are {count_text(len(totals), 'total')} of {len(manifest.classes)} classes")
     elif len(base) != len(manifest.models):
-        yield _measured(f"base has {len(base)} numbers, but there are {len(manifest.models)} models")
+        yield wrongly_measured(f"base has {len(base)} numbers, but there are {len(manifest.models)} models")
     else:
         for class_, found in zip(manifest.models, base, strict=True):
             part = totals[manifest.classes.index(class_)]
             right = STEP * log(part / max(sum(totals) - part, 1))
             if abs(found - right) > NEARLY_HALF:
-                yield _measured(f"the base of {class_!r} is {found}, but the totals make it {right:.2f}")
+                yield wrongly_measured(f"the base of {class_!r} is {found}, but the totals make it {right:.2f}")
 
 
-def _bin_findings(manifest: AdditiveManifest) -> Iterator[Finding]:
+def bin_findings(manifest: WeightsManifest, measured: Collection[str]) -> Iterator[Finding]:
     """The bins of what was measured, and one block for all that was not."""
-    measured = {done.attribute for done in manifest.rounds}
     expected = [name for name in manifest.masking if name in measured]
     if list(manifest.bins) != expected:
-        measured_bins = f"bins of {listed(manifest.bins)}, but its rounds measured {listed(expected)}"
+        measured_bins = f"bins of {listed(manifest.bins)}, but what was measured is {listed(expected)}"
         yield Finding("bins", f"{MANIFEST} has {measured_bins}.")
         return
     for name, entry in manifest.masking.items():
@@ -77,7 +77,7 @@ def _bin_findings(manifest: AdditiveManifest) -> Iterator[Finding]:
             problems = _problems(entry, bins)
         elif len(manifest.labels[name]) > 1:
             blocks = len(manifest.labels[name])
-            problems = iter([f"has {blocks} blocks, but no round measured it, so nothing paid for them"])
+            problems = iter([f"has {blocks} blocks, but it was not measured, so nothing paid for them"])
         else:
             continue
         yield from (Finding("bins", f"{MANIFEST}: {name!r} {problem}.") for problem in problems)
@@ -155,7 +155,7 @@ def _node_problems(entry: Generalization, bins: Mapping[str, str]) -> Iterator[s
 def _round_findings(manifest: AdditiveManifest) -> Iterator[Finding]:
     for place, done in enumerate(manifest.rounds, start=1):
         for problem in _round_problems(manifest, done):
-            yield _measured(f"round {place} {problem}")
+            yield wrongly_measured(f"round {place} {problem}")
 
 
 def _round_problems(manifest: AdditiveManifest, done: Round) -> Iterator[str]:
@@ -171,15 +171,23 @@ def _round_problems(manifest: AdditiveManifest, done: Round) -> Iterator[str]:
 
 def _ledger_findings(manifest: AdditiveManifest) -> Iterator[Finding]:
     """The charges are those of the draws, in order, each of its share."""
-    count, exact = len(manifest.rounds), 5 * (affordable_records(manifest) / 3000) ** 0.3
+    count, exact = len(manifest.rounds), 4.5 * (affordable_records(manifest) / 3000) ** 0.35
     least, most = (max(FEWEST_ROUNDS, min(exact + off, MOST_ROUNDS)) for off in (-NEARLY_HALF, NEARLY_HALF))
     if not least <= count <= most:
-        yield _measured(f"there are {count} rounds, but by the totals and ε there should be {exact:.2f}, rounded")
+        yield wrongly_measured(
+            f"there are {count} rounds, but by the totals and ε there should be {exact:.2f}, rounded"
+        )
     planned = dict(charges(manifest))
+    if [charge.purpose for charge in manifest.ledger] == list(planned):
+        yield from _unit_findings(manifest)
+    yield from charge_findings(manifest, planned)
+
+
+def charge_findings(manifest: WeightsManifest, planned: Mapping[str, Fraction]) -> Iterator[Finding]:
+    """The charges are those of the draws, in their order, and add up."""
     purposes = [charge.purpose for charge in manifest.ledger]
     if purposes == list(planned):
         yield from _amount_findings(manifest, planned)
-        yield from _unit_findings(manifest)
     else:
         place = first_difference(purposes, list(planned))
         found, right = (repr(names[place]) if names[place:] else "nothing" for names in (purposes, list(planned)))
@@ -187,7 +195,7 @@ def _ledger_findings(manifest: AdditiveManifest) -> Iterator[Finding]:
     yield from check_budget(manifest)
 
 
-def _amount_findings(manifest: AdditiveManifest, planned: Mapping[str, Fraction]) -> Iterator[Finding]:
+def _amount_findings(manifest: WeightsManifest, planned: Mapping[str, Fraction]) -> Iterator[Finding]:
     for charge in manifest.ledger:
         if charge.composition != "sequential":
             yield broken_ledger(f"the charge for {charge.purpose!r} is {charge.composition}, but all records are in it")
@@ -215,7 +223,7 @@ def _unit_findings(manifest: AdditiveManifest) -> Iterator[Finding]:
         while unit > 1 and amount / unit < LEAST_RATE:
             unit //= 2
         if done.unit != unit:
-            yield _measured(f"round {place} has the unit {done.unit}, but its charge makes it {unit}")
+            yield wrongly_measured(f"round {place} has the unit {done.unit}, but its charge makes it {unit}")
 
 
 def _tree_findings(manifest: AdditiveManifest) -> Iterator[Finding]:
@@ -232,7 +240,9 @@ def _tree_findings(manifest: AdditiveManifest) -> Iterator[Finding]:
             yield from (_tree(f"node {place} {problem}") for problem in _test_problems(manifest, place, node))
     for place, counts in enumerate(manifest.leaves):
         if len(counts) != len(manifest.classes):
-            yield _measured(f"leaf {place} has {count_text(len(counts), 'count')} for {len(manifest.classes)} classes")
+            yield wrongly_measured(
+                f"leaf {place} has {count_text(len(counts), 'count')} for {len(manifest.classes)} classes"
+            )
 
 
 def _test_problems(manifest: AdditiveManifest, place: int, node: TreeTest) -> Iterator[str]:
@@ -245,7 +255,8 @@ def _test_problems(manifest: AdditiveManifest, place: int, node: TreeTest) -> It
         yield f"tests {listed(node.labels)}, which is not a part of the labels of {node.attribute!r}, in order"
 
 
-def _measured(problem: str) -> Finding:
+def wrongly_measured(problem: str) -> Finding:
+    """Numbers that nothing measured, or that do not fit the others."""
     return Finding("measured", f"{MANIFEST}: {problem}.")
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import astuple
 from fractions import Fraction
 from itertools import pairwise
+from math import inf
 
 from pydantic import ValidationError
 
@@ -35,7 +36,15 @@ from unveil.verifier.findings import Finding, exact_text, guarantee_findings
 from unveil.verifier.private import least_steps, promised
 from unveil.verifier.raw import derived_of
 from unveil.verifier.requirements import read_statement
-from unveil.verifier.statements import AdditiveManifest, DrawnManifest, PrivateManifest, SafeManifest, Stated, Statement
+from unveil.verifier.statements import (
+    AdditiveManifest,
+    DrawnManifest,
+    PrivateManifest,
+    SafeManifest,
+    Stated,
+    Statement,
+    WeightsManifest,
+)
 from unveil.verifier.values import highest
 
 FEW_BINS = 60
@@ -43,9 +52,9 @@ SERIES = (8, 16, 32)
 """How many intervals the even series of each level of a number has."""
 
 
-def check_levels(manifest: AdditiveManifest, spec: Spec) -> Iterator[Finding]:
-    """What was measured has the bins that n · ε affords, and blocks hold all leaves of their bins."""
-    records = affordable_records(manifest)
+def check_levels(manifest: WeightsManifest, spec: Spec) -> Iterator[Finding]:
+    """What was measured has the bins that n · ε affords, or the finest, and blocks hold all leaves of their bins."""
+    records = affordable_records(manifest) if isinstance(manifest, AdditiveManifest) else inf
     for name, bins in manifest.bins.items():
         attribute = spec.attributes.get(name)
         if attribute is None:
@@ -297,7 +306,7 @@ def check_plan(manifest: PrivateManifest, spec: Spec) -> Iterator[Finding]:
     if set(manifest.classes) != set(declared):
         labels, known = listed(manifest.classes), listed(declared)
         yield Finding("spec-classes", f"{MANIFEST} has the class labels {labels}, but the spec declares {known}.")
-    if isinstance(manifest, AdditiveManifest):
+    if isinstance(manifest, WeightsManifest):
         yield from check_levels(manifest, spec)
     elif isinstance(manifest, DrawnManifest) and isinstance(spec.plan, PrivatePlan | SafePlan):
         yield from _structure_findings(manifest, spec.plan)

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from unveil.errors import records_text, rows_text
 from unveil.schema import Spec
-from unveil.verifier.additive import check_measured
 from unveil.verifier.agreement import check_agreement, check_asked, check_plan
 from unveil.verifier.boxes import Walk, check_boxes, read_boxes
 from unveil.verifier.claims import MANIFEST, Entry, LeaveOut, Masked, RefinementManifest, Suppression
@@ -27,11 +26,11 @@ from unveil.verifier.noise import NoiseTest, count_cells, occupied_cells
 from unveil.verifier.raw import Raw, read_raw
 from unveil.verifier.records import TOGETHER, Whose
 from unveil.verifier.safe import SamplingTest
-from unveil.verifier.statements import AdditiveManifest, DiffGenManifest, PrivateManifest, SafeManifest
+from unveil.verifier.statements import DiffGenManifest, PrivateClaims, PrivateManifest, SafeManifest
 from unveil.verifier.steering import check_steering
 from unveil.verifier.succession import History
 from unveil.verifier.survey import MeanTest, mean_of
-from unveil.verifier.verification import row_findings
+from unveil.verifier.verification import measured_findings, row_findings
 
 
 def judge_against_raw(folder: Path, spec: Spec) -> Verdict:
@@ -76,9 +75,7 @@ def judge_against_raw(folder: Path, spec: Spec) -> Verdict:
     return Verdict(findings)
 
 
-def _noise_verdict(
-    findings: list[Finding], manifest: DiffGenManifest | AdditiveManifest | SafeManifest, data: Data, spec: Spec
-) -> Verdict:
+def _noise_verdict(findings: list[Finding], manifest: PrivateClaims, data: Data, spec: Spec) -> Verdict:
     """Tests the noise, if nothing is wrong with cells and counts: otherwise there is nothing to compare."""
     if findings or any(True for _ in row_findings(manifest, data)):
         return Verdict(findings)
@@ -87,7 +84,7 @@ def _noise_verdict(
         test = NoiseTest(manifest, count_cells(manifest, data, spec))
     elif isinstance(manifest, SafeManifest):
         test = SamplingTest(manifest, data, occupied_cells(manifest, spec))
-    elif any(True for _ in check_measured(manifest)):
+    elif any(True for _ in measured_findings(manifest)):
         return Verdict(findings)
     else:
         test = MeasuredTest(measurements(manifest, spec))

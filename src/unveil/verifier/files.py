@@ -21,13 +21,14 @@ from unveil.verifier.columns import is_text
 from unveil.verifier.data import DataFiles
 from unveil.verifier.findings import BrokenClaimError, Finding, first_difference, first_line, repeated
 from unveil.verifier.signature import SIGNATURE
-from unveil.verifier.statements import AdditiveManifest, DiffGenManifest, Manifest, SafeManifest
+from unveil.verifier.statements import AdditiveManifest, DiffGenManifest, Manifest, SafeManifest, StatisticsManifest
 
 SCHEMA_VERSION = 1
 METHODS: dict[str, type[Manifest]] = {
     "refinement": RefinementManifest,
     "diffgen": DiffGenManifest,
     "additive": AdditiveManifest,
+    "statistics": StatisticsManifest,
     "safe": SafeManifest,
 }
 """The claims of each method."""

@@ -36,7 +36,7 @@ from unveil.verifier.noise import (
     tail_findings,
 )
 from unveil.verifier.raw import Raw
-from unveil.verifier.statements import AdditiveManifest
+from unveil.verifier.statements import AdditiveManifest, StatisticsManifest, WeightsManifest
 from unveil.verifier.weights import REACH, leaves_of
 
 if TYPE_CHECKING:
@@ -79,6 +79,59 @@ class Measurement:
         return NoiseLaw({self.rate: self.noisy.size})
 
 
+class Placed:
+    """Raw rows by the blocks of a release. One with a value that no block holds is left out, as it was then."""
+
+    def __init__(self, manifest: WeightsManifest, spec: Spec, raw: Raw) -> None:
+        blocks = {
+            name: raw_places(raw.columns[name], known, manifest.masking.get(name), spec.attributes.get(name))
+            for name, known in manifest.labels.items()
+        }
+        self.rows = np.all([places >= 0 for places in blocks.values()], axis=0)
+        self.weights: Wholes = raw.weights[self.rows]
+        self.class_ = blocks.pop(manifest.class_)[self.rows]
+        self.blocks = {name: places[self.rows].astype(np.int64) for name, places in blocks.items()}
+
+
+class Recount:
+    """The tables again, on raw rows: the true numbers behind noisy ones."""
+
+    def __init__(self, manifest: StatisticsManifest, spec: Spec) -> None:
+        self._manifest = manifest
+        self._spec = spec
+        self.totals: Wholes = np.zeros(len(manifest.classes), dtype=np.int64)
+        self.tables: dict[str, Wholes] = {
+            name: np.zeros_like(np.array(table)) for name, table in manifest.tables.items()
+        }
+        self.pairs: list[Wholes] = [np.zeros_like(np.array(pair.counts)) for pair in manifest.pairs]
+
+    def add(self, raw: Raw) -> None:
+        """Takes more rows. Every bin is a block."""
+        placed = Placed(self._manifest, self._spec, raw)
+        np.add.at(self.totals, placed.class_, placed.weights)
+        for name, table in self.tables.items():
+            np.add.at(table, (placed.blocks[name], placed.class_), placed.weights)
+        for pair, counts in zip(self._manifest.pairs, self.pairs, strict=True):
+            groups = tuple(np.array(self._manifest.groups[name])[placed.blocks[name]] for name in pair.attributes)
+            np.add.at(counts, groups, placed.weights)
+
+    def measured(self) -> list[Measurement]:
+        """Everything that was measured, next to the true numbers: class totals, tables and pairs."""
+        manifest = self._manifest
+        numbers = {
+            "class totals": (manifest.totals, self.totals),
+            **{f"table of {name}": (table, self.tables[name]) for name, table in manifest.tables.items()},
+            **{
+                f"counts of pair {place}": (pair.counts, true)
+                for place, (pair, true) in enumerate(zip(manifest.pairs, self.pairs, strict=True), start=1)
+            },
+        }
+        cost = {charge.purpose: manifest.per_record(charge) for charge in manifest.ledger}
+        return [
+            Measurement(purpose, cost[purpose], 1, np.array(noisy), true) for purpose, (noisy, true) in numbers.items()
+        ]
+
+
 class Replay:
     """The rounds again, on raw rows: the true numbers behind all that was measured."""
 
@@ -92,20 +145,15 @@ class Replay:
         self.leaves: Wholes = np.zeros((len(manifest.leaves), classes), dtype=np.int64)
 
     def add(self, raw: Raw) -> None:
-        """Takes more rows. One with a value that no block holds is left out, as it was then."""
+        """Takes more rows."""
         manifest, attributes = self._manifest, self._spec.attributes
-        blocks = {
-            name: raw_places(raw.columns[name], known, manifest.masking.get(name), attributes.get(name))
-            for name, known in manifest.labels.items()
-        }
-        placed = np.all([places >= 0 for places in blocks.values()], axis=0)
-        weights = raw.weights[placed]
-        class_ = blocks.pop(manifest.class_)[placed]
-        cells = np.stack([places[placed] for places in blocks.values()], axis=1).astype(np.int64)
+        placed = Placed(manifest, self._spec, raw)
+        class_, weights = placed.class_, placed.weights
+        cells = np.stack(list(placed.blocks.values()), axis=1)
         np.add.at(self.totals, class_, weights)
         np.add.at(self.leaves, (leaves_of(manifest, cells), class_), weights)
         bins = {
-            name: raw_places(raw.columns[name], list(manifest.bins[name]), entry, attributes.get(name))[placed]
+            name: raw_places(raw.columns[name], list(manifest.bins[name]), entry, attributes.get(name))[placed.rows]
             for name, entry in self._bins.items()
         }
         odds = np.tile(np.array(manifest.base, dtype=np.int64), (len(class_), 1))
@@ -116,6 +164,22 @@ class Replay:
             records = np.rint(done.unit * np.exp(-own / STEP)).astype(np.int64)
             np.add.at(sums, (held, within.astype(np.int64)), records * weights)
             odds[:, model] += np.array(done.steps)[held]
+
+    def measured(self) -> list[Measurement]:
+        """Everything that was measured, next to the true numbers: class totals, the sums of each round, and leaves."""
+        manifest = self._manifest
+        cost = {charge.purpose: manifest.per_record(charge) for charge in manifest.ledger}
+        rounds = [
+            Measurement(name, cost[name], done.unit, np.stack([done.against, done.within], axis=1), true)
+            for place, (done, true) in enumerate(zip(manifest.rounds, self.sums, strict=True), start=1)
+            for name in [f"sums of round {place}"]
+        ]
+        totals, leaves = "class totals", "counts of the leaves"
+        return [
+            Measurement(totals, cost[totals], 1, np.array(manifest.totals), self.totals),
+            *rounds,
+            Measurement(leaves, cost[leaves], 1, np.array(manifest.leaves), self.leaves),
+        ]
 
 
 def _bin_entry(manifest: AdditiveManifest, name: str, attribute: Attribute | None) -> Masked:
@@ -139,28 +203,17 @@ def _bin_entry(manifest: AdditiveManifest, name: str, attribute: Attribute | Non
     return entry.model_copy(update={"blocks": blocks})
 
 
-def measurements(manifest: AdditiveManifest, spec: Spec) -> list[Measurement]:
+def replay_of(manifest: AdditiveManifest | StatisticsManifest, spec: Spec) -> Replay | Recount:
+    """What counts raw rows as the release did."""
+    return Recount(manifest, spec) if isinstance(manifest, StatisticsManifest) else Replay(manifest, spec)
+
+
+def measurements(manifest: AdditiveManifest | StatisticsManifest, spec: Spec) -> list[Measurement]:
     """Everything that was measured, next to the raw table."""
-    replay = Replay(manifest, spec)
+    replay = replay_of(manifest, spec)
     for raw in used_raw(spec):
         replay.add(raw)
-    return measured(manifest, replay)
-
-
-def measured(manifest: AdditiveManifest, replay: Replay) -> list[Measurement]:
-    """Everything that was measured, next to the true numbers: class totals, the sums of each round, and leaves."""
-    cost = {charge.purpose: manifest.per_record(charge) for charge in manifest.ledger}
-    rounds = [
-        Measurement(name, cost[name], done.unit, np.stack([done.against, done.within], axis=1), true)
-        for place, (done, true) in enumerate(zip(manifest.rounds, replay.sums, strict=True), start=1)
-        for name in [f"sums of round {place}"]
-    ]
-    totals, leaves = "class totals", "counts of the leaves"
-    return [
-        Measurement(totals, cost[totals], 1, np.array(manifest.totals), replay.totals),
-        *rounds,
-        Measurement(leaves, cost[leaves], 1, np.array(manifest.leaves), replay.leaves),
-    ]
+    return replay.measured()
 
 
 class MeasuredTest:

@@ -177,16 +177,12 @@ class TreeLeaf(Part):
     leaf: NonNegativeInt
 
 
-class AdditiveManifest(PrivateManifest):
-    """All claims of a release of weights."""
+class WeightsManifest(PrivateManifest):
+    """What every release of weights claims."""
 
     totals: list[Whole]
-    base: list[Annotated[int, Field(ge=-(2**20), le=2**20)]]
     bins: Mapping[Name, dict[Name, Name]] = Field(max_length=COLUMNS)
     """For every attribute that was measured, its bins in order, each with its block."""
-    rounds: list[Round]
-    tree: list[TreeTest | TreeLeaf] = Field(min_length=1)
-    leaves: list[list[Whole]]
     cells: PositiveInt
 
     @property
@@ -199,19 +195,6 @@ class AdditiveManifest(PrivateManifest):
         """How many records each class has by the noisy totals; none has fewer than one."""
         return [max(total, 1) for total in self.totals]
 
-    @property
-    def models(self) -> list[str]:
-        """The classes that have a model: the second of two, or each against all others."""
-        return self.classes[1:] if len(self.classes) == 2 else self.classes
-
-    @property
-    def rows_of_bins(self) -> dict[str, slice]:
-        """Where the bins of each attribute lie, if all are numbered in order."""
-        ends, end = {}, 0
-        for name, bins in self.bins.items():
-            ends[name] = slice(end, end := end + len(bins))
-        return ends
-
     def _blocks(self, name: str, entry: Masked) -> list[str]:
         """Without a taxonomy, values that share an effect are hidden while others are shown."""
         if not isinstance(entry, Suppression):
@@ -220,7 +203,37 @@ class AdditiveManifest(PrivateManifest):
         return [*entry.disclosed, entry.marker] if hidden else entry.disclosed
 
 
-Manifest = RefinementManifest | DiffGenManifest | AdditiveManifest | SafeManifest
+class AdditiveManifest(WeightsManifest):
+    """All claims of a release of weights by an additive model."""
+
+    base: list[Annotated[int, Field(ge=-(2**20), le=2**20)]]
+    rounds: list[Round]
+    tree: list[TreeTest | TreeLeaf] = Field(min_length=1)
+    leaves: list[list[Whole]]
+
+    @property
+    def models(self) -> list[str]:
+        """The classes that have a model: the second of two, or each against all others."""
+        return self.classes[1:] if len(self.classes) == 2 else self.classes
+
+
+class PairCounts(Part):
+    """The noisy counts of the groups of two attributes."""
+
+    attributes: Annotated[list[Name], Field(min_length=2, max_length=2)]
+    counts: list[list[Whole]]
+
+
+class StatisticsManifest(WeightsManifest):
+    """All claims of a release of weights by noisy tables."""
+
+    tables: Mapping[Name, list[list[Whole]]] = Field(max_length=COLUMNS)
+    groups: Mapping[Name, list[NonNegativeInt]] = Field(max_length=COLUMNS)
+    pairs: list[PairCounts]
+
+
+PrivateClaims = DiffGenManifest | AdditiveManifest | StatisticsManifest | SafeManifest
+Manifest = RefinementManifest | PrivateClaims
 
 
 Stated = dict[str, Any]

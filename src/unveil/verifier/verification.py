@@ -34,7 +34,15 @@ from unveil.verifier.records import (
 )
 from unveil.verifier.requirements import check_guarantee, check_requirements
 from unveil.verifier.signature import SIGNATURE, check_signature
-from unveil.verifier.statements import AdditiveManifest, DiffGenManifest, Manifest, PrivateManifest, SafeManifest
+from unveil.verifier.statements import (
+    AdditiveManifest,
+    DiffGenManifest,
+    Manifest,
+    PrivateClaims,
+    PrivateManifest,
+    SafeManifest,
+    StatisticsManifest,
+)
 from unveil.verifier.survey import check_survey, weight_notes
 from unveil.verifier.values import check_derived, check_derived_values
 
@@ -68,7 +76,7 @@ def judge_release(folder: Path, key: Path | None = None) -> Verdict:
         findings += unused
         findings += check_copy(folder, manifest, files)
         findings += row_findings(manifest, data)
-        if isinstance(manifest, AdditiveManifest) and not findings:
+        if isinstance(manifest, AdditiveManifest | StatisticsManifest) and not findings:
             from unveil.verifier.weights import check_origin
 
             findings += check_origin(manifest, data)
@@ -116,20 +124,27 @@ def row_findings(manifest: Manifest, data: Data) -> Iterator[Finding]:
 # What only private releases need is imported for them alone: a small release is verified as fast as this is loaded.
 
 
-def _private_claim_findings(manifest: AdditiveManifest | DiffGenManifest | SafeManifest) -> Iterator[Finding]:
-    from unveil.verifier.additive import check_measured
+def _private_claim_findings(manifest: PrivateClaims) -> Iterator[Finding]:
     from unveil.verifier.private import check_ledger, check_promise, check_specializations
     from unveil.verifier.safe import check_thinning
 
     yield from check_promise(manifest)
-    if isinstance(manifest, AdditiveManifest):
-        yield from check_measured(manifest)
+    if isinstance(manifest, AdditiveManifest | StatisticsManifest):
+        yield from measured_findings(manifest)
         return
     yield from check_specializations(manifest)
     yield from check_thinning(manifest) if isinstance(manifest, SafeManifest) else check_ledger(manifest)
 
 
-def _private_row_findings(manifest: AdditiveManifest | DiffGenManifest | SafeManifest, data: Data) -> Iterator[Finding]:
+def measured_findings(manifest: AdditiveManifest | StatisticsManifest) -> Iterator[Finding]:
+    """What is wrong with the numbers that weights are made of."""
+    from unveil.verifier.additive import check_measured
+    from unveil.verifier.statistics import check_tables
+
+    yield from check_measured(manifest) if isinstance(manifest, AdditiveManifest) else check_tables(manifest)
+
+
+def _private_row_findings(manifest: PrivateClaims, data: Data) -> Iterator[Finding]:
     from unveil.verifier.private import check_cells
     from unveil.verifier.safe import check_shared
     from unveil.verifier.weights import check_weights
@@ -234,6 +249,11 @@ def reader_notes(manifest: Manifest, data: Data) -> Iterator[str]:
             yield (
                 "The weights are what the published numbers make them. That steps, cut and tree were computed from "
                 "these numbers alone is not checked."
+            )
+        if isinstance(manifest, StatisticsManifest):
+            yield (
+                "The weights are what the published numbers make them. That groups of bins were made from these "
+                "numbers alone is not checked."
             )
         yield _unit_note(manifest)
     else:

@@ -1,4 +1,4 @@
-"""The weights of an additive release, computed again from what its manifest says was measured.
+"""The weights of a release by an additive model, computed again from what its manifest says was measured.
 
 If they are what the noisy numbers make them, nothing else of the raw table is in them. `docs/additive.md` has the
 formulas; the names below are its words.
@@ -7,11 +7,9 @@ formulas; the names below are its words.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import sinh
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from unveil.errors import rows_text
 from unveil.verifier.additive import STEP
@@ -20,21 +18,27 @@ from unveil.verifier.columns import group
 from unveil.verifier.cuts import twice_findings
 from unveil.verifier.data import Data
 from unveil.verifier.findings import Finding
+from unveil.verifier.forest import (
+    POINTS,
+    SEED,
+    Places,
+    expected_of_tables,
+    noise_variance,
+    points_of_classes,
+    shares,
+    strata,
+)
 from unveil.verifier.holdings import Floats
 from unveil.verifier.private import label_places
-from unveil.verifier.statements import WEIGHT, AdditiveManifest, TreeLeaf
+from unveil.verifier.statements import WEIGHT, AdditiveManifest, StatisticsManifest, TreeLeaf, WeightsManifest
 
-Places = NDArray[np.int64]
-POINTS, SEED = 50_000, 15
 REACH = 16 * STEP
-WIDEST = 700
-"""From this rate on noise is 0, and floats overflow."""
 DECIMALS = 6
 NEARLY = 2e-6
 """How far two weights may be apart that were rounded by two machines; larger ones in proportion."""
 
 
-def check_weights(manifest: AdditiveManifest, data: Data) -> Iterator[Finding]:
+def check_weights(manifest: WeightsManifest, data: Data) -> Iterator[Finding]:
     """Every cell and class appears once, with a weight that the noisy numbers make it."""
     columns = [data.columns[name] for name in manifest.labels]
     yield from twice_findings(group(columns, data.counts))
@@ -53,9 +57,10 @@ def _form_findings(data: Data) -> Iterator[Finding]:
         yield Finding("weight", f"{PARQUET}: {message}.")
 
 
-def check_origin(manifest: AdditiveManifest, data: Data) -> Iterator[Finding]:
+def check_origin(manifest: AdditiveManifest | StatisticsManifest, data: Data) -> Iterator[Finding]:
     """The listed weights are those that the measured numbers make. All else must hold before this can be said."""
-    cells, weights = expected(manifest)
+    made_of = expected_of_tables(manifest) if isinstance(manifest, StatisticsManifest) else expected(manifest)
+    cells, weights = made_of
     if manifest.cells != len(cells):
         claimed, counted = f"{manifest.cells:,}", f"{len(cells):,}"
         yield Finding("cells", f"{MANIFEST} says that cells is {claimed}, but what was measured makes {counted}.")
@@ -96,19 +101,15 @@ def expected(manifest: AdditiveManifest) -> tuple[Places, Floats]:
 
 def _points(manifest: AdditiveManifest) -> Places:
     """Points with the bins of all attributes: for each class its share, spread evenly over the measured shapes."""
-    totals = np.array(manifest.records, dtype=np.float64)
-    sizes = np.diff(np.rint(POINTS * np.cumsum(totals) / totals.sum()).astype(np.int64), prepend=0)
-    classes = np.repeat(np.arange(len(totals)), sizes)
+    classes = points_of_classes(np.array(manifest.records, dtype=np.float64))
     draw = np.random.default_rng(SEED)
     bins = np.zeros((POINTS, len(manifest.masking)), dtype=np.int64)
     for place, name in enumerate(manifest.masking):
         if name not in manifest.bins:
             continue
-        for number, (class_, size) in enumerate(zip(manifest.classes, sizes.tolist(), strict=True)):
-            strata = (np.arange(size) + draw.random()) / max(size, 1)
-            shape = _shape(manifest, name, class_)
-            found = np.searchsorted(np.cumsum(shape), strata, side="right")
-            bins[classes == number, place] = draw.permutation(np.minimum(found, len(shape) - 1))
+        for number, class_ in enumerate(manifest.classes):
+            held = classes == number
+            bins[held, place] = strata(_shape(manifest, name, class_), int(held.sum()), draw)
     return bins
 
 
@@ -117,20 +118,7 @@ def _shape(manifest: AdditiveManifest, name: str, class_: str) -> Floats:
     rounds = [done for done in manifest.rounds if done.attribute == name]
     own = [np.array(done.within) / done.unit for done in rounds if done.class_ == class_]
     other = [np.array(done.against) / done.unit for done in rounds if done.class_ != class_]
-    shape: Floats = _not_negative((own or other)[0]) + 1e-9
-    shape /= shape.sum()
-    return shape
-
-
-def _not_negative(noisy: Floats) -> Floats:
-    """The nearest numbers that are not negative and have the same sum."""
-    total = noisy.sum()
-    if total <= 1:
-        return np.full(len(noisy), 1 / len(noisy))
-    high = np.sort(noisy)[::-1]
-    excess = (np.cumsum(high) - total) / np.arange(1, len(noisy) + 1)
-    nearest: Floats = np.maximum(noisy - excess[high > excess][-1], 0)
-    return nearest
+    return shares((own or other)[0])
 
 
 def _chances(manifest: AdditiveManifest, bins: Places) -> Floats:
@@ -170,7 +158,7 @@ def _corrected(manifest: AdditiveManifest, weights: Floats, leaf: Places) -> Flo
     """Totals and odds of the leaves, moved towards their noisy counts as far as the noise lets one trust these."""
     counts = np.array(manifest.leaves, dtype=np.float64)
     classes = counts.shape[1]
-    variance = 0.5 / sinh(min(float(manifest.per_record(manifest.ledger[-1])), WIDEST) / 2) ** 2
+    variance = noise_variance(float(manifest.per_record(manifest.ledger[-1])))
     expected = np.stack([np.bincount(leaf, column, len(counts)) for column in weights.T], axis=1)
     sums, noisy = np.maximum(expected.sum(axis=1), 1e-9), counts.sum(axis=1)
     trust = max(np.sum((noisy - sums) ** 2 - classes * variance - sums) / np.sum(sums**2), 0.01) * sums**2

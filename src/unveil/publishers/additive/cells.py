@@ -38,16 +38,17 @@ FURTHEST = 8.0
 
 def drawn_bins(learned: Learned) -> IntArray:
     """The points: one row each, one column per attribute, with the number of the bin."""
-    classes = np.repeat(np.arange(len(learned.totals)), _points_per_class(learned.model.totals))
+    classes = np.repeat(np.arange(len(learned.totals)), points_per_class(learned.model.totals))
     draw = np.random.default_rng(SEED)
     bins = np.zeros((len(classes), len(learned.bins)), dtype=np.int64)
     for attribute in sorted({done.attribute for done in learned.rounds}):
         for number, shape in enumerate(_shapes(learned, attribute)):
-            bins[classes == number, attribute] = _spread(shape, int((classes == number).sum()), draw)
+            bins[classes == number, attribute] = spread(shape, int((classes == number).sum()), draw)
     return bins
 
 
-def _points_per_class(totals: FloatArray) -> IntArray:
+def points_per_class(totals: FloatArray) -> IntArray:
+    """How many points each class gets."""
     ends = np.rint(POINTS * np.cumsum(totals) / totals.sum()).astype(np.int64)
     points: IntArray = np.diff(ends, prepend=0)
     return points
@@ -69,7 +70,7 @@ def _unit(rounds: list[Round], own: list[IntArray], other: list[IntArray]) -> in
     return next(done.unit for done in rounds if done.within is first or done.against is first)
 
 
-def _spread(shape: FloatArray, count: int, draw: np.random.Generator) -> IntArray:
+def spread(shape: FloatArray, count: int, draw: np.random.Generator) -> IntArray:
     """Bins in proportion to a shape, one from each of `count` even strata, in random order."""
     places = (np.arange(count) + draw.random()) / max(count, 1)
     found = np.searchsorted(np.cumsum(shape), places, side="right")

@@ -1,28 +1,34 @@
-"""Publishing under ε-differential privacy by an additive model: rounds, the cut, cells, leaves, and the release."""
+"""Publishing weights under ε-differential privacy: from an additive model of the class, or from noisy tables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import pyarrow as pa
 
-from unveil.arrays import FloatArray, IntArray, grouped, packed_keys
+from unveil.arrays import IntArray
 from unveil.counting import Engine, used_rows
-from unveil.counting.released import ranked
 from unveil.masking import Block
 from unveil.noise import Ledger, Source
 from unveil.progress import Watcher, unwatched
-from unveil.publishers.additive.bins import Bins, block_of_bins, cut_of
+from unveil.publishers.additive.bins import block_of_bins, cut_of
 from unveil.publishers.additive.cells import LeafTree, corrected, drawn_bins, grown
+from unveil.publishers.additive.forest import drawn_points
+from unveil.publishers.additive.listing import Cells, bin_labels, listed_rows
 from unveil.publishers.additive.rounds import Draws, Learned, learn, noise_variance
+from unveil.publishers.additive.tables import Tables, measure
 from unveil.publishers.private import private_claims
-from unveil.release import AdditiveManifest, Release, RoundEntry, TreeLeaf, TreeTest
-from unveil.schema import WEIGHT, AdditivePlan, Spec
+from unveil.release import (
+    AdditiveManifest,
+    PairEntry,
+    Release,
+    RoundEntry,
+    StatisticsManifest,
+    TreeLeaf,
+    TreeTest,
+)
+from unveil.schema import AdditivePlan, Spec, StatisticsPlan
 from unveil.tables import Outline
-
-DECIMALS = 6
-"""Weights are rounded to this many decimals; a cell whose weight is then zero is not listed."""
 
 
 def publish_additive(
@@ -38,6 +44,8 @@ def publish_additive(
 
     Progress is reported in numbers that depend on noisy totals only.
     """
+    if isinstance(plan, StatisticsPlan):
+        return _publish_statistics(table, spec, plan, engine, source, version, progress)
     ledger = Ledger(plan.epsilon)
     draws = Draws(ledger, source, plan.apart)
     table, engine = used_rows(table, engine, plan.contributions)
@@ -47,7 +55,9 @@ def publish_additive(
         cut_of(attribute, domain, bins, held)
         for attribute, domain, bins, held in zip(table.attributes, table.columns, learned.bins, blocks, strict=True)
     ]
-    cells = Cells(learned, blocks)
+    points = drawn_bins(learned)
+    chances = learned.model.chances(points) * (learned.model.totals.sum() / len(points))
+    cells = Cells(points, blocks, chances)
     ranks = [_ranks(learned, place, held) for place, held in enumerate(blocks)]
     leaves = ledger.left
     rate = draws.per_record(leaves)
@@ -56,33 +66,62 @@ def publish_additive(
     counts = _leaf_counts(engine, cuts, tree, ranks, len(table.classes))
     noisy = draws.noisy("counts of the leaves", counts, 1, leaves)
     weights = corrected(cells.weights, tree.of(_ranked(cells.blocks, ranks)), noisy, noise_variance(rate))
-    rows = _rows(table, cuts, cells.blocks, np.round(weights, DECIMALS))
+    rows = listed_rows(table, cuts, cells.blocks, weights)
     manifest = AdditiveManifest(
         **private_claims(table, spec, plan, ledger, source, cuts, version),
         totals=tuple(learned.totals.tolist()),
         base=tuple(learned.model.base.tolist()),
-        bins=_bin_labels(table, learned, cuts, blocks),
+        bins=bin_labels(table, {done.attribute for done in learned.rounds}, learned.bins, cuts, blocks),
         rounds=tuple(_round_entries(table, learned)),
         tree=tuple(_tree_nodes(table, tree, cuts, ranks)),
-        leaves=tuple(tuple(row) for row in noisy.tolist()),
+        leaves=_nested(noisy),
         cells=len(cells.blocks),
     )
     return Release(rows, manifest)
 
 
-class Cells:
-    """The cells that the points fall into, and the records that the model expects in each."""
+def _publish_statistics(
+    table: Outline,
+    spec: Spec,
+    plan: StatisticsPlan,
+    engine: Engine,
+    source: Source,
+    version: str,
+    progress: Watcher,
+) -> Release:
+    """Draws a release of weights whose tables of counts are close to the true ones."""
+    ledger = Ledger(plan.epsilon)
+    draws = Draws(ledger, source, plan.apart)
+    table, engine = used_rows(table, engine, plan.contributions)
+    tables = measure(table, engine, draws, progress)
+    blocks = [np.arange(1 if bins is None else bins.size) for bins in tables.bins]
+    cuts = [
+        cut_of(attribute, domain, bins, held)
+        for attribute, domain, bins, held in zip(table.attributes, table.columns, tables.bins, blocks, strict=True)
+    ]
+    classes, points = drawn_points(tables.star, tables.groups, tables.pairs, len(blocks))
+    share = tables.star.records.sum() / len(points)
+    cells = Cells(points, blocks, np.eye(len(table.classes))[classes] * share)
+    manifest = StatisticsManifest(
+        **private_claims(table, spec, plan, ledger, source, cuts, version),
+        totals=tuple(tables.totals.tolist()),
+        bins=bin_labels(table, tables.tables, tables.bins, cuts, blocks),
+        tables={table.attributes[place].name: _nested(held) for place, held in tables.tables.items()},
+        groups={table.attributes[place].name: tuple(held.tolist()) for place, held in tables.groups.items()},
+        pairs=tuple(_pair_entries(table, tables)),
+        cells=len(cells.blocks),
+    )
+    return Release(listed_rows(table, cuts, cells.blocks, cells.weights), manifest)
 
-    def __init__(self, learned: Learned, blocks: Sequence[IntArray]) -> None:
-        """Draws the points and merges those of one cell; `blocks` has the block of each bin, for every attribute."""
-        bins = drawn_bins(learned)
-        points = np.stack([held[bins[:, place]] for place, held in enumerate(blocks)], axis=1)
-        chances = learned.model.chances(bins) * (learned.model.totals.sum() / len(bins))
-        found = grouped(packed_keys(list(points.T), [int(held.max()) + 1 for held in blocks]))
-        self.blocks: IntArray = points[found.order[found.starts]]
-        """One row per cell, one column per attribute."""
-        self.weights: FloatArray = np.add.reduceat(chances[found.order], found.starts, axis=0)
-        """The expected records per class."""
+
+def _pair_entries(table: Outline, tables: Tables) -> Iterator[PairEntry]:
+    for pair in tables.pairs:
+        one, other = (table.attributes[place].name for place in pair.places)
+        yield PairEntry(attributes=(one, other), counts=_nested(pair.counts))
+
+
+def _nested(counts: IntArray) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(row) for row in counts.tolist())
 
 
 def _blocks(learned: Learned, attribute: int) -> IntArray:
@@ -118,42 +157,6 @@ def _leaf_counts(
     if len(occupied.blocks):
         np.add.at(counts, tree.of(_ranked(occupied.blocks, ranks)), occupied.counts)
     return counts
-
-
-def _rows(table: Outline, cuts: Sequence[Sequence[Block]], blocks: IntArray, weights: FloatArray) -> pa.Table:
-    """One row per cell and class whose weight is not zero, sorted by its values as the rows of any release are."""
-    cell, class_ = np.nonzero(weights > 0)
-    labels = [*(pa.array([block.label for block in cut]) for cut in cuts), table.classes.array]
-    names = [*(attribute.name for attribute in table.attributes), table.classes.name]
-    codes = [*blocks[cell].T, class_]
-    columns = [
-        ranked(name, of, np.bincount(held, minlength=len(of)) > 0)
-        for name, of, held in zip(names, labels, codes, strict=True)
-    ]
-    ranks = [column.rank_of[held] for column, held in zip(columns, codes, strict=True)]
-    order = grouped(packed_keys(ranks, [len(column.values) for column in columns])).order
-    rows = {column.name: column.column(rank[order]) for column, rank in zip(columns, ranks, strict=True)}
-    return pa.table({**rows, WEIGHT: pa.array(weights[cell, class_][order])})
-
-
-def _bin_labels(
-    table: Outline, learned: Learned, cuts: Sequence[Sequence[Block]], blocks: Sequence[IntArray]
-) -> dict[str, dict[str, str]]:
-    """The bins of every attribute that was measured, and the block of each."""
-    return {
-        table.attributes[place].name: {
-            label: cuts[place][block].label
-            for label, block in zip(_labels(learned.bins[place], table, place), blocks[place].tolist(), strict=True)
-        }
-        for place in sorted({done.attribute for done in learned.rounds})
-    }
-
-
-def _labels(bins: Bins | None, table: Outline, place: int) -> tuple[str, ...]:
-    if bins is not None and bins.nodes:
-        return tuple(node.label for node in bins.nodes)  # a block would take the label of a node above an only child
-    single = np.arange(1 if bins is None else bins.size)
-    return tuple(block.label for block in cut_of(table.attributes[place], table.columns[place], bins, single))
 
 
 def _round_entries(table: Outline, learned: Learned) -> Iterator[RoundEntry]:

@@ -145,8 +145,8 @@ def learn(table: Outline, engine: Engine, draws: Draws, progress: Watcher = unwa
 
 
 def round_count(records: float) -> int:
-    """How many rounds n·ε affords: 5 · (n·ε / 3000)^0.3, at least two."""
-    return min(max(2, round(5 * math.pow(records / 3000, 0.3))), MOST_ROUNDS)
+    """How many rounds n·ε affords: 4.5 · (n·ε / 3000)^0.35, at least two."""
+    return min(max(2, round(4.5 * math.pow(records / 3000, 0.35))), MOST_ROUNDS)
 
 
 def round_shares(count: int) -> list[Fraction]:
