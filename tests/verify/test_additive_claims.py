@@ -153,7 +153,7 @@ def _finer(manifest: Manifest) -> None:
 
 
 CUT: dict[str, tuple[Edit, str]] = {
-    "a block that nothing paid for": (_finer, "'height' has 2 blocks, but no round measured it"),
+    "a block that nothing paid for": (_finer, "'height' has 2 blocks, but it was not measured"),
     "bins of an attribute that no round measured": (lambda m: m["bins"].update(zip={"a": "b"}), "has bins of"),
     "a gap": (_relabelled("age", 1, "[18, 18.5)"), "overlap or leave a gap"),
     "a wider end": (_relabelled("age", -1, "[70, 100)"), "does not hold it"),

@@ -179,6 +179,12 @@ def test_other_noise_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
     assert any(words in finding.message for finding in verdict.findings), verdict
 
 
+def test_bins_of_another_spec_are_found(true: Path, tmp_path: Path) -> None:
+    spec = load_spec(write_project(tmp_path, COUNTED.replace("step = 0.1", "step = 0.05")))
+    findings = judge_against_raw(true, spec).findings
+    assert any(item.claim == "spec-bins" and "'height' has the bins" in item.message for item in findings), findings
+
+
 def test_a_release_for_the_class_is_not_one_for_statistics(true: Path, tmp_path: Path) -> None:
     """The spec says which of both the owner asked for."""
     verdict = judge_against_raw(true, load_spec(write_project(tmp_path)))
