@@ -126,7 +126,7 @@ def test_nothing_is_left_out_after_earlier_releases(project: Project, run: Run) 
     refuses(run, project, "leave-out", "after earlier releases")
 
 
-def test_spark_keeps_no_history(project: Project, run: Run) -> None:
+def test_a_cluster_keeps_no_history(project: Project, run: Run) -> None:
     keep_history(project)
     refuses(run, project, "history", "'memory' or 'stream'", options=("--engine", "spark"))
 

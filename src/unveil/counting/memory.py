@@ -139,15 +139,12 @@ class MemoryEngine:
         """What earlier releases say about sensitive attributes."""
         return () if self._whom is None else self._whom.then
 
-    def after(self, earlier: Earlier, then: Sequence[Then] = ()) -> None:
+    def after(self, earlier: Earlier, then: Sequence[Then], numbers: IntArray) -> None:
         """From now on, groups are divided by what earlier releases say about people.
 
-        Args:
-            earlier: The people in them.
-            then: What they say about sensitive attributes; they follow the columns of the table, by position.
+        `then` is what they say about sensitive attributes, and `numbers` the number of each row's person among theirs.
         """
-        numbers = [earlier.numbers(chunk.persons) for chunk in self._rows.chunks((), persons=True)]
-        self._whom = Whom(earlier, tuple(then), np.concatenate(numbers), self._outline)
+        self._whom = Whom(earlier, tuple(then), numbers, self._outline)
 
     def people(self, columns: Sequence[int]) -> tuple[IntArray, dict[int, IntArray]]:
         """The two numbers of each row's person, and the codes of some columns, in one pass."""

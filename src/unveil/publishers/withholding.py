@@ -129,6 +129,11 @@ class Withholding:
                 return
 
     @property
+    def numbers(self) -> IntArray:
+        """The number of each released row's person among those of the earlier releases."""
+        return self._numbers[self.released]
+
+    @property
     def then(self) -> list[Then]:
         """What earlier releases say about sensitive attributes, where it is not what the table says now."""
         return [then for then in self._thens if self._differs(then)]

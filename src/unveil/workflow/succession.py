@@ -138,5 +138,5 @@ def succeeding(
     withholding.settle()
     if not withholding.released.all():
         table, engine = opened(withheld=Withheld(spec.table.person, withholding.words[~withholding.released]))
-    engine.after(earlier, withholding.then)
+    engine.after(earlier, withholding.then, withholding.numbers)
     return table, engine
