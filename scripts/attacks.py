@@ -18,10 +18,14 @@ import pyarrow.parquet
 
 import unveil
 from unveil.attacks import Exposure
+from unveil.attacks.exposure import Rate
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(str(files("unveil") / "data"))
 SPECS = ("adult.toml", "adult-templates.toml", "adult-private.toml")
+QUASI = ("age", "town")
+TABLES, PEOPLE, PROBES = 15, 60, 16
+"""How many small tables are attacked, of how many people, and how many doubts are tried in each."""
 PAGE = ROOT / "docs" / "attacks.md"
 FIRST, LAST = "<!-- attacks: scripts/attacks.py writes what follows -->\n", "<!-- attacks: end -->\n"
 
@@ -31,6 +35,7 @@ def main() -> None:
     parts = [_section(f"The bundled `{name}`", unveil.attack(DATA / name)) for name in SPECS]
     parts.append(_section("A planted leak: a unique number released as it is", _unique_number()))
     parts.append(_section("A planted leak: one person joins between two releases", _joined()))
+    parts.append(_hardening())
     figures = "".join(parts)
     if "--write" not in sys.argv[1:]:
         print(figures)
@@ -53,6 +58,45 @@ def _section(title: str, exposure: Exposure) -> str:
         lines.append(f"| {shown} | {success} | {control} | {found if outcome.leak or not success else ''} |")
     leaks = f"\n{len(exposure.leaks)} of {len(exposure.outcomes)} attacks found a leak (bold)."
     return "\n".join([*lines, leaks, ""])
+
+
+def _hardening() -> str:
+    """Downcoding of small tables by a reader who knows the search, without and with a margin, and what it costs."""
+    lines = ["\n## What a margin buys and costs\n", "| `margin` | values excluded | groups |", "|---|---|---|"]
+    for margin in (None, 2, 5):
+        hits = tries = groups = 0
+        for seed in range(TABLES):
+            table, spec = _small(seed, margin)
+            release = unveil.publish(table, spec, unsafe_seed=seed)
+            exposure = unveil.attack(release, spec, table=table, tries=PROBES)
+            for outcome in exposure.outcomes:
+                if outcome.attack == "downcoding" and outcome.success is not None:
+                    hits, tries = hits + outcome.success.hits, tries + outcome.success.tries
+            groups += len(set(zip(*(release.table[name].to_pylist() for name in QUASI), strict=True)))
+        lines.append(f"| {margin or 'none'} | {Rate(hits, tries).interval} | {groups / TABLES:.1f} |")
+    words = (
+        f"\n{TABLES} random tables of {PEOPLE} people, k = 5: how often the reader excludes a value that a label "
+        "covers."
+    )
+    return "\n".join([*lines, words, ""])
+
+
+def _small(seed: int, margin: int | None) -> tuple[pa.Table, dict[str, Any]]:
+    """A small table of made-up people, and its spec."""
+    drawn = np.random.default_rng(seed)
+    age, town = drawn.integers(20, 60, PEOPLE), drawn.choice(["Aarhus", "Bergen", "Cork"], PEOPLE)
+    ill = np.where(drawn.random(PEOPLE) < (age - 20) / 40, "yes", "no")
+    publish = {} if margin is None else {"margin": margin}
+    spec = {
+        "table": {"class": "ill"},
+        "attributes": {
+            "age": {"kind": "number", "range": [20, 60], "whole": True},
+            "town": {"kind": "category", "values": ["Aarhus", "Bergen", "Cork"]},
+        },
+        "require": [{"kind": "k-anonymity", "quasi-identifier": list(QUASI), "k": 5}],
+        "publish": publish,
+    }
+    return pa.table({"age": age, "town": town, "ill": ill}), spec
 
 
 def _adult() -> tuple[pa.Table, Any]:

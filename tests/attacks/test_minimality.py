@@ -11,6 +11,9 @@ import pytest
 import unveil
 from attacks.people import people, spec
 from unveil.attacks import Outcome
+from unveil.noise import SeededSource
+from unveil.publishers import hardened
+from unveil.schema import load_spec
 
 LIMIT = 0.6
 
@@ -112,3 +115,66 @@ def test_one_record_below_the_bound_is_excluded() -> None:
     outcome = found(unveil.attack(release, spec(10), table=table, tries=20), "downcoding")
     assert outcome.leak
     assert outcome.success.hits < outcome.success.tries
+
+
+def clerks() -> pa.Table:
+    """Nine clerks among many: one more, and k = 10 would tell them apart."""
+    job = ["baker"] * 40 + ["clerk"] * 9 + ["smith"] * 41
+    return pa.table({"job": job, "ill": ["yes"] * 40 + ["no", "yes"] * 25})
+
+
+JOBS: dict[str, Any] = {
+    "table": {"class": "ill"},
+    "attributes": {"job": {"kind": "category", "values": ["baker", "clerk", "smith"]}},
+    "require": [{"kind": "k-anonymity", "quasi-identifier": ["job"], "k": 10}],
+}
+
+
+def with_margin(margin: int, held: dict[str, Any]) -> dict[str, Any]:
+    return {**held, "publish": {**held.get("publish", {}), "margin": margin}}
+
+
+def test_a_margin_leaves_a_reader_in_doubt_why_the_search_stopped() -> None:
+    outcomes = []
+    for held in (JOBS, with_margin(4, JOBS)):
+        release = unveil.publish(clerks(), held, unsafe_seed=1)
+        assert set(release.table["job"].to_pylist()) == {"baker", "⊥"}
+        outcomes.append(found(unveil.attack(release, held, table=clerks(), tries=40), "downcoding").success)
+    plain, doubtful = outcomes
+    assert plain.hits > 0
+    assert (doubtful.hits, doubtful.tries) == (0, plain.tries)
+
+
+def test_groups_have_the_surplus_that_was_drawn_and_the_release_promises_k() -> None:
+    smallest = []
+    for seed in range(12):
+        release = unveil.publish(people(), with_margin(6, spec(10)), unsafe_seed=seed)
+        groups = Counter(zip(*(release.table[name].to_pylist() for name in ("age", "job", "town")), strict=True))
+        drawn = hardened(load_spec(with_margin(6, spec(10))), SeededSource(seed)).surplus
+        assert min(groups.values()) >= 10 + drawn
+        assert "at least 10 records" in release.manifest.guarantee
+        assert unveil.verify(release, with_margin(6, spec(10)), table=people()) == []
+        smallest.append(drawn)
+    assert len(set(smallest)) > 3
+
+
+def test_a_surplus_is_geometric_with_the_margin_as_its_mean() -> None:
+    source, wanted = SeededSource(3), load_spec(with_margin(4, JOBS))
+    drawn = [hardened(wanted, source).surplus for _ in range(4000)]
+    assert 3.7 < np.mean(drawn) < 4.3
+    assert 0.18 < drawn.count(0) / len(drawn) < 0.22
+
+
+def test_a_surplus_never_asks_for_more_than_the_table_has() -> None:
+    table = clerks()
+    for seed in range(5):
+        release = unveil.publish(
+            table, with_margin(1000, {**JOBS, "require": [{**JOBS["require"][0], "k": 90}]}), unsafe_seed=seed
+        )
+        assert len(set(release.table["job"].to_pylist())) == 1
+
+
+@pytest.mark.parametrize("margin", [0, -3, 2.5, "5", 1001])
+def test_what_is_not_a_margin(margin: Any) -> None:
+    with pytest.raises(unveil.SpecError, match="margin"):
+        load_spec({**spec(10), "publish": {"margin": margin}})

@@ -29,10 +29,14 @@ from unveil.masking import AsIs
 from unveil.progress import Tasks, Watcher, unwatched
 from unveil.publishers import trial_release
 from unveil.release import RefinementManifest, Release
+from unveil.schema import Spec
 from unveil.tables import Table, part_of
 
 WORLDS = 500
 """With so many possible tables all of them are tried."""
+SIZED = ("k-anonymity", "alpha-k-anonymity")
+SURPLUSES = 12
+"""So many surpluses of a margin are tried, the likely ones; a reader who tried more would exclude less."""
 ROUNDING = 1e-9
 NAIVE = "what the groups say without reasoning about the search"
 
@@ -52,16 +56,28 @@ class Search:
         kept = [column.codes for column in table.columns if column.name not in self.masked]
         self.values, _ = group_numbers([*kept, table.classes.codes])
         """What each row has besides: its class, and its columns that are not masked."""
+        self._surpluses = list(surpluses(truth.spec, release, self.labels))
 
-    def moved(self, giver: IntArray) -> bool:
-        """Whether the release is another one if each row takes what is not masked from another row of its group."""
+    def given(self, giver: IntArray) -> float:
+        """How likely the release is if each row takes what is not masked from another row of its group.
+
+        That is 0 or 1, unless a margin is drawn.
+        """
+        return sum(self._chances(self._handed(giver)))
+
+    def _handed(self, giver: IntArray) -> Table:
+        """The table in which each row takes what is not masked from another row."""
         table = self.truth.table
         columns = tuple(
             column if column.name in self.masked else replace(column, codes=column.codes[giver])
             for column in table.columns
         )
         classes = replace(table.classes, codes=table.classes.codes[giver])
-        return self._leads_elsewhere(replace(table, columns=columns, classes=classes))
+        return replace(table, columns=columns, classes=classes)
+
+    def moved(self, giver: IntArray) -> bool:
+        """Whether the release is another one then."""
+        return not any(self._chances(self._handed(giver)))
 
     def changed(self, row: int, place: int, code: int) -> bool:
         """Whether the release is another one if a row has another value, under the same label."""
@@ -69,12 +85,30 @@ class Search:
         codes = columns[place].codes.copy()
         codes[row] = code
         columns[place] = replace(columns[place], codes=codes)
-        return self._leads_elsewhere(replace(self.truth.table, columns=tuple(columns)))
+        return not any(self._chances(replace(self.truth.table, columns=tuple(columns))))
 
-    def _leads_elsewhere(self, table: Table) -> bool:
-        """The labels decide: moving values within groups and under labels changes no row of the release."""
+    def _chances(self, table: Table) -> Iterator[float]:
+        """The chances of the surpluses with which a table leads to the release.
+
+        The labels decide: moving values within groups and under labels changes no row of the release.
+        """
         world = part_of(table, self.truth.spec, np.arange(table.rows), table.origin)
-        return bool(_labels(trial_release(world, self.truth.spec)) != _labels(self.release))
+        for surplus, chance in self._surpluses:
+            if _labels(trial_release(world, replace(self.truth.spec, surplus=surplus))) == _labels(self.release):
+                yield chance
+
+
+def surpluses(spec: Spec, release: Release, labels: pa.Table) -> Iterator[tuple[int, float]]:
+    """The surpluses that a reader holds possible, each with its chance: no group is smaller than k and the surplus."""
+    spare = [
+        int(np.bincount(group_numbers([coded(labels[name]).codes for name in item["quasi-identifier"]])[0]).min())
+        - int(item["k"])
+        for item in release.manifest.requirements
+        if item["kind"] in SIZED
+    ]
+    most = min(spare, default=0) if spec.margin else 0
+    kept = spec.margin / (spec.margin + 1)
+    yield from ((surplus, (1 - kept) * kept**surplus) for surplus in range(min(most, SURPLUSES) + 1))
 
 
 def _labels(release: Release) -> Any:
@@ -131,14 +165,16 @@ def _exact(search: Search) -> Outcome:
     lines, width = np.arange(len(search.groups)), int(search.values.max()) + 1
     before, after = (np.zeros((len(lines), width)) for _ in range(2))
     worlds = possible = 0
+    chances = 0.0
     for giver in _arrangements(search):
         worlds += 1
         before[lines, search.values[giver]] += 1
-        if not search.moved(giver):
+        if chance := search.given(giver):
             possible += 1
-            after[lines, search.values[giver]] += 1
+            chances += chance
+            after[lines, search.values[giver]] += chance
     watched = _watched(search)
-    success, control = watched.above(after / possible), watched.above(before / worlds)
+    success, control = watched.above(after / chances), watched.above(before / worlds)
     sentence = (
         f"{possible:,} of the {worlds:,} tables that the release allows lead to it. Trying them all makes "
         f"a reader {watched.words} for {success.hits:,} of {success.tries:,} people; without that, "

@@ -2,6 +2,7 @@
 
 from unveil.publishers.additive import publish_additive
 from unveil.publishers.guards import (
+    hardened,
     make_guards,
     redundant_atoms,
     resolved_requirements,

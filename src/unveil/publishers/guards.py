@@ -12,9 +12,10 @@ from unveil.characters import hidden_character, hidden_in_value
 from unveil.counting import Engine
 from unveil.counting.earlier import Then
 from unveil.errors import RequirementError, TableError, did_you_mean, rows_text
+from unveil.noise import Source, below
 from unveil.progress import Tasks, Watcher, unwatched
 from unveil.refine import Guard
-from unveil.schema import Atom, Domain, Level, Requirement, Spec, without_redundant
+from unveil.schema import Atom, Domain, KAnonymity, Level, Requirement, Spec, without_redundant
 from unveil.tables import Outline
 
 Sharing = tuple[tuple[int, ...], int | None]
@@ -107,10 +108,14 @@ def checked_levels(
     for (columns, sensitive), atoms in shared_groups(table, needed).items():
         total = np.array([table.size]) if sensitive is None else table.histograms[sensitive].sum(axis=1)
         values = () if sensitive is None else sensitive_values(table, sensitive)
-        held = levels[columns, sensitive] = [atom.level(values, total) for atom in atoms]
+        held = [atom.level(values, total) for atom in atoms]
         for atom, level in zip(atoms, held, strict=True):
             if not level.holds(level.of(total[None, :]))[0]:
                 raise RequirementError(_cannot_hold(atom, level.shortfall(), table, spec))
+        levels[columns, sensitive] = [
+            _with_surplus(level, spec.surplus or 0, total) if isinstance(atom, KAnonymity) else level
+            for atom, level in zip(atoms, held, strict=True)
+        ]
     return {**levels, **_levels_then(table, needed, then)}
 
 
@@ -143,6 +148,24 @@ def level_then(atom: Atom, then: Then) -> Level | None:
         return levels
 
     return replace(level, of=of_present)
+
+
+def hardened(spec: Spec, source: Source) -> Spec:
+    """The spec of one release, with the surplus of its margin drawn: geometric, so that a reader can never exclude 0.
+
+    A reader who sees what the search did not do then cannot tell whether k forbade it, or the surplus.
+    """
+    if spec.surplus is not None:
+        return spec
+    surplus = 0
+    while spec.margin and below(source, spec.margin + 1):
+        surplus += 1
+    return replace(spec, surplus=surplus)
+
+
+def _with_surplus(level: Level, surplus: int, total: IntArray) -> Level:
+    """The level of a group size with a surplus, as far as the whole table has it."""
+    return replace(level, least=min(level.least + surplus, float(level.of(total[None, :])[0])))
 
 
 def make_guards(

@@ -6,6 +6,7 @@ from unveil.counting import Engine
 from unveil.noise import SeededSource, Source
 from unveil.progress import Watcher, unwatched
 from unveil.publishers.additive import publish_additive
+from unveil.publishers.guards import hardened
 from unveil.publishers.private import publish_diffgen, publish_safe
 from unveil.publishers.refinement import publish_refinement
 from unveil.release import Release
@@ -27,6 +28,7 @@ def trial_release(
 
     counts = MemoryEngine(table) if engine is None else engine
     if spec.plan is None:
+        spec = hardened(spec, SeededSource(seed))
         return publish_refinement(table, spec, counts, __version__, progress=progress)
     return drawn(table, spec, spec.plan, counts, SeededSource(seed), progress)
 

@@ -106,6 +106,10 @@ class DifferentialPrivacySection(Section):
 RequireSection = Annotated[Requirement | DifferentialPrivacySection, Field(discriminator="kind")]
 
 
+MOST_MARGIN = 1000
+"""How large a margin may be: groups would be larger than any reader needs."""
+
+
 class PublishSection(Section):
     """`[publish]`: the method and its options."""
 
@@ -117,6 +121,7 @@ class PublishSection(Section):
     goal: Purpose = "class"
     criterion: Criterion | None = None
     bounds: Literal["round", "observed"] = "round"
+    margin: Annotated[int, Field(ge=1, le=MOST_MARGIN)] | None = None
     specializations: Annotated[int, Field(ge=0, le=MOST_SPECIALIZATIONS)] | None = None
     utility: Literal["max", "infogain"] = "max"
     choice: Literal["exponential", "permute-and-flip"] | None = None

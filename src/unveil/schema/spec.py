@@ -96,6 +96,10 @@ class Spec:
     """Where a split between two values is published: at a round number between them, or at the upper one."""
     history: Path | None = None
     """The private folder that says whom each release shows and how, so that later ones keep their promise with it."""
+    margin: int = 0
+    """How many more than k a group must have, on average over releases: the number is drawn anew and kept secret."""
+    surplus: int | None = None
+    """That number for one release; None before it is drawn. Never in a file."""
     plan: Plan | None = None
     """For differential privacy: how the budget is spent. None means refinement."""
     draft: bool = False
@@ -306,6 +310,7 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
         criterion=publish.criterion or "score",
         bounds=publish.bounds,
         history=None if publish.history is None else folder / publish.history,
+        margin=publish.margin or 0,
         plan=plan,
         draft=sections.draft,
         origin=origin,

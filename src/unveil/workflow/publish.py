@@ -57,23 +57,25 @@ def publish(
     source = checked.source if spec is None or table is None else table
     told = progress if checked.plan is None else phases_only(progress)
     earlier = earlier_of(checked, after)
+    if earlier is not None and checked.margin:
+        raise SpecError(f"{checked.origin}: [publish] margin cannot be combined with earlier releases.")
     opened = partial(open_engine, checked, source, engine, index, spark, told)
     loaded, counts = opened() if earlier is None else succeeding(checked, earlier, opened)
     # They need the compiled loops, which were loaded while the rows were read.
-    from unveil.publishers import drawn, publish_refinement
+    from unveil.noise import SeededSource, SystemSource
+    from unveil.publishers import drawn, hardened, publish_refinement
 
+    bits = SystemSource() if unsafe_seed is None else SeededSource(unsafe_seed)
     if checked.plan is not None:
         if steps is not None:
             raise SpecError(f"{checked.origin}: steps is for refinement; a private release is drawn once.")
-        from unveil.noise import SeededSource, SystemSource
         from unveil.publishers.budget import enter
 
         if unsafe_seed is None:
             enter(checked, source)
-        bits = SystemSource() if unsafe_seed is None else SeededSource(unsafe_seed)
         return drawn(loaded, checked, checked.plan, counts, bits, progress)
     hashes = () if earlier is None else earlier.hashes
-    return publish_refinement(loaded, checked, counts, __version__, steps, stop, progress, hashes)
+    return publish_refinement(loaded, hardened(checked, bits), counts, __version__, steps, stop, progress, hashes)
 
 
 def check_read(spec: Spec) -> None:
