@@ -76,11 +76,11 @@ def test_rows_that_are_left_out_have_the_full_range() -> None:
     assert first.right == pd.Timestamp(2020, 1, 1)
 
 
-def test_a_number_whose_intervals_overlap_is_encoded_by_both_ends() -> None:
+def test_labels_that_overlap_are_encoded_by_both_ends() -> None:
     masking, table = grown().masking, pa.Table.from_pylist(ROWS)
     encoding = Encoding.of(masking, masking.labels(table), "codes")
     names = encoding.names({name: name for name in masking})
-    assert names == ["age from", "age to", "job", "city", "home"]
+    assert names == ["age from", "age to", "job from", "job to", "city", "home"]
     encoded = encoding.encoded(masking.labels(table), "refuse")
     assert encoded[:, :2].tolist() == [[0, 32], [32, 64], [32, 64]]
     unseen = masking.labels(pa.Table.from_pylist([{**ROWS[0], "age": 99}]), unseen="suppress")
