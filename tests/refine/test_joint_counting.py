@@ -15,6 +15,7 @@ from bridge import spec_of, table_of
 from oracles.joint import joint
 from oracles.problem import Problem
 from oracles.strategies import mixed_problems, problems
+from unveil.errors import BrokenPromiseError
 from unveil.refine import boxes
 from unveil.refine import joint as loop
 from unveil.refine.boxes import Partition
@@ -105,6 +106,9 @@ VALID: Callable[..., object] = Partition._valid
 @pytest.mark.parametrize("recoding", ["local", "global"])
 def test_a_piece_that_is_not_checked_fails_the_recount(recoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Partition, "_valid", without_a_piece)
+    with pytest.raises(BrokenPromiseError, match="a group does not satisfy its requirements"):
+        unveil.publish(people(), spec(recoding))
+    monkeypatch.setattr("unveil.publishers.refinement.check_groups", lambda search: None)
     with pytest.raises(AssertionError, match=re.escape("does not hold")):
         unveil.publish(people(), spec(recoding))
 

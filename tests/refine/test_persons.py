@@ -14,8 +14,14 @@ from oracles.joint import joint, masked
 from oracles.problem import Problem
 from oracles.strategies import person_problems
 from oracles.tdr import tdr
-from unveil.errors import RequirementError
-from unveil.schema import Recoding
+from unveil.counting.boxes import Choices
+from unveil.counting.memory import MemoryEngine
+from unveil.counting.scans import ALL, SPLIT
+from unveil.errors import BrokenPromiseError, RequirementError
+from unveil.publishers import start_joint
+from unveil.refine.boxes import Partition
+from unveil.schema import Recoding, load_spec
+from unveil.tables import load_table
 
 pytestmark = pytest.mark.engines
 
@@ -49,6 +55,42 @@ def test_the_joint_search_takes_the_same_steps(problem: Problem, recoding: Recod
     assert (other.trace, other.manifest) == (release.trace, release.manifest)
 
 
+def visits(seed: int) -> pa.Table:
+    """Each person has about four rows, and the class depends more on what is refined group by group than on the age."""
+    draw = np.random.default_rng(seed)
+    age, town, job, pay = (draw.integers(0, size, 1500) for size in (30, 6, 6, 40))
+    ill = np.where(3 * town + 3 * job + age / 5 + draw.integers(0, 6, 1500) > 20, "yes", "no")
+    person = draw.integers(0, 400, 1500)
+    return pa.table({"person": person, "age": age, "town": town, "job": job, "pay": pay, "ill": ill})
+
+
+def test_a_group_that_was_split_ahead_counts_a_person_once() -> None:
+    """Its rows are by piece then, and stay so if the group is refined by an attribute of all groups instead."""
+    number, category = {"kind": "number", "whole": True}, {"kind": "category"}
+    spec = load_spec(
+        {
+            "table": {"class": "ill", "person": "person"},
+            "attributes": {"age": number, "town": category, "job": category, "pay": number},
+            "require": [{"kind": "k-anonymity", "quasi-identifier": ["age", "town", "job", "pay"], "k": 8}],
+        }
+    )
+    table = load_table(spec, visits(0))
+    search = start_joint(table, spec, MemoryEngine(table))
+    partition, shapes = search.partitions[0], search.blocks.shapes
+    group, every = partition.boxes(np.array([0])), np.ones(4, dtype=np.bool_)
+
+    def counted() -> list[list[int]]:
+        return [
+            row for scan, *_ in partition.rows.scan(group, every, shapes, pure_too=True) for row in scan.pieces.tolist()
+        ]
+
+    before = counted()
+    for column, cell in ((0, 15), (3, 20), (1, 3)):
+        way = SPLIT if column in (0, 3) else ALL
+        partition.rows.split(group, Choices(*(np.array([item]) for item in (column, way, cell))), shapes)
+        assert counted() == before
+
+
 def test_a_share_of_persons_may_fall_where_a_group_is_split() -> None:
     """Why shares are over records: each of two persons has one row with the value and one without."""
     rows = [("a", 0, "flu"), ("a", 1, "cold"), ("b", 0, "cold"), ("b", 1, "flu")]
@@ -80,3 +122,15 @@ def test_an_alpha_k_requirement_counts_persons_and_a_share_of_their_records() ->
     spec["require"][0]["k"] = 7
     with pytest.raises(RequirementError, match=r"k = 7 persons on \{age\}: it has 6 persons"):
         unveil.publish(table, spec)
+
+
+def test_a_group_with_too_few_persons_is_not_released(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that believes every candidate to be valid is stopped by the recount of its groups."""
+    monkeypatch.setattr(Partition, "_valid", lambda self, scan: np.ones(len(scan.box), dtype=np.bool_))
+    spec = {
+        "table": {"class": "ill", "person": "person"},
+        "attributes": {"age": {"kind": "number", "whole": True}, "town": {"kind": "category"}},
+        "require": [{"kind": "k-anonymity", "quasi-identifier": ["age", "town"], "k": 200}],
+    }
+    with pytest.raises(BrokenPromiseError, match="a group does not satisfy its requirements"):
+        unveil.publish(visits(0).drop_columns(["job", "pay"]), spec)

@@ -2,8 +2,9 @@
 
 A person whose rows are all alike in the attributes of a projection is always in one group. Such persons are merged: a
 row says how many of them it represents; if the rows of a person differ in class or marks, the first does. Only persons
-with rows that differ in the attributes are numbered, and the rows of each are adjacent in every group, because
-splitting a group keeps the order of its rows. So one pass over a group counts persons::
+with rows that differ in the attributes are numbered, and rows are in the order of these numbers. Splitting a group
+keeps their order, so the rows of a person are adjacent. Only a box that was split ahead of its turn, and is not split
+so in the end, has its rows by piece; they are put in order to be counted. So one pass over a group counts persons::
 
     person   [ 0 0 0 | 1 1 | 2 2 2 ]        0: persons whose rows are all alike
     heads    [ 3 1 7 | 1 1 | 1 1 1 ]        11 persons in three rows, and two more
@@ -21,6 +22,7 @@ from unveil.arrays import Array, BoolArray, IntArray, grouped, packed_keys
 from unveil.counting.distinct import SortedRows
 from unveil.counting.scans import ALL, SPLIT
 
+NOBODY = -1
 PERSON_COUNTS = 6
 """How many numbers `count_box_persons` keeps for each cell."""
 
@@ -93,6 +95,21 @@ def person_end(person: Array, row: int, stop: int) -> int:
         while end < stop and person[end] == person[row]:
             end += 1
     return end
+
+
+@njit(cache=True, nogil=True)
+def rows_by_person(person: Array, start: int, stop: int) -> tuple[Array, Array]:
+    """The rows of a box and their persons, the rows of a person adjacent.
+
+    They are in that order already, unless the box was split ahead of its turn and then stays as it is.
+    """
+    rows = np.arange(start, stop)
+    held = person[start:stop]
+    for row in range(1, len(held)):
+        if held[row] < held[row - 1]:
+            order = np.argsort(held, kind="mergesort")
+            return rows[order], held[order]
+    return rows, held.copy()
 
 
 @njit(cache=True, nogil=True)
@@ -218,21 +235,25 @@ def count_box_persons(
     """
     held, only, lowest, highest, seen, touched = 0, 1, 2, 3, 4, 5
     last = pieces.shape[1] - 1
-    person = whose[:, 0]
     found = np.empty(len(room), np.int64)
+    order, person = rows_by_person(whose[:, 0], 0, 0)
+    known = NOBODY
     at = piece = 0
     while at < len(candidates):
         box, j = candidates[at, 0], candidates[at, 1]
+        if box != known:
+            order, person = rows_by_person(whose[:, 0], start[box], stop[box])
+            known = box
         lookup, shift = cell_of[block_depth[blocks[box, j]]], block_first[blocks[box, j]]
         cells = total = 0
-        row = start[box]
-        while row < stop[box]:
-            end = person_end(person, row, stop[box])
-            who, count = whose[row, 0], whose[row, 1]
+        row = 0
+        while row < len(order):
+            end = person_end(person, row, len(order))
+            who, count = person[row], whose[order[row], 1]
             total += count
-            low = high = lookup[codes[row, j]] - shift
+            low = high = lookup[codes[order[row], j]] - shift
             for i in range(row, end):
-                cell = lookup[codes[i, j]] - shift
+                cell = lookup[codes[order[i], j]] - shift
                 low, high = min(low, cell), max(high, cell)
                 if room[cell, touched] == 0:
                     room[cell, touched] = 1

@@ -122,6 +122,17 @@ def _sections(rows: BoxRows, needed: dict[int | None, list[Level]]) -> list[tupl
     return [(level, section[column]) for column, levels in needed.items() for level in levels]
 
 
+def check_groups(search: JointSearch) -> None:
+    """Counts every group again, without what the search kept about it, before anything is released.
+
+    Raises:
+        BrokenPromiseError: A group does not satisfy a requirement.
+    """
+    for partition in search.partitions:
+        if not partition.valid:
+            raise BrokenPromiseError("a group does not satisfy its requirements; nothing was released.")
+
+
 def left_out(search: JointSearch, spec: Spec) -> LeftOut | None:
     """The records that the search left out, if it may leave out any.
 
@@ -133,8 +144,6 @@ def left_out(search: JointSearch, spec: Spec) -> LeftOut | None:
     records = int(counts[0][0])
     if records > spec.leave_out * search.partitions[0].records:
         raise BrokenPromiseError(f"the search left out {records:,} records, more than it may; nothing was released.")
-    if not all(partition.valid for partition in search.partitions):
-        raise BrokenPromiseError("a group no longer satisfies its requirements without the records left out.")
     masked = spec.left_out == "mask" and all(
         bool(level.holds(level.of(held[None, section]))[0])
         for partition, held in zip(search.partitions, counts, strict=True)

@@ -31,7 +31,7 @@ from unveil.masking import (
 )
 from unveil.progress import Watcher, unwatched
 from unveil.publishers.guards import make_guards, redundant_atoms, resolved_requirements
-from unveil.publishers.joint import frozen, left_out, start_joint
+from unveil.publishers.joint import check_groups, frozen, left_out, start_joint
 from unveil.publishers.withholding import check_one_row_each
 from unveil.refine import JointSearch, JointStep, Search, Step, best_split, gain_alone, gain_per_loss
 from unveil.release import DATA, About, Entry, History, LeaveOut, RefinementManifest, Release, Rows, succession_sentence
@@ -83,6 +83,8 @@ def publish_refinement(
         trace: Iterable[dict[str, Any]] = _finished(search, progress)
     else:
         trace = _performed(search, steps, stop, progress)
+    if isinstance(search, JointSearch):
+        check_groups(search)
     aside = left_out(search, spec) if isinstance(search, JointSearch) else None
     masked, boxes = frozen(search) if isinstance(search, JointSearch) else (_cuts(table, search), ())
     masking = _masking(table, masked, boxes)
