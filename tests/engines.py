@@ -77,7 +77,7 @@ def chosen(name: str) -> Iterator[None]:
         if engine == "spark":
             _start_spark()
             patch.setenv("UNVEIL_INDEX", "cluster" if cluster else "driver")
-        if cluster:  # it knows the paper's search only, so a spec that names none takes that one
+        if cluster:  # the joint search asks more jobs of it, so a spec that names none takes the paper's
             for module in (steering, spec):
                 patch.setattr(module, "search_of", lambda publish: publish.search or "paper")
         yield

@@ -160,6 +160,13 @@ def test_quotes_spaces_and_empty_fields_of_a_csv_file(tmp_path: Path) -> None:
     same(unveil.publish(path, SPEC), in_memory(path, SPEC))
 
 
+@pytest.mark.parametrize("publish", [{}, {"recoding": "global", "leave-out": "10%"}])
+def test_the_joint_search(publish: dict[str, Any]) -> None:
+    """On the cluster, rows stay where they are and answer for their boxes."""
+    spec = SPEC | {"publish": {"search": "joint", **publish}}
+    same(unveil.publish(people(200), spec, steps=5), in_memory(people(200), spec, steps=5))
+
+
 @pytest.fixture
 def _batches_for_adult(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three rows at a time are too few for 45,222."""

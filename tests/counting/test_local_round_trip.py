@@ -34,7 +34,7 @@ SPEC: dict[str, Any] = {
 
 @pytest.fixture(autouse=True)
 def searched_in_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The joint search keeps distinct rows in the driver, and refuses an index that must lie on the cluster."""
+    """On the cluster the joint search takes many jobs; `test_engines` has it there."""
     if os.environ.get("UNVEIL_INDEX") == "cluster":
         monkeypatch.setenv("UNVEIL_INDEX", "auto")
 

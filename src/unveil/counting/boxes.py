@@ -361,26 +361,31 @@ class BoxRows:
         """
         rows = boxes.stop - boxes.start
         halvings = np.maximum(np.ceil(np.log2(np.maximum(rows, 1) / most)), 0).astype(np.int64)
-        kept, ends = drawn_rows(self._codes, boxes.blocks.shape[1], self._marks, boxes.start, boxes.stop, halvings)
+        sample, ends = self._sampled(boxes, halvings)
         first = np.concatenate([[0], ends[:-1]])
         scale = np.repeat(halvings, ends - first)
-        weight, whose = self._weight[kept] << scale, self._whose[kept]
+        weight, whose = sample._weight << scale, sample._whose
         whose[:, 1:] <<= scale[:, None]
         length = np.repeat(ends - first, copies)
         stop = np.cumsum(length)
         copies_of = np.repeat(first, copies)
         again = _rows_of(Boxes(copies_of, copies_of + length, boxes.blocks))
-        copied = kept[again]
         copy = BoxRows(
-            self._codes[copied],
+            sample._codes[again],
             weight[again],
-            self._marks[copied],
+            sample._marks[again],
             whose[again],
             self._sections,
             self._targets,
             self._fine,
         )
         return copy, Boxes(stop - length, stop, np.repeat(boxes.blocks, copies, axis=0))
+
+    def _sampled(self, boxes: Boxes, halvings: IntArray) -> tuple[BoxRows, IntArray]:
+        """A sample of the rows of each box, one of 2^halvings, box after box, and where those of each box end."""
+        kept, ends = drawn_rows(self._codes, boxes.blocks.shape[1], self._marks, boxes.start, boxes.stop, halvings)
+        rows = self._codes[kept], self._weight[kept], self._marks[kept], self._whose[kept]
+        return BoxRows(*rows, self._sections, self._targets, self._fine), ends
 
 
 def _rows_of(boxes: Boxes) -> IntArray:

@@ -12,7 +12,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from threading import Thread
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from unveil.progress import Watcher, unwatched
 from unveil.release import Link, ReleasedRows
 from unveil.schema import Attribute, Query, Spec
 from unveil.tables import HELD, Outline, StreamedTable, Withheld, load_table, open_source
+
+if TYPE_CHECKING:
+    from unveil.counting.far import FarMarked
 
 COMPILING = "compiling, once"
 """What a first run waits for. Later runs hardly wait, so no bar shows it."""
@@ -125,6 +128,19 @@ class Marked(NamedTuple):
     """If the table says whose row each is: the person of each row and the persons that it represents, as in
     `counting.persons`; after earlier releases, the history of each row, in ascending order; otherwise no columns."""
 
+    def without_class(self) -> Marked:
+        """The rows without their first mark."""
+        return self._replace(marks=self.marks[1:], widths=self.widths[1:])
+
+    def counts(self, place: int, size: int, targets: int) -> IntArray:
+        """The records of each value of an attribute, by each target; without any, the records."""
+        codes = self.codes[place].astype(np.int64)
+        marks = [*zip(self.marks[:targets], self.widths, strict=False)] or [(np.zeros_like(codes), 1)]
+        counts = [np.zeros((size, width), dtype=np.int64) for _, width in marks]
+        for (mark, _), counted in zip(marks, counts, strict=True):
+            np.add.at(counted, (codes, mark), self.weight)
+        return np.concatenate(counts, axis=1)
+
 
 class Index(Protocol):
     """The groups of one requirement: the rows of its projection, partitioned by their masked values (TIPS)."""
@@ -204,7 +220,7 @@ class Engine(Protocol):
         """The partition index over these attributes, and over the values of a sensitive one if given."""
         ...
 
-    def marked(self, columns: Sequence[int], marks: Sequence[int]) -> Marked:
+    def marked(self, columns: Sequence[int], marks: Sequence[int]) -> Marked | FarMarked:
         """The distinct rows of these attributes, marked by the class and by the values of other attributes."""
         ...
 

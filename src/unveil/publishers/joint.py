@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-
-import numpy as np
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from unveil.arrays import IntArray
 from unveil.counting import Engine, Marked
 from unveil.counting.boxes import BoxRows
+from unveil.counting.far import FarMarked, FarRows, numbered
 from unveil.errors import BrokenPromiseError
 from unveil.masking import LEAF, AnyMasking, Block, BoxTree, LeftOut, Split, freeze, vocabulary
 from unveil.progress import Tasks, Watcher, unwatched
@@ -37,7 +36,7 @@ def start_joint(table: Outline, spec: Spec, engine: Engine, progress: Watcher = 
     sensitive = {
         columns: [column for held, column in levels if held == columns and column is not None] for columns in sets
     }
-    counted = _shared_rows if together else _own_rows
+    counted: Callable[..., Iterator[Marked | FarMarked]] = _shared_rows if together else _own_rows
     marked = [targeted(rows, spec, table.classes.name) for rows in counted(engine, goals, sensitive, progress)]
     by_box = _by_box(table, spec, sets, marked, targets)
     hierarchies = [hierarchy_of(table, column, spec, by_box.get(column), targets) for column in masked]
@@ -46,7 +45,11 @@ def start_joint(table: Outline, spec: Spec, engine: Engine, progress: Watcher = 
     for columns, rows in zip(sets, marked, strict=True):
         places = [masked.index(column) for column in columns]
         offsets = [blocks.offsets[place] for place in places]
-        boxes = BoxRows.of(rows, offsets, blocks.offsets[-1], targets, goal.fine, numbered=together)
+        boxes = (
+            FarRows(rows, offsets, targets, goal.fine)
+            if isinstance(rows, FarMarked)
+            else BoxRows.of(rows, offsets, blocks.offsets[-1], targets, goal.fine, numbered=together)
+        )
         needed = {column: held for (held_columns, column), held in levels.items() if held_columns == columns}
         alone = [column in by_box for column in columns]
         partitions.append(Partition(boxes, _sections(boxes, needed), places, alone, blocks, goal))
@@ -62,7 +65,7 @@ def _spare(table: Outline, spec: Spec) -> int:
 
 def _own_rows(
     engine: Engine, goals: list[int], sensitive: Mapping[tuple[int, ...], list[int]], progress: Watcher
-) -> Iterator[Marked]:
+) -> Iterator[Marked | FarMarked]:
     """For each set of attributes its distinct rows, marked by the class, by other targets and by sensitive values."""
     counted = Tasks(progress, "counting groups", len(sensitive))
     for columns, private in sensitive.items():
@@ -77,7 +80,7 @@ def _shared_rows(
     counted = Tasks(progress, "counting groups", 1)
     every = sorted({column for columns in sensitive for column in columns})
     private = sorted({column for columns in sensitive.values() for column in columns})
-    rows = engine.marked(every, [*goals, *private])
+    rows = numbered(engine.marked(every, [*goals, *private]))
     counted.finish()
     targets = 1 + len(goals)
     for columns, mine in sensitive.items():
@@ -92,26 +95,16 @@ def _shared_rows(
 
 
 def _by_box(
-    table: Outline, spec: Spec, sets: list[tuple[int, ...]], marked: list[Marked], targets: int
+    table: Outline, spec: Spec, sets: list[tuple[int, ...]], marked: list[Marked | FarMarked], targets: int
 ) -> dict[int, IntArray]:
     """The attributes that are refined group by group, each with its counts by the targets."""
     every = [column for columns in sets for column in columns]
     return {
-        column: _counts(rows, place, len(table.columns[column]), targets)
+        column: rows.counts(place, len(table.columns[column]), targets)
         for columns, rows in zip(sets, marked, strict=True)
         for place, column in enumerate(columns)
         if spec.recoding == "local" and every.count(column) == 1
     }
-
-
-def _counts(rows: Marked, place: int, size: int, targets: int) -> IntArray:
-    """The records of each value of an attribute, by each target; without any, the records."""
-    codes = rows.codes[place].astype(np.int64)
-    marks = [*zip(rows.marks[:targets], rows.widths, strict=False)] or [(np.zeros_like(codes), 1)]
-    counts = [np.zeros((size, width), dtype=np.int64) for _, width in marks]
-    for (mark, _), counted in zip(marks, counts, strict=True):
-        np.add.at(counted, (codes, mark), rows.weight)
-    return np.concatenate(counts, axis=1)
 
 
 def _sections(rows: BoxRows, needed: dict[int | None, list[Level]]) -> list[tuple[Level, slice]]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from unveil.arrays import IntArray, NumberArray
 from unveil.counting import Marked
+from unveil.counting.far import FarMarked
 from unveil.errors import RequirementError, SpecError, TableError, did_you_mean, named
 from unveil.publishers.guards import resolved_requirements, shared_groups
 from unveil.refine.boxes import Lowest
@@ -55,11 +56,9 @@ def target_columns(table: Outline, spec: Spec) -> list[int]:
     return columns
 
 
-def targeted(marked: Marked, spec: Spec, class_: str) -> Marked:
+def targeted(marked: Marked | FarMarked, spec: Spec, class_: str) -> Marked | FarMarked:
     """The rows without the mark of the class, if the goal is another."""
-    if spec.goal == "class" or class_ in spec.goal:
-        return marked
-    return marked._replace(marks=marked.marks[1:], widths=marked.widths[1:])
+    return marked if spec.goal == "class" or class_ in spec.goal else marked.without_class()
 
 
 def goal_of(table: Outline, spec: Spec, masked: Sequence[int]) -> Goal:

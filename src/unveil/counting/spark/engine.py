@@ -19,6 +19,7 @@ from unveil.counting.contributions import public_places, used_counts
 from unveil.counting.distinct import Aside, DistinctRows, SortedRows, unpacked
 from unveil.counting.earlier import Then
 from unveil.counting.engine import Cells, Index, Marked, Scoring
+from unveil.counting.far import FarMarked
 from unveil.counting.index import MemoryIndex
 from unveil.counting.memory import (
     BinnedChunk,
@@ -31,6 +32,7 @@ from unveil.counting.memory import (
     person_index,
     weighed,
 )
+from unveil.counting.spark.boxes import far_marked
 from unveil.counting.spark.index import SparkIndex
 from unveil.counting.spark.released import SparkReleasedRows
 from unveil.counting.spark.source import Function, SparkSource, open_spark_source
@@ -137,8 +139,8 @@ class SparkEngine:
         sizes = [len(self.outline.columns[place]) for place in places]
         lookups = [np.arange(size, dtype=np.int32) for size in sizes]
         frame = self._distinct(places, lookups, sizes).persist()
+        fits = self._fits(frame)
         with self._source.watched():
-            fits = self._where == "driver" or (self._where == "auto" and frame.count() <= DRIVER_ROWS)
             width = 1 if sensitive is None else sizes[-1]
             if not fits:
                 self._check_total(frame)
@@ -169,15 +171,13 @@ class SparkEngine:
             EngineError: They are too many for the driver.
         """
         frame = found.persist()
+        if not self._fits(frame):
+            names = braced([self.outline.attributes[column].name for column in columns])
+            raise EngineError(
+                f"the distinct rows of {names} by person are searched in the driver: up to {DRIVER_ROWS:,}, or all of "
+                "them if you ask for the index in the driver."
+            )
         with self._source.watched():
-            if self._where != "driver" and (self._where == "cluster" or frame.count() > DRIVER_ROWS):
-                names = braced([self.outline.attributes[column].name for column in columns])
-                persons = self.outline.persons is not None
-                instead = "" if persons else "; search = 'paper' can search on the cluster"
-                raise EngineError(
-                    f"the distinct rows of {names}{' by person' if persons else ''} are searched in the driver: up to "
-                    f"{DRIVER_ROWS:,}, or all of them if you ask for the index in the driver{instead}."
-                )
             codes, weight = _collected(frame, sizes)
             frame.unpersist()
         words = 0 if self.outline.persons is None else len(WORDS)
@@ -186,17 +186,23 @@ class SparkEngine:
         distinct.add(codes, weight)
         return distinct.sorted()
 
-    def marked(self, columns: Sequence[int], marks: Sequence[int]) -> Marked:
-        """The distinct rows of a projection, collected in the driver.
+    def marked(self, columns: Sequence[int], marks: Sequence[int]) -> Marked | FarMarked:
+        """The distinct rows of a projection: collected in the driver, or where they are if they are too many for it.
 
         Raises:
-            EngineError: They are too many for the driver.
+            EngineError: They are too many for the driver, and say whose they are.
         """
         places = [*columns, *marks]
         sizes = [*(len(self.outline.columns[place]) for place in places), len(self.outline.classes)]
         lookups = [np.arange(size, dtype=np.int32) for size in sizes[:-1]]
         persons = self.outline.persons is not None
-        found = self._distinct(places, lookups, sizes, with_class=True, persons=persons)
+        found = self._distinct(places, lookups, sizes, with_class=True, persons=persons).persist()
+        if not persons and not self._fits(found):
+            with self._source.watched():
+                self._check_total(found)
+                far = far_marked(_unpacked(found, sizes), sizes, len(columns), self.outline)
+                found.unpersist()
+            return far
         rows = self._held(found, columns, places, [*(WORDS if persons else ()), *sizes])
         return marked_rows(rows, len(columns), self.outline)
 
@@ -310,6 +316,11 @@ class SparkEngine:
         schema = ", ".join(f"{name} bigint" for name in [*words, WEIGHT])
         found = self._source.partitions(collapse, Recount(coder, order, persons=persons).names, schema)
         return found.groupBy(*words).agg(functions.sum(WEIGHT).alias(WEIGHT))
+
+    def _fits(self, frame: DataFrame) -> bool:
+        """Whether distinct rows are searched in the driver."""
+        with self._source.watched():
+            return self._where == "driver" or (self._where == "auto" and frame.count() <= DRIVER_ROWS)
 
     def _check_marginals(self, places: Sequence[int], codes: Sequence[Array], weight: IntArray) -> None:
         """Checks that the values of each column are those of the first pass; otherwise the source has changed."""
