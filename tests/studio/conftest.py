@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
+from pyarrow import parquet
 
 import unveil
 from project import Project
@@ -97,9 +98,9 @@ def tab(tmp_path: Path) -> Iterator[Client]:
         client.http.close()
 
 
-def adult(folder: Path) -> Path:
-    """A copy of Adult with its spec and taxonomies."""
-    for name in ("adult.toml", "adult.parquet"):
-        shutil.copy(DATA / name, folder / name)
+def adult(folder: Path, rows: int = 50_000) -> Path:
+    """A copy of Adult, or of its first rows, with its spec and taxonomies."""
+    shutil.copy(DATA / "adult.toml", folder / "adult.toml")
+    parquet.write_table(parquet.read_table(DATA / "adult.parquet").slice(0, rows), folder / "adult.parquet")
     shutil.copytree(DATA / "taxonomies", folder / "taxonomies")
     return folder / "adult.toml"

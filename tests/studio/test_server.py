@@ -216,3 +216,28 @@ def test_tasks_of_the_background(tab: Client) -> None:
     lines = tab.hear(lambda heard: "evaluation" in heard)["evaluation"]["lines"]
     assert {line["setting"] for line in lines} == {"raw", "released", "masked"}
     assert tab.post("compare", key="name", values=[2]).status_code == 422
+
+
+def test_nothing_leaves_the_machine(tab: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No part of the server, search or publishing connects to anything but this test."""
+    asked: list[object] = []
+    connect, look_up = socket.socket.connect, socket.getaddrinfo
+
+    def recorded(held: socket.socket, address: object) -> None:
+        asked.append(address)
+        connect(held, address)
+
+    def looked_up(*words: object, **more: object) -> object:
+        asked.append(words)
+        return look_up(*words, **more)
+
+    monkeypatch.setattr(socket.socket, "connect", recorded)
+    monkeypatch.setattr(socket, "getaddrinfo", looked_up)
+    tab.open("people.toml")
+    tab.picture(tab.heard["state"]["number"])
+    tab.post("publish", to="out")
+    tab.hear(lambda heard: "published" in heard)
+    assert {address for address in asked if address[0] != "127.0.0.1"} == set()
+    with pytest.raises(httpx.ConnectError):  # a name that is looked up is seen
+        httpx.get("http://example.invalid/")
+    assert asked[-1][0] == "example.invalid"

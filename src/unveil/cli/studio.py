@@ -27,7 +27,7 @@ def studio(
         raise TableError(f"{file}: there is no such file or folder.")
     folder = Path() if file is None else file.absolute().parent
     served = Studio(folder, None if file is None else file.name)
-    console.print(f"The studio is at {served.address}")
+    console.print(f"The studio is at {served.address}", soft_wrap=True)
     console.print("Whoever has this address can read the table. Nothing leaves this machine. Ctrl-C ends it.")
     if browser:
         webbrowser.open(served.address)

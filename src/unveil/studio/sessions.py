@@ -20,6 +20,8 @@ from unveil.workflow.live import Live, evaluation_facts, halting
 from unveil.workflow.publish import check_read
 
 SPEC = ".toml"
+PAUSE = 0.15
+"""So many seconds a page must be quiet before a classifier learns from what it shows."""
 OFTEN = 0.1
 """So many seconds lie between two reports of progress."""
 
@@ -245,6 +247,8 @@ class Session:
             if superseded():
                 return
             self._tell("picture", {"of": number, **picture})
+            if _moved_on(superseded):
+                return
             figures = live.figures(spec, release)
             del release
             if superseded():
@@ -297,6 +301,16 @@ class Session:
 
     def _tell(self, kind: str, content: Mapping[str, Any]) -> None:
         self.outbox.put(kind, content)
+
+
+def _moved_on(superseded: Superseded) -> bool:
+    """Waits a moment before work that takes longer than a picture: while a slider moves, nobody looks at it."""
+    end = time.monotonic() + PAUSE
+    while time.monotonic() < end:
+        if superseded():
+            return True
+        time.sleep(PAUSE / 10)
+    return superseded()
 
 
 def inside(folder: Path, name: str) -> Path:
