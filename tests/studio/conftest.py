@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
@@ -18,7 +19,8 @@ from project import Project
 from unveil.studio.server import Studio
 
 DATA = Path(unveil.__file__).parent / "data"
-CENSUS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "large"
+ROOT = Path(__file__).resolve().parents[2]
+CENSUS = ROOT.parent / "shared" / "data" / "large" / "census_income_1994_1995_train.csv.zst"
 
 
 class Client:
@@ -104,3 +106,11 @@ def adult(folder: Path, rows: int = 50_000) -> Path:
     parquet.write_table(parquet.read_table(DATA / "adult.parquet").slice(0, rows), folder / "adult.parquet")
     shutil.copytree(DATA / "taxonomies", folder / "taxonomies")
     return folder / "adult.toml"
+
+
+def census_csv(file: Path) -> None:
+    """Census-Income with the names that its tutorial gives to the columns."""
+    page = (ROOT / "docs" / "tutorial-census.md").read_text(encoding="utf-8")
+    names = page.partition('title="names.csv"\n')[2].partition("\n")[0]
+    with pa.CompressedInputStream(pa.OSFile(str(CENSUS)), "zstd") as rows:
+        file.write_bytes(names.encode() + b"\n" + rows.read())

@@ -10,7 +10,8 @@ import pytest
 
 import unveil
 from browser import LAPTOP, Browser
-from studio.conftest import DATA, serving
+from studio.conftest import CENSUS, DATA, census_csv, serving
+from studio.page import Page
 from unveil.studio.server import Studio
 
 TABLET = (820, 1180)
@@ -22,63 +23,6 @@ return [...document.querySelectorAll('button, input, select, textarea')].filter(
   .map(e => e.outerHTML.slice(0, 80))
 """
 """What somebody who cannot see the page would not be told the name of."""
-
-
-class Page:
-    """What an owner does in the page."""
-
-    def __init__(self, browser: Browser, studio: Studio, size: tuple[int, int] = LAPTOP) -> None:
-        self.browser = browser
-        browser.open("about:blank")
-        browser.open(studio.address, size)
-        self.until("document.body.dataset.shown > 0 && document.getElementById('figures').children.length > 2")
-
-    def until(self, script: str, seconds: float = 90) -> None:
-        end = time.monotonic() + seconds
-        while not self.browser.run(f"return Boolean({script})"):
-            assert time.monotonic() < end, (script, self.problem, self.browser.messages())
-            time.sleep(0.02)
-
-    @property
-    def problem(self) -> str:
-        return self.browser.run("return document.getElementById('problem').textContent")
-
-    def part(self, name: str) -> None:
-        self.browser.run(f"document.getElementById('tab-{name}').click()")
-
-    def choose(self, label: str, value: str) -> None:
-        """Picks from a list or types into a field, by the name that a screen reader says."""
-        self._act(f"e.value = {value!r}; e.dispatchEvent(new Event('change', {{bubbles: true}}))", label)
-
-    def click(self, label: str) -> None:
-        self._act("e.click()", label)
-
-    def press(self, text: str) -> None:
-        shown = "[...document.querySelectorAll('button')].filter(e => e.getClientRects().length)"
-        self._drawn(f"{shown}.find(e => e.textContent === {text!r}).click()")
-
-    def slide(self, label: str, place: int) -> None:
-        self._act(f"e.value = {place}; e.dispatchEvent(new Event('input', {{bubbles: true}}))", label)
-        self._act("e.dispatchEvent(new Event('change', {bubbles: true}))", label)
-
-    def text(self, selector: str) -> str:
-        return self.browser.run(f"return document.querySelector({selector!r})?.innerText ?? ''")
-
-    def toml(self) -> str:
-        if self.browser.run("return document.getElementById('spec').hidden"):
-            self.press("Spec")
-        self.until("document.getElementById('toml')")
-        return self.browser.run("return document.getElementById('toml').value")
-
-    def _act(self, act: str, label: str) -> None:
-        found = f"[...document.querySelectorAll('[aria-label]')].find(e => e.getAttribute('aria-label') === {label!r})"
-        self.until(found)
-        self._drawn(f"const e = {found}; {act}")
-
-    def _drawn(self, act: str) -> None:
-        """Acts, and waits until the release that follows from it, if any, is drawn."""
-        self.browser.run(act)
-        self.until("!document.body.classList.contains('waiting')")
 
 
 @pytest.fixture(scope="module")
@@ -112,17 +56,9 @@ def test_from_csv_to_a_verified_release(browser: Browser, studio: Studio, folder
     assert 'kind = "number"' in page.toml().split("[attributes.hours-per-week]")[1].split("[attributes")[0]
     page.press("Spec")
     # Taxonomies: drafted, then corrected by hand.
-    page.part("taxonomies")
-    browser.run("[...document.querySelectorAll('.names button')].find(e => e.title === 'workclass').click()")
-    page.until("document.querySelector('[role=tree]')")
-    for value in ("Federal-gov", "Local-gov", "State-gov"):
-        click = "new MouseEvent('click', {bubbles: true, ctrlKey: true})"
-        browser.run(f"document.querySelector('[data-label=\"{value}\"]').dispatchEvent({click})")
-    browser.run("document.getElementById('group-name').value = 'Government'")
-    page.press("Group")
-    page.until("document.querySelector('[data-label=\"Government\"]')")
-    browser.run("[...document.querySelectorAll('.names button')].find(e => e.title === 'education').click()")
-    page.until("document.querySelector('#editor h2')?.title === 'education'")
+    page.column("workclass")
+    page.group("Government", "Federal-gov", "Local-gov", "State-gov")
+    page.column("education")
     page.choose("way to draft", "frequency")
     page.press("Draft")
     page.until("document.querySelectorAll('.node.group').length > 2")
@@ -158,6 +94,119 @@ def test_from_csv_to_a_verified_release(browser: Browser, studio: Studio, folder
     assert browser.messages() == []
     own = f"http://127.0.0.1:{studio.port}/"
     assert {url for url in browser.requests() if not url.startswith((own, "about:", "data:"))} == set()
+
+
+DRAG = """
+const [from, to] = arguments;
+const find = (label) => document.querySelector(`.node[data-label="${label}"]`);
+const dataTransfer = new DataTransfer();
+find(from).dispatchEvent(new DragEvent('dragstart', { bubbles: true, dataTransfer }));
+find(to).dispatchEvent(new DragEvent('dragover', { bubbles: true, cancelable: true, dataTransfer }));
+find(to).dispatchEvent(new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer }));
+"""
+
+
+def test_taxonomies_by_hand(browser: Browser, studio: Studio) -> None:
+    """Group, drag, rename, merge, split, import and undo; every tree is a taxonomy of all values."""
+    page = Page(browser, studio)
+    page.column("marital-status")
+    page.group("Married", "Married-civ-spouse", "Married-AF-spouse")
+    page.group("Alone", "Divorced", "Widowed")
+    browser.driver.execute_script(DRAG, "Never-married", "Alone")
+    inside = "document.querySelector('[data-label=\"Alone\"]').nextElementSibling.innerText"
+    page.until(f"{inside}.includes('Never-married')")
+    page.item("Alone")
+    browser.run("document.getElementById('group-name').value = 'Not married'")
+    page.press("Rename")
+    page.until("document.querySelector('.node.group[data-label=\"Not married\"]')")
+    assert page.groups() == {"Any marital-status", "Married", "Not married"}
+    page.item("Married")
+    page.item("Not married")
+    page.press("Merge")
+    page.until("document.querySelectorAll('.node.group').length === 2")
+    assert page.groups() == {"Any marital-status", "Married"}
+    page.press("Undo")
+    page.until("document.querySelectorAll('.node.group').length === 3")
+    page.item("Married")
+    page.press("Split")
+    page.until("document.querySelectorAll('.node.group').length === 2")
+    assert page.groups() == {"Any marital-status", "Not married"}
+    page.column("sex")
+    arx = "Female;Somebody;*\nMale;Somebody;*\n"
+    browser.run(f"""
+        const input = document.querySelector('.file input');
+        const data = new DataTransfer();
+        data.items.add(new File([{arx!r}], 'sex.csv'));
+        input.files = data.files;
+        input.dispatchEvent(new Event('change'));
+    """)
+    page.until("document.querySelector('[data-label=\"Somebody\"]')")
+    page.column("age")
+    page.choose("finest of age", "10")
+    page.until("!document.body.classList.contains('waiting')")
+    page.part("release")
+    bounds = browser.run(
+        "return [...document.querySelectorAll('[data-attribute=age] .interval title')].map(e => e.textContent)"
+    )
+    assert bounds
+    inner = {int(part) for text in bounds for part in text[1 : text.index(")")].split(", ")} - {10, 17, 91, 100}
+    assert all(bound % 10 == 0 for bound in inner)
+    assert browser.messages() == []
+
+
+def test_steering_names_and_privacy(browser: Browser, studio: Studio) -> None:
+    """Names for codes, rows left out, weights, and a private release that shows nothing unless it is asked."""
+    page = Page(browser, studio)
+    page.click("more about sex")
+    page.until("document.querySelector('.labels input')")
+    browser.run("document.querySelector('.labels').open = true")
+    browser.run("document.querySelectorAll('.labels input').forEach((e, i) => { e.value = 'kind ' + i })")
+    page.press("Use these names")
+    assert "labels = {" in page.toml()
+    page.press("Spec")
+    page.part("requirements")
+    page.slide("share of the records that may be left out", 20)
+    assert 'leave-out = "2%"' in page.toml()
+    page.press("Spec")
+    page.slide("weight of age", 900)
+    page.choose("keep of sex", "kind 0, kind 1")
+    assert 'keep = ["kind 0", "kind 1"]' in page.toml()
+    assert page.problem == ""
+    page.choose("method", "additive")
+    page.until("document.getElementById('problem').textContent.includes('declare')")
+    page.press("Declare them all as public")
+    page.until("document.getElementById('problem').textContent === ''")
+    page.until("document.getElementById('release').innerText.includes('Nothing is drawn from the private table')")
+    page.press("Show previews, for my eyes only")
+    page.until("document.getElementById('seeded') && !document.getElementById('seeded').hidden")
+    page.part("publish")
+    assert browser.run("return document.getElementById('go').disabled")
+    assert "ε = 1" in page.text("#publish")
+
+
+@pytest.mark.skipif(not CENSUS.exists(), reason=f"{CENSUS.name} is not here")
+def test_census_income_from_csv_to_a_verified_release(browser: Browser, tmp_path: Path) -> None:
+    census_csv(tmp_path / "census.csv")
+    kept = ["age", "education", "marital status", "race", "sex", "class of worker", "weeks worked", "income"]
+    with serving(tmp_path, "census.csv") as served:
+        page = Page(browser, served)
+        assert browser.run("return document.querySelectorAll('.columns tbody tr').length") == 42
+        page.choose("rows with a missing value", "keep")
+        names = browser.run("return [...document.querySelectorAll('tr[data-column]')].map(e => e.dataset.column)")
+        for name in (name for name in names if name not in kept):
+            found = f"[...document.querySelectorAll('select')].find(e => e.ariaLabel === 'role of {name}')"
+            browser.run(f"const e = {found}; e.value = 'identifier'; e.dispatchEvent(new Event('change'))")
+        page.until("!document.body.classList.contains('waiting')")
+        page.part("requirements")
+        page.slide("k: records that share each combination, at least", 600)
+        assert page.problem == ""
+        page.part("publish")
+        browser.run("document.getElementById('read').click()")
+        page.until("document.getElementById('go') && !document.getElementById('go').disabled")
+        page.press("Publish and verify")
+        page.until("document.getElementById('place') || document.getElementById('problem').textContent", 500)
+        assert page.problem == ""
+    assert unveil.verify(tmp_path / "published" / "release") == []
 
 
 @pytest.mark.parametrize("size", [LAPTOP, TABLET])

@@ -39,6 +39,9 @@ class Document:
         self._gesture: str | None = None
         self._named = set(_paths(toml_of(text, path)))
         """Files that it named when it was opened, wherever they are."""
+        self._tree: tuple[Version, tomlkit.TOMLDocument] | None = None
+        """The parsed text of a version: to parse it takes longer than to edit it."""
+        self._spec: tuple[Version, Spec] | None = None
 
     @property
     def version(self) -> Version:
@@ -90,12 +93,16 @@ class Document:
         Raises:
             UnveilError: It breaks a rule.
         """
+        if self._spec is not None and self._spec[0] is self.version:
+            return self._spec[1]
         content = self.content()
         sections = content.get("attributes")
         for column, tree in self.version.trees.items():
             if isinstance(sections, dict) and "taxonomy" in sections.get(column, {}):
                 sections[column]["taxonomy"] = tree
-        return spec_of(content, self.path)
+        checked = spec_of(content, self.path)
+        self._spec = self.version, checked
+        return checked
 
     def content(self) -> dict[str, Any]:
         """What the text says."""
@@ -103,7 +110,7 @@ class Document:
 
     def guesses(self) -> list[str]:
         """The columns whose section, or whose part as the class, is marked as a guess."""
-        parsed = tomlkit.parse(self.version.text)
+        parsed = self._parsed()
         table, sections = parsed.get("table", {}), parsed.get("attributes", {})
         found = [name for name in sections if is_guess(sections, name)]
         found += [str(table["class"])] if "class" in table and is_guess(table, "class") else []
@@ -143,10 +150,11 @@ class Document:
         ]
 
     def _edited(self, name: str, words: dict[str, Any]) -> Version:
-        text, trees = self.version.text, dict(self.version.trees)
+        trees = dict(self.version.trees)
         if name == "text":
             return Version(str(words["text"]), trees)
-        parsed = self._parsed(text)
+        parsed = self._parsed()
+        self._tree = None  # an edit that fails leaves it half-edited
         if name == "taxonomy":
             column, tree = str(words["column"]), words["tree"]
             trees.pop(column, None)
@@ -161,13 +169,17 @@ class Document:
             OPERATIONS[name](parsed, **words)
         else:
             raise SpecError(f"{self.path.name}: there is no edit {name!r}.")
-        return Version(tomlkit.dumps(parsed), trees)
+        version = Version(tomlkit.dumps(parsed), trees)
+        self._tree = version, parsed
+        return version
 
-    def _parsed(self, text: str) -> tomlkit.TOMLDocument:
-        try:
-            return tomlkit.parse(text)
-        except ParseError as error:
-            raise SpecError(f"{self.path.name}: the spec is not TOML: {error}.") from error
+    def _parsed(self) -> tomlkit.TOMLDocument:
+        if self._tree is None or self._tree[0] is not self.version:
+            try:
+                self._tree = self.version, tomlkit.parse(self.version.text)
+            except ParseError as error:
+                raise SpecError(f"{self.path.name}: the spec is not TOML: {error}.") from error
+        return self._tree[1]
 
     def _file_of(self, column: str, parsed: Mapping[str, Any]) -> str:
         """Where the taxonomy of a column goes: its own `.tree` file, or a new one that nothing else has."""

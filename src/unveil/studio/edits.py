@@ -21,6 +21,8 @@ KEYS_OF = {
 }
 """The keys that stay when an attribute becomes of another kind, as far as it has them."""
 PRIVATE = "differential-privacy"
+STEERING = ("weight", "keep", "finest")
+"""Keys that only refinement knows."""
 
 
 def put(document: Content, path: Path, value: Any) -> None:
@@ -135,6 +137,9 @@ def labels(document: Content, column: str, names: Mapping[str, str]) -> None:
 def method(document: Content, word: str, settings: Mapping[str, Any], epsilon: float) -> None:
     """Changes how a release is made. Differential privacy is the only requirement where it is one."""
     private = word != "refinement"
+    for attribute in _attributes(document).values() if private else ():
+        for key in STEERING:
+            attribute.pop(key, None)
     held = [item for item in _requirements(document) if (item.get("kind") == PRIVATE) == private]
     if private and not held:
         held = [{"kind": PRIVATE, "epsilon": epsilon}]

@@ -101,8 +101,8 @@ const ANSWERS = {
   published(found) { tell(""); app.published = found; drawPublished(); },
 };
 
-function figure(name, value, note) {
-  return el("div", {}, el("dt", {}, name), el("dd", {}, value, note && el("small", {}, note)));
+function figure(name, value, note, old = false) {
+  return el("div", { class: old ? "old" : "" }, el("dt", {}, name), el("dd", {}, value, note && el("small", {}, note)));
 }
 
 function drawHead() {
@@ -110,11 +110,12 @@ function drawHead() {
   if (!picture || picture.withheld || picture.problem) { show(byId("figures")); return; }
   const groups = picture.groups[0];
   const scores = figures?.fit?.scores;
+  const old = figures?.of !== picture.of; // of the release before, until those of this one are there
   show(byId("figures"),
     groups && figure("smallest group", count(groups.smallest), ` of ${count(groups.groups)}`),
-    figures?.measures && figure("detail kept", percent(figures.measures.kept)),
-    scores && figure("accuracy", percent(scores.released.accuracy), ` raw ${percent(scores.raw.accuracy)}`),
-    scores?.released.auc != null && figure("AUC", scores.released.auc.toFixed(3), ` raw ${scores.raw.auc.toFixed(3)}`),
+    figures?.measures && figure("detail kept", percent(figures.measures.kept), "", old),
+    scores && figure("accuracy", percent(scores.released.accuracy), ` raw ${percent(scores.raw.accuracy)}`, old),
+    scores?.released.auc != null && figure("AUC", scores.released.auc.toFixed(3), ` raw ${scores.raw.auc.toFixed(3)}`, old),
     figure("records", count(picture.records - picture.left_out), picture.left_out ? ` ${count(picture.left_out)} left out` : ""));
 }
 

@@ -34,6 +34,8 @@ export function drawRelease() {
   show(byId("cuts"), masked.map(cut), free.length > 0 && el("article", { class: "cut free" }, el("h3", {}, "Released as they are"), el("p", {}, free.map((item) => item.name).join(", "))));
   show(byId("groups"), el("h2", {}, "Group sizes"), picture.groups.length ? picture.groups.map(groups) : el("p", { class: "note" }, `${count(picture.released)} cells with noisy counts; there are no groups.`));
   show(byId("examples"), examples(picture.examples));
+  if (!byId("comparison").contains(document.activeElement)) drawComparison();
+  for (const id of ["worth", "risks"]) byId(id).classList.toggle("old", app.figures?.of !== picture.of);
   for (const id of ["comparison", "reasons", "evaluation"]) byId(id).classList.toggle("stale", (app[id]?.of ?? picture.of) !== picture.of);
 }
 
@@ -90,11 +92,11 @@ function tree({ tree: root, records }) {
   }), rows.length > 40 && el("li", { class: "above" }, `and ${rows.length - 40} more`));
 }
 
-function values({ values: { shown, hidden, domain }, records }) {
+function values({ values: { shown, hidden, domain }, records, local }) {
   const entries = [...shown.slice(0, 14).map((item) => [item.label, item.records]), ...(hidden ? [["⊥ hidden", hidden]] : [])];
   return el("ul", { class: "tree" }, entries.map(([label, held]) => el("li", { class: label === "⊥ hidden" ? "hidden-value" : "on" },
     el("span", { class: "label", title: label }, short(label, 30)), el("span", { class: "track" }, fill(held / records)), el("small", {}, percent(held / records)))),
-  el("li", { class: "above" }, `${shown.length} of ${plural(domain, "value")} shown`));
+  el("li", { class: "above" }, `${shown.length} of ${plural(domain, "value")} shown${local ? " in some group" : ""}`));
 }
 
 function fill(share) {
@@ -129,6 +131,7 @@ function scoresOf(scores) {
 export function drawFigures() {
   const { figures } = app;
   if (!byId("worth") || !figures) return;
+  for (const id of ["worth", "risks"]) byId(id).classList.toggle("old", figures.of !== app.picture?.of);
   show(byId("worth"), el("h2", {}, "What a classifier keeps"), figures.fit ? [scoresOf(figures.fit.scores),
     el("p", { class: "note" }, `A quick tree: ${count(figures.fit.train)} rows to learn from, ${count(figures.fit.test)} to be tested on, masked together.`)] : el("p", { class: "note" }, "There are too few rows for a quick fit."));
   const found = figures.measures;

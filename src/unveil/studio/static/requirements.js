@@ -43,13 +43,21 @@ export function drawRequirements() {
   show(byId("requirements"),
     el("h1", {}, "Requirements"),
     el("label", { class: "line" }, "What is released", select("method", METHODS, method, (word) => edit({ do: "method", word, settings: SETTINGS[word], epsilon: 1 }), "method")),
-    method !== "refinement" && withheld(),
+    method !== "refinement" && [declaring(), withheld()],
     requirements.map(card),
     method === "refinement" && adder(),
     method === "diffgen" && amount("specializations", ["publish", "specializations"], publish.specializations ?? 8, LINEAR(0, 40, 0), "h: how often a value is refined"),
     method === "refinement" && leaving(publish),
     method === "refinement" && searching(publish),
     method === "refinement" && steering());
+}
+
+// Differential privacy needs every domain to be public: the owner says so of all that are not declared yet.
+function declaring() {
+  const isDeclared = (name) => ["range", "values", "labels", "taxonomy", "derive"].some((key) => sectionOf(name)[key] !== undefined);
+  const open = [...attributesOf().map(({ name }) => name), app.state.content.table.class].filter((name) => !isDeclared(name));
+  return open.length > 0 && el("p", {}, `${open.length} domains are read off the data, which differential privacy cannot use. `,
+    el("button", { type: "button", onclick: () => edit(open.map((column) => ({ do: "declare", column }))) }, "Declare them all as public"));
 }
 
 function withheld() {
@@ -89,7 +97,20 @@ function card(requirement, place) {
     keys.map((key) => slider(key, ["require", place, key], requirement[key], `${place}-${key}`)),
     requirement.sensitive !== undefined && el("label", { class: "line" }, "Sensitive", select("sensitive attribute",
       attributesOf().map(({ name }) => [name, name]), requirement.sensitive, (value) => edit({ do: "set", path: ["require", place, "sensitive"], value }))),
+    ["confidence", "alpha-k-anonymity"].includes(requirement.kind) && secrets(requirement, place),
     namedBy(requirement) && chips(requirement, place));
+}
+
+// Which values are limited; without a choice, all.
+function secrets(requirement, place) {
+  const column = app.table.columns.find(({ name }) => name === requirement.sensitive);
+  const names = sectionOf(requirement.sensitive).labels;
+  const values = (column?.values ?? []).slice(0, 20).map((value) => names?.[value] ?? value);
+  const held = requirement.values ?? [];
+  const path = ["require", place, "values"];
+  const toggle = (value) => { const next = held.includes(value) ? held.filter((item) => item !== value) : [...held, value]; edit(next.length ? { do: "set", path, value: next } : { do: "unset", path }); };
+  return el("fieldset", { class: "chips" }, el("legend", {}, held.length ? "Values that are limited" : "Values that are limited: all, unless you choose"),
+    values.map((value) => el("button", { type: "button", class: "chip", "aria-pressed": held.includes(value), title: value, data: { focus: `secret-${place}-${value}` }, onclick: () => toggle(value) }, short(value, 24))));
 }
 
 function chips(requirement, place) {

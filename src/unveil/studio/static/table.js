@@ -30,7 +30,10 @@ export function drawTable() {
     el("div", { class: "headline" }, el("h1", {}, "Columns"),
       el("p", { class: "note" }, guesses.size
         ? `${plural(guesses.size, "column")} marked guess were read off the data. Check each: change it, or say that it is right.`
-        : "Nothing here is a guess any more.")),
+        : "Nothing here is a guess any more."),
+      el("label", { class: "line" }, "Rows with a missing value", select("rows with a missing value",
+        [["drop", "are dropped"], ["keep", "are kept: what is missing is a value"], ["refuse", "are refused"]], app.state.content.table?.missing?.rows ?? "refuse",
+        (value) => edit({ do: "set", path: ["table", "missing", "rows"], value }), "missing-rows"))),
     warnings.length > 0 && el("details", { class: "warnings", open: true },
       el("summary", {}, plural(warnings.length, "warning")), el("ul", {}, warnings.map((text) => el("li", {}, text)))),
     el("div", { class: "wide" }, el("table", { class: "columns" },

@@ -13,13 +13,14 @@ let way = "";
 export function drawTaxonomies() {
   const columns = attributesOf();
   if (!columns.some(({ name }) => name === app.column)) app.column = columns.find(({ name }) => kindOf(name) === "category")?.name ?? columns[0]?.name;
+  const place = byId("editor") ?? el("div", { id: "editor" }); // stays as it is until there is something else to show
   show(byId("taxonomies"),
     el("h1", {}, "Taxonomies and steps"),
     el("div", { class: "sides" },
       el("ul", { class: "names", "aria-label": "attributes" }, columns.map(({ name, distinct }) => el("li", {}, el("button", {
         type: "button", "aria-current": name === app.column, title: name, data: { focus: `column-${name}` }, onclick: () => { app.column = name; drawTaxonomies(); },
       }, short(name, 26), el("small", {}, kindOf(name) === "category" ? (sectionOf(name).taxonomy ? "tree" : plural(distinct, "value")) : kindOf(name)))))),
-      el("div", { id: "editor" })));
+      place));
   if (!app.column) return;
   if (kindOf(app.column) === "category") load();
   else drawSteps();
