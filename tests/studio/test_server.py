@@ -123,6 +123,15 @@ def test_the_last_change_wins(tab: Client) -> None:
     assert picture["groups"][0]["smallest"] >= 3
 
 
+def test_edits_that_come_together_are_made_all_or_none(tab: Client) -> None:
+    tab.open("people.toml")
+    before = tab.heard["state"]["text"]
+    operations = [{"do": "set", "path": ["require", 0, "k"], "value": 9}, {"do": "fly"}]
+    assert tab.post("edit", operations=operations).status_code == 422
+    state = tab.post("redo").json()
+    assert (state["text"], state["undo"], state["redo"]) == (before, 0, 0)
+
+
 def test_two_tabs_do_not_mix_and_a_lost_one_is_closed(tmp_path: Path, tab: Client) -> None:
     with serving(tmp_path, grace=1.0) as studio:
         first, second = tabs = Client(studio), Client(studio)

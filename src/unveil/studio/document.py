@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import tomlkit
 from tomlkit.exceptions import ParseError, TOMLKitError
 
-from unveil.errors import SpecError, TaxonomyError
+from unveil.errors import SpecError, TaxonomyError, UnveilError
 from unveil.schema import Branch, Node, Spec, Taxonomy, read_taxonomy, spec_of, taxonomy_of, toml_of, tree_file
 from unveil.studio.edits import OPERATIONS, is_guess
 from unveil.workflow.bundle import PAGE, PRIVATE_PAGE, RELEASE
@@ -78,6 +79,16 @@ class Document:
         else:
             self._versions[self._place :] = [version]
         self._gesture = gesture
+
+    @contextmanager
+    def whole(self) -> Iterator[Document]:
+        """Edits that are made all or not at all."""
+        before = list(self._versions), self._place, self._gesture
+        try:
+            yield self
+        except UnveilError:
+            self._versions, self._place, self._gesture = before
+            raise
 
     def undo(self) -> None:
         """Goes back by an edit."""

@@ -72,11 +72,11 @@ def known(document: Content, column: str, requirement: int, *, on: bool) -> None
 
 
 def role(document: Content, column: str, word: str, kind: str) -> None:
-    """Makes a column the class, a person's number, a weight, an identifier or an attribute of some kind."""
+    """Makes a column the class, a person's number, a weight of rows or of a survey, an identifier or an attribute."""
     table, sections = document["table"], _attributes(document)
     before = table.get("class")
     _leave(table, column)
-    if word in ("class", "person", "weight", "identifier"):
+    if word in ("class", "person", "weight", "identifier", "survey-weight"):
         for requirement in _requirements(document):
             for key in ("quasi-identifier", "channel"):
                 _drop(requirement.get(key, []), column)
@@ -94,7 +94,7 @@ def role(document: Content, column: str, word: str, kind: str) -> None:
         if column in sections:
             del sections[column]
     else:
-        _become(sections, column, {"role": "identifier"} if word == "identifier" else {"kind": kind})
+        _become(sections, column, {"kind": kind} if word == "attribute" else {"role": word})
     _decided(table, "class")
 
 

@@ -22,7 +22,8 @@ from starlette.staticfiles import StaticFiles
 
 from unveil.errors import SpecError, UnveilError
 from unveil.studio.guard import Guard
-from unveil.studio.sessions import SPEC, Session, inside
+from unveil.studio.paths import inside
+from unveil.studio.sessions import SPEC, Session
 
 STATIC = Path(str(files("unveil") / "studio" / "static"))
 TABS = 8

@@ -14,6 +14,7 @@ from unveil.errors import SpecError, UnveilError
 from unveil.schema import Spec, Taxonomy, fraction
 from unveil.schema.files import read_text
 from unveil.studio.document import Document, branch_of, imported
+from unveil.studio.paths import fresh, inside
 from unveil.studio.work import Latest, Outbox, Superseded, problem_of
 from unveil.workflow.bundle import publish_bundle
 from unveil.workflow.live import Live, evaluation_facts, halting
@@ -75,15 +76,10 @@ class Session:
 
     def edit(self, operations: Sequence[Mapping[str, Any]], gesture: str | None) -> dict[str, Any]:
         """Performs edits, all or none, and starts to draw the release again."""
-        document, steps = self.document, self.document.undoable
-        for number, operation in enumerate(operations):
-            try:
+        with self.document.whole() as document:
+            for operation in operations:
                 # Edits that come together are undone together.
                 document.edit(self._completed(operation), gesture or f"batch {self._number}")
-            except UnveilError:
-                if number and document.undoable > steps:
-                    document.undo()
-                raise
         return self.changed()
 
     def undo(self) -> dict[str, Any]:
@@ -107,12 +103,14 @@ class Session:
     def state(self) -> dict[str, Any]:
         """The spec as a page shows it."""
         document = self.document
+        content: dict[str, Any] = {}
+        guesses: list[str] = []
+        problem = None
         try:
-            content, guesses, problem = document.content(), document.guesses(), None
+            content, guesses = document.content(), document.guesses()
             document.spec()
         except UnveilError as error:
             problem = str(error)
-            content, guesses = (content, guesses) if "content" in locals() else ({}, [])
         return {
             "number": self._number,
             "text": document.version.text,
@@ -313,29 +311,6 @@ def _moved_on(superseded: Superseded) -> bool:
     return superseded()
 
 
-def inside(folder: Path, name: str) -> Path:
-    """A path in the chosen folder.
-
-    Raises:
-        SpecError: It is outside, by its parts or by a link.
-    """
-    try:
-        path = (folder / name).resolve()
-    except (OSError, ValueError) as error:
-        raise SpecError(f"{name!r} is not a path: {error}.") from error
-    if not path.is_relative_to(folder.resolve()):
-        raise SpecError(f"{name!r} is outside the folder {folder.name!r}.")
-    return path
-
-
-def fresh(path: Path) -> Path:
-    """The path, or the same with a number if something is there."""
-    found, number = path, 2
-    while found.exists():
-        found, number = path.with_stem(f"{path.stem}-{number}"), number + 1
-    return found
-
-
 def _source(document: Document) -> Any:
     """The table of a spec that may break a rule: only where it is must be right."""
     table = document.content().get("table", {})
@@ -354,7 +329,7 @@ def _said(guess: Any) -> dict[str, Any]:
         "reason": guess.reason,
         "risk": guess.risk,
         "person": guess.person,
-        "survey": guess.weight,
+        "survey": guess.role == "survey-weight",
         "known": guess.known,
     }
 

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from unveil.errors import ReleaseError, UnverifiedError
+from unveil.errors import ReleaseError, SpecError, UnverifiedError
 from unveil.progress import Watcher, unwatched
 from unveil.release import check_absent, replace_text, write_folder
 from unveil.schema import load_spec
+from unveil.schema.files import read_text
 from unveil.workflow.publish import check_read, publish
 from unveil.workflow.report import report_to_file
 from unveil.workflow.verify import verify
@@ -51,7 +52,7 @@ def publish_bundle(
         UnverifiedError: A claim of the release does not hold; there is no folder then.
     """
     check_absent(folder, "output folder")
-    if (spec.read_text(encoding="utf-8") if spec.exists() else None) != expected:
+    if (read_text(spec, "spec", SpecError) if spec.exists() else None) != expected:
         raise ReleaseError(f"{spec}: the spec has changed since it was opened here; nothing was written.")
     for path, text in texts.items():
         replace_text(path, text, "spec" if path == spec else "taxonomy")

@@ -113,7 +113,7 @@ class Live:
         """What in the table may undo the promise of a release by this spec."""
         rows = self.rows(spec)
         as_is = (*spec.as_is, *rows.checked.others.names)
-        return [item for item in table_warnings(spec, rows.checked, as_is, self.look.rows) if "draft" not in item]
+        return list(table_warnings(replace(spec, draft=False), rows.checked, as_is, self.look.rows))
 
     def evaluation(self, spec: Spec, progress: Watcher = unwatched) -> Evaluation:
         """The evaluation of the owner's page, on the rows that are held."""

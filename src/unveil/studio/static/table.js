@@ -3,7 +3,7 @@
 import { app, edit, go } from "./app.js";
 import { bars, byId, count, el, percent, plural, select, short, show } from "./dom.js";
 
-const ROLES = [["attribute", "attribute"], ["class", "class"], ["identifier", "identifier (dropped)"], ["person", "whose row it is"], ["weight", "records per row"]];
+const ROLES = [["attribute", "attribute"], ["class", "class"], ["identifier", "identifier (dropped)"], ["person", "whose row it is"], ["weight", "records per row"], ["survey-weight", "weight of a survey"]];
 const KINDS = [["number", "number"], ["date", "date"], ["category", "category"]];
 const opened = new Set();
 
@@ -14,7 +14,7 @@ export function roleOf(name) {
   if (table.class === name) return "class";
   if (names(table.person).includes(name)) return "person";
   if (table.weight === name) return "weight";
-  return attributes[name]?.role === "identifier" ? "identifier" : attributes[name] ? "attribute" : "none";
+  return attributes[name]?.role ?? (attributes[name] ? "attribute" : "none");
 }
 
 export const sectionOf = (name) => app.state.content.attributes?.[name] ?? {};
@@ -79,7 +79,7 @@ function details(column, role, guess) {
     el("div", {},
       el("p", {}, el("b", {}, "init says: "), `${column.guess}, ${column.reason}.`, column.risk ? ` Look at: ${column.risk}.` : "", column.known ? ` Others can know it: ${column.known}.` : ""),
       column.person && el("p", { class: "warn" }, "It repeats: if it says whose row it is, people have several rows. Make it “whose row it is”, so that k counts persons."),
-      column.survey && el("p", { class: "warn" }, "It looks like the weight of a survey: one respondent, not many records. Keep it an identifier."),
+      column.survey && el("p", { class: "warn" }, "It looks like the weight of a survey: a row is one respondent, not many records."),
       guess && el("button", { type: "button", onclick: () => edit({ do: "declare", column: name, domain: {} }) }, "This is right"),
       role === "attribute" && domain(name),
       role === "attribute" && missing(name)),
