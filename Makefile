@@ -66,6 +66,7 @@ bench: $(READY)  ## start-up, speed, memory and what releases are worth, next to
 	$(BIN)/python bench/steps.py
 	$(BIN)/python bench/shapes.py
 	$(BIN)/python bench/start.py
+	$(BIN)/python bench/studio.py
 	$(BIN)/python bench/private.py $(if $(FULL),--write-docs)
 
 $(READY): pyproject.toml $(LOCK)
