@@ -11,9 +11,8 @@ import numpy as np
 from unveil.arrays import BoolArray, FloatArray, Growing, IntArray
 from unveil.counting.boxes import Boxes, BoxRows, Choices, Parts, Scan
 from unveil.counting.scans import ALL, SPLIT, first_best
-from unveil.refine.anonymity import anonymity_lost
 from unveil.refine.blocks import Blocks
-from unveil.refine.gains import Candidates, Goal
+from unveil.refine.gains import Candidates, Goal, anonymity_lost
 from unveil.refine.omissions import Omissions
 from unveil.schema import Level, hold_alone
 

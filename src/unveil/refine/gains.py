@@ -1,7 +1,8 @@
 """What a refinement is worth: information gain from `[value, class]` counts, DiffGen's utilities, and goals.
 
 A utility is an integer with a known sensitivity. The goal of a joint search is the class information that a refinement
-adds to the groups, per information that it gives away.
+adds to the groups, per information that it gives away or per anonymity that it loses: how much nearer it brings a group
+to the least that its levels allow.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from unveil.arrays import FloatArray, IntArray, NumberArray
+from unveil.counting.boxes import Scan
 from unveil.masking import Block
+from unveil.schema import Level
 
 NOTHING = 1e-12
 """A gain below this is rounding error and counts as none."""
@@ -28,6 +31,8 @@ LEAST = 0.01
 """A split by fewer bits per record, or one that loses less anonymity, ranks as if it had these."""
 TINY = 1e-300
 """Keeps a division by 0 away from splits that pay because they do not split anything."""
+DECIMALS = 6
+"""Of a share, so that no rounding error of an entropy or a distance decides between candidates."""
 
 
 def info_gain(children: IntArray) -> FloatArray:
@@ -272,3 +277,26 @@ def _entropy(counts: IntArray) -> float:
     """The bits of a value, per record, to nine decimals, so that no rounding error decides between attributes."""
     held = counts[counts > 0] / max(counts.sum(), 1)
     return round(float(-(held * np.log2(held)).sum()), 9)
+
+
+def anonymity_lost(levels: Sequence[tuple[Level, slice]], boxes: IntArray, scan: Scan, *, fine: float) -> IntArray:
+    """What each candidate takes of what its box has above the least level, times the records, in steps.
+
+    0 if its least private piece is as private as the box, 1 if that piece only just holds: the mean over the levels,
+    which come with the counts that each needs.
+    """
+    shares = np.zeros(len(scan.box))
+    for level, section in levels:
+        before = level.of(boxes[:, section])[scan.box]
+        after = before.copy()
+        np.minimum.at(after, scan.owner, level.of(scan.pieces[:, section]))
+        shares += _share(before - after, before - level.least)
+    steps: IntArray = np.floor(shares / len(levels) * boxes[scan.box, 0] * fine + 0.5).astype(np.int64)
+    return steps
+
+
+def _share(lost: FloatArray, spare: FloatArray) -> FloatArray:
+    """Which part of what is spare is lost; all of it where nothing is spare, or a piece is left out."""
+    share: FloatArray = np.divide(lost, spare, out=np.ones_like(lost), where=spare > 0)
+    share[lost <= 0] = 0
+    return np.minimum(share, 1).round(DECIMALS)
