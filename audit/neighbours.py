@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 
 from unveil.attacks.neighbours import Pair, rounded
-from unveil.schema import AdditivePlan, PrivatePlan, Spec, load_spec
+from unveil.schema import AdditivePlan, PrivatePlan, Spec, StatisticsPlan, load_spec
 from unveil.tables import load_table
 
 DATA = Path(str(files("unveil") / "data"))
@@ -57,6 +57,7 @@ SCENARIOS = {
     "persons": Scenario(30, PrivatePlan(Fraction(2), specializations=1, contributions=3), (STANDS_OUT, "sex")),
     # Few others, so that the noise of every draw of the additive method is what hides the person.
     "additive": Scenario(30, AdditivePlan(Fraction(8)), (STANDS_OUT, "age", "sex")),
+    "statistics": Scenario(300, StatisticsPlan(Fraction(2)), (STANDS_OUT, "age", "sex")),
 }
 
 
@@ -86,6 +87,10 @@ MEASURED: dict[str, tuple[Statistic, float]] = {
     "all together": (lambda seen: (rounded(seen.all), seen.chosen[:1]), 1),
 }
 """The same in a release by the additive method."""
+TABLES: dict[str, tuple[Statistic, float]] = {
+    name: MEASURED[name] for name in ("class totals", "what was chosen", "all together")
+}
+"""The same in a release for statistics, in which noisy totals decide how many numbers there are."""
 
 
 def _spec(attributes: tuple[str, ...] | None) -> Spec:

@@ -18,7 +18,7 @@ from functools import cache
 from time import perf_counter
 from typing import Any
 
-from neighbours import COUNTED, MEASURED, SCENARIOS, Statistic, pair_of
+from neighbours import COUNTED, MEASURED, SCENARIOS, TABLES, Statistic, pair_of
 from rich.console import Console
 from rich.table import Table
 
@@ -26,7 +26,7 @@ from unveil.attacks.neighbours import Evidence, MeasuredNeighbours, Neighbours, 
 from unveil.attacks.privacy_loss import Bound, lower_bound
 from unveil.noise import SeededSource, SystemSource
 from unveil.publishers.additive import cells
-from unveil.schema import AdditivePlan
+from unveil.schema import AdditivePlan, StatisticsPlan
 
 DOUBT = 0.001
 """The chance that any bound of a run is wrong."""
@@ -79,6 +79,8 @@ def _is_additive(name: str) -> bool:
 
 
 def _statistics(name: str) -> dict[str, tuple[Statistic, float]]:
+    if isinstance(SCENARIOS[name].plan, StatisticsPlan):
+        return TABLES
     return MEASURED if _is_additive(name) else COUNTED
 
 
