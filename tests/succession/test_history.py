@@ -80,6 +80,13 @@ def test_a_release_that_cannot_be_written_is_not_entered(chain: Chain, monkeypat
     assert (chain.place / "history" / "0003.parquet").exists()
 
 
+def test_a_release_that_is_only_looked_at_is_not_entered(chain: Chain) -> None:
+    people = crowd(120)[:90]
+    later = unveil.publish(table_of(people), chain.spec)
+    assert not unveil.verify(later, chain.spec, table=table_of(people), after=chain.folders)
+    assert not (chain.place / "history" / "0003.parquet").exists()
+
+
 def test_after_needs_a_history(project: Project, run: Run) -> None:
     options = ("--after", project.folder)
     refuses(run, project, "people.toml", "[publish] history", "[table] person", options=options)

@@ -57,6 +57,7 @@ class Release:
         self._steps = trace
         self.redundant = tuple(redundant)
         self._entry = entry
+        self._entered: Path | None = None
 
     @cached_property
     def trace(self) -> list[dict[str, Any]]:
@@ -141,6 +142,13 @@ class Release:
         # First the entry: a release that is out and not entered would be forgotten by the next one.
         with provisional(place):
             self.manifest = write_release(*written, lambda complete: history.enter(link, complete, place))
+        self._entered = place
+
+    def withdraw(self) -> None:
+        """Takes a release out of the owner's history that was written only to look at it, and is gone."""
+        if self._entered is not None:
+            self._entered.unlink(missing_ok=True)
+            self._entered = None
 
     def write_trace(self, file: str | Path) -> None:
         """Writes the owner's private trace of the steps."""

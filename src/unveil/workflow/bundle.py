@@ -63,11 +63,15 @@ def publish_bundle(
     def write(draft: Path) -> None:
         release = publish(checked, progress=progress)
         release.write(draft / RELEASE, progress=progress)
-        findings = verify(draft / RELEASE, checked, progress=progress)
-        if findings:
-            raise UnverifiedError(f"{folder}: {findings[0]}")
-        report_to_file(draft / RELEASE, draft / PAGE, progress=progress)
-        report_to_file(draft / RELEASE, draft / PRIVATE_PAGE, checked, progress=progress)
+        try:
+            findings = verify(draft / RELEASE, checked, progress=progress)
+            if findings:
+                raise UnverifiedError(f"{folder}: {findings[0]}")
+            report_to_file(draft / RELEASE, draft / PAGE, progress=progress)
+            report_to_file(draft / RELEASE, draft / PRIVATE_PAGE, checked, progress=progress)
+        except BaseException:
+            release.withdraw()
+            raise
         found.append(Bundle(folder, release.manifest.guarantee, findings.notes))
 
     write_folder(folder, write, "release")

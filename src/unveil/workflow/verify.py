@@ -101,7 +101,10 @@ def release_folder(release: str | Path | Release) -> Iterator[Path]:
         return
     with TemporaryDirectory(prefix="unveil-") as place:
         release.write(Path(place) / "release")
-        yield Path(place) / "release"
+        try:
+            yield Path(place) / "release"
+        finally:
+            release.withdraw()
 
 
 @contextmanager
