@@ -199,6 +199,24 @@ def test_verify_finds_an_entry_of_other_people_or_labels(column: str, chain: Cha
     assert any(found.startswith("together: ") for found in chain.findings())
 
 
+def test_attributes_that_an_earlier_release_lacks_say_nothing(tmp_path: Path) -> None:
+    """The first release has no ages; people are still divided by their towns in it, and by who joined."""
+    chain = Chain(tmp_path, KINDS["k"])
+    towns = [{**KINDS["k"][0], "quasi-identifier": ["town"]}]
+    chain.spec = {
+        **chain.spec,
+        "require": towns,
+        "attributes": {**ATTRIBUTES, "age": {"role": "identifier"}},
+    }
+    people = crowd(120)
+    chain.publish(people)
+    chain.spec = {**chain.spec, "require": chain.require, "attributes": ATTRIBUTES}
+    later = [dict(one, town="abcd"[number % 4]) for number, one in enumerate(people[10:])]
+    chain.publish(later)
+    assert not chain.broken()
+    assert not chain.findings()
+
+
 def test_verify_needs_the_earlier_entries(chain: Chain) -> None:
     (chain.place / "history" / "0001.parquet").unlink()
     assert any("lacks 1 release" in found for found in chain.findings())

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
-from unveil.arrays import BoolArray, IntArray, group_numbers
+from unveil.arrays import IntArray, group_numbers
 from unveil.release.history import History, Link
 from unveil.tables import places_among
 
@@ -74,10 +74,6 @@ class Earlier:
                 columns.append(np.where(absent, len(codes), np.append(codes, 0)[rows]))
         numbers, count = group_numbers(columns)
         return np.append(numbers, count)
-
-    def present(self, link: int) -> BoolArray:
-        """Who is in an earlier release; nobody who joined."""
-        return np.append(self._rows[link] >= 0, False)
 
     def then(self, link: int, column: int, name: str, values: Sequence[str], *, ordered: bool) -> Then | None:
         """The values of an attribute in an earlier release; None if it does not say them.

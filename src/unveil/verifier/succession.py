@@ -79,13 +79,14 @@ class Together(Table):
 
     def groups(self, statement: Statement) -> Groups:
         """The people who look alike, or are absent, in each release."""
-        return group(self._grouping(statement), self.people.weights)
+        return group(self.grouping(statement), self.people.weights)
 
     def holdings(self, statement: Any) -> Holdings:
         """What they hold of the sensitive attribute in this release."""
-        return count_holdings(self._grouping(statement), self.people.columns[statement.sensitive], self.people.weights)
+        return count_holdings(self.grouping(statement), self.people.columns[statement.sensitive], self.people.weights)
 
-    def _grouping(self, statement: Statement) -> list[Column]:
+    def grouping(self, statement: Statement) -> list[Column]:
+        """What all releases say about the attributes of a requirement."""
         every = [self.people.columns, *self.others]
         return [columns[name] for columns in every for name in ("", *statement.names) if name in columns]
 
@@ -98,9 +99,10 @@ def _broken(manifest: RefinementManifest, data: Data, releases: Sequence[tuple[P
         except (KeyError, ValueError):
             continue  # `check_requirements` reports it
         for people, others in releases:
-            if getattr(statement, "sensitive", statement.names[0]) not in people.columns:
-                continue
             table = Together(manifest, data, f"requirement {number_}", people, others)
+            told = getattr(statement, "sensitive", None)
+            if not table.grouping(statement) or (told is not None and told not in people.columns):
+                continue  # it says nothing that the requirement is about
             try:
                 for finding in statement.findings(table):
                     yield Finding(TOGETHER, f"{people.name}: {finding.message}")

@@ -31,7 +31,7 @@ def earlier_of(spec: Spec, after: Sequence[str | Path] | None) -> Earlier | None
             raise SpecError(f"{spec.origin}: --after needs {_missing_history(spec)}.")
         return None
     history = History(spec.history)
-    links = history.links(None if after is None else [Path(folder) for folder in after])
+    links = history.links([Path(folder) for folder in after] if after else None)
     if links and spec.leave_out:
         raise SpecError(
             f"{spec.origin}: [publish] leave-out is not possible after earlier releases: whoever is left out would be "
