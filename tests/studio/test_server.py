@@ -184,6 +184,14 @@ def test_from_a_table_to_a_verified_release(tab: Client, tmp_path: Path) -> None
     assert "exists already" in tab.hear(lambda heard: "failed" in heard)["failed"]["problem"]
 
 
+def test_no_other_task_takes_the_place_of_publishing(tab: Client, tmp_path: Path) -> None:
+    tab.open("people.toml")
+    for name in ("evaluate", "publish", "explain", "evaluate"):
+        assert tab.post(name, to="out").status_code == 200
+    tab.hear(lambda heard: "published" in heard)
+    assert unveil.verify(tmp_path / "out" / "release") == []
+
+
 def test_a_private_release_is_withheld_confirmed_and_charged(tab: Client, tmp_path: Path) -> None:
     tab.open("people.csv")
     attributes = [{"do": "declare", "column": name} for name in ("age", "job", "town")]

@@ -51,13 +51,15 @@ class Session:
         self._previews = False
         self._pictures = Latest(lambda error: self._tell("problem", {"problem": problem_of(error)}))
         self._tasks = Latest(lambda error: self._tell("failed", {"problem": problem_of(error)}))
+        # No other wish may take the place of a release that the owner has asked for.
+        self._releases = Latest(lambda error: self._tell("failed", {"problem": problem_of(error)}))
         self._pictures.wish(self._open)
 
     def close(self) -> None:
         """Ends all work and lets go of the table."""
         self.outbox.close()
-        self._pictures.close()
-        self._tasks.close()
+        for worker in (self._pictures, self._tasks, self._releases):
+            worker.close()
         self._live = self._document = self._warned = None
 
     @property
@@ -202,7 +204,7 @@ class Session:
             facts = {"guarantee": found.guarantee, "notes": found.notes, "files": found.files}
             self._tell("published", {**facts, "folder": str(found.folder), "commands": document.commands(to)})
 
-        self._tasks.wish(work)
+        self._releases.wish(work)
 
     def _open(self, superseded: Superseded) -> None:
         """Reads the table once; a table without a spec gets a first one, with every guess marked."""
