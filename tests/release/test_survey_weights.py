@@ -322,3 +322,23 @@ def test_a_private_release_never_reads_a_weight() -> None:
     assert "w" not in one.table.column_names
     with pytest.raises(SpecError, match="a differentially private release has no survey weights"):
         unveil.publish(table, {**content, "attributes": {**content["attributes"], "w": {**weight, "release": "exact"}}})
+
+
+def test_a_hidden_weight_may_say_whose_row_it_is() -> None:
+    """As in a survey whose weights are those of households."""
+    table = people().set_column(1, "w", pa.array(np.repeat(np.arange(20), 3) + 0.5))
+    release = unveil.publish(table, spec("no", person="w"))
+    assert (release.manifest.persons, release.table.column_names) == (20, ["age", "town", "ill"])
+    with pytest.raises(SpecError, match=r"'w', which \[attributes.w\] would release"):
+        unveil.publish(table, spec("exact", person="w"))
+
+
+def test_rows_without_a_weight_are_dropped_where_other_gaps_are_kept() -> None:
+    table = people()
+    gone = table.set_column(1, "w", pa.array([None, *table["w"].to_pylist()[1:]]))
+    content = spec("exact", missing={"rows": "keep"})
+    content["attributes"]["w"]["missing"] = "drop"
+    assert unveil.publish(gone, content).table.num_rows == 59
+    content["attributes"]["w"]["missing"] = "keep"
+    with pytest.raises(SpecError, match="so rows without one cannot be kept"):
+        unveil.publish(gone, content)
