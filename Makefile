@@ -63,6 +63,7 @@ bench: $(READY)  ## start-up, speed, memory and what releases are worth, next to
 	$(BIN)/python bench/templates.py
 	$(BIN)/python bench/diffgen.py
 	$(BIN)/python bench/weights.py
+	$(BIN)/python bench/persons.py
 	$(BIN)/python bench/steps.py
 	$(BIN)/python bench/shapes.py
 	$(BIN)/python bench/start.py

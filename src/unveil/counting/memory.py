@@ -6,7 +6,7 @@ For the additive method rows are binned once, and weighed once per round.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -321,8 +321,11 @@ class Whom:
 
 
 def person_index(rows: SortedRows, columns: Sequence[int], outline: Outline) -> PersonIndex:
-    """The index that counts persons, from distinct rows: the numbers of the person, and the codes of the attributes."""
-    held = _by_person(rows, len(columns), outline)
+    """The index that counts persons, from distinct rows: the numbers of the person, and the codes of the attributes.
+
+    How many records a row represents does not matter to it.
+    """
+    held = _by_person(replace(rows, weight=np.ones_like(rows.weight)), len(columns), outline)
     return PersonIndex(columns, held.codes, rows.sizes[-len(columns) :], held.heads, held.person, 1)
 
 

@@ -18,12 +18,12 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from unveil.arrays import Array, BoolArray, IntArray, grouped, packed_keys
-from unveil.counting.distinct import SortedRows
+from unveil.arrays import Array, BoolArray, IntArray, grouped, packed_keys, run_starts
+from unveil.counting.distinct import SortedRows, unpacked
 from unveil.counting.scans import ALL, SPLIT
 
 NOBODY = -1
-PERSON_COUNTS = 6
+PERSON_COUNTS = 7
 """How many numbers `count_box_persons` keeps for each cell."""
 
 
@@ -54,21 +54,39 @@ def by_person(rows: SortedRows, words: int, attributes: int) -> PersonRows:
     """
     columns = rows.columns()
     first = _changes(columns[:words], len(rows))
-    moved = first | _changes(columns[words : words + attributes], len(rows))
+    moved = np.ones_like(first)  # distinct rows without other codes differ in the person or the attributes
+    if len(columns) > words + attributes:
+        moved = first | _changes(columns[words : words + attributes], len(rows))
     starts = np.flatnonzero(first)
     lengths = np.diff(starts, append=len(rows))
     parts = np.add.reduceat(moved.astype(np.int64), starts) if len(starts) else lengths
     together = np.repeat(parts == 1, lengths)
     codes = columns[words:]
-    order, begins, _ = grouped(packed_keys([column[together] for column in codes], rows.sizes[words:]))
+    merged = _merged([column[together] for column in codes], rows.sizes[words:], rows.weight[together], first[together])
     several = np.flatnonzero(~together)
     person = np.repeat(np.arange(1, int((parts > 1).sum()) + 1), lengths[parts > 1])
-    merged = np.flatnonzero(together)[order]
     return PersonRows(
-        [np.concatenate([column[merged[begins]], column[several]]) for column in codes],
-        np.concatenate([_added(rows.weight[merged], begins), rows.weight[several]]),
-        np.concatenate([np.zeros(len(begins), dtype=np.int64), person]),
-        np.concatenate([_added(first[merged].astype(np.int64), begins), np.ones(len(several), dtype=np.int64)]),
+        [np.concatenate([column, other[several]]) for column, other in zip(merged.codes, codes, strict=True)],
+        np.concatenate([merged.weight, rows.weight[several]]),
+        np.concatenate([merged.person, person]),
+        np.concatenate([merged.heads, np.ones(len(several), dtype=np.int64)]),
+    )
+
+
+def _merged(codes: Sequence[Array], sizes: Sequence[int], weight: IntArray, first: BoolArray) -> PersonRows:
+    """Equal rows as one, with the sums of their weights and of the persons whose first row they are."""
+    keys = packed_keys(codes, sizes)
+    if len(keys) == 1 and first.all() and (weight == 1).all():
+        key = np.sort(keys[0])  # without an order, in half of the time
+        starts = run_starts([key])
+        counts = np.diff(starts, append=len(key))
+        return PersonRows(unpacked([key[starts]], sizes), counts, np.zeros(len(starts), dtype=np.int64), counts)
+    order, starts, _ = grouped(keys)
+    return PersonRows(
+        [column[order[starts]] for column in codes],
+        _added(weight[order], starts),
+        np.zeros(len(starts), dtype=np.int64),
+        _added(first[order].astype(np.int64), starts),
     )
 
 
@@ -148,12 +166,14 @@ def count_person_pieces(
         first, last = start[chosen[at]], stop[chosen[at]]
         actives = 0
         need = 0
+        rests = False
         for j in range(columns):
             block = block_of[codes[first, j]]
             if watched[block] and (discloses[block] or alive[first_candidate[block]]):
                 active[actives] = j
                 actives += 1
                 need += 2 * min(cells[block], last - first)
+                rests |= discloses[block]
         if used + need > room:
             break
         if actives == 0:
@@ -168,14 +188,20 @@ def count_person_pieces(
             for a in range(actives):
                 j = active[a]
                 own = cell_of[codes[row, j]]
-                one_cell = True
-                for i in range(row, end):
-                    cell = cell_of[codes[i, j]]
-                    one_cell &= cell == own
-                    if who == 0 or seen[cell] != who:
-                        tally[cell, 0] += count
-                        seen[cell] = who
-                if one_cell:
+                tally[own, 0] += count
+                if end > row + 1:  # most persons have one row in a group, and are counted by it
+                    one_cell = True
+                    seen[own] = who
+                    for i in range(row + 1, end):
+                        cell = cell_of[codes[i, j]]
+                        if cell != own:
+                            one_cell = False
+                            if seen[cell] != who:
+                                tally[cell, 0] += count
+                                seen[cell] = who
+                    if rests and one_cell:
+                        only[own] += count
+                elif rests:
                     only[own] += count
             row = end
         for a in range(actives):
@@ -233,7 +259,7 @@ def count_box_persons(
         room: Room for the numbers of each cell, all zero before and after.
         pieces: One row per piece; the last number becomes its persons.
     """
-    held, only, lowest, highest, seen, touched = 0, 1, 2, 3, 4, 5
+    alone, held, only, lowest, highest, seen, touched = 0, 1, 2, 3, 4, 5, 6
     last = pieces.shape[1] - 1
     found = np.empty(len(room), np.int64)
     order, person = rows_by_person(whose[:, 0], 0, 0)
@@ -252,6 +278,14 @@ def count_box_persons(
             who, count = person[row], whose[order[row], 1]
             total += count
             low = high = lookup[codes[order[row], j]] - shift
+            if room[low, touched] == 0:
+                room[low, touched] = 1
+                found[cells] = low
+                cells += 1
+            if end == row + 1:  # most persons have one row in a box, and are counted by it
+                room[low, alone] += count
+                row = end
+                continue
             for i in range(row, end):
                 cell = lookup[codes[order[i], j]] - shift
                 low, high = min(low, cell), max(high, cell)
@@ -259,7 +293,7 @@ def count_box_persons(
                     room[cell, touched] = 1
                     found[cells] = cell
                     cells += 1
-                if who == 0 or room[cell, seen] != who:
+                if room[cell, seen] != who:
                     room[cell, held] += count
                     room[cell, seen] = who
             room[low, lowest] += count
@@ -273,17 +307,18 @@ def count_box_persons(
             way, cut = candidates[at, 2], candidates[at, 4]
             if way == ALL:
                 for part in range(cells if cells > 1 else 0):
-                    pieces[piece, last] = room[found[part], held]
+                    pieces[piece, last] = room[found[part], alone] + room[found[part], held]
                     piece += 1
             elif way == SPLIT:
                 while found[place] < cut:
-                    left += room[found[place], lowest]
-                    right -= room[found[place], highest]
+                    left += room[found[place], alone] + room[found[place], lowest]
+                    right -= room[found[place], alone] + room[found[place], highest]
                     place += 1
                 pieces[piece, last], pieces[piece + 1, last] = left, right
                 piece += 2
             else:
-                pieces[piece, last], pieces[piece + 1, last] = room[cut, held], total - room[cut, only]
+                pieces[piece, last] = room[cut, alone] + room[cut, held]
+                pieces[piece + 1, last] = total - room[cut, alone] - room[cut, only]
                 piece += 2
             at += 1
         for part in range(cells):

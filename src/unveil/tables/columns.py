@@ -92,12 +92,15 @@ def raw_column(name: str, column: pa.ChunkedArray, missing: Missing, origin: str
         entries, distinct = entries.fill_null(len(distinct)), [*distinct, None]
     if not alone:
         _check_apart(name, missing, distinct, entries, origin)
-    number_of: dict[Any, int] = {}
-    place_of = np.full(len(distinct), MISSING, dtype=np.int32)
-    for entry, value in enumerate(map(missing.reader(), distinct)):
-        if value is not None:
-            place_of[entry] = number_of.setdefault(value, len(number_of))
-    return RawColumn(name, tuple(number_of), entries.to_numpy(), place_of, column.type)
+    as_is = not pa.types.is_floating(encoded.dictionary.type) and missing.spares(distinct)
+    read = distinct if as_is else list(map(missing.reader(), distinct))
+    known = dict.fromkeys(read)
+    values = tuple(known) if as_is else tuple(value for value in known if value is not None)
+    place_of = np.arange(len(read), dtype=np.int32)
+    if len(values) < len(read):  # some are missing, or two are read as the same
+        number_of = {value: number for number, value in enumerate(values)}
+        place_of = np.array([number_of.get(value, MISSING) for value in read], dtype=np.int32)
+    return RawColumn(name, values, entries.to_numpy(), place_of, column.type)
 
 
 def _check_apart(name: str, missing: Missing, distinct: Sequence[Any], entries: pa.Array, origin: str) -> None:

@@ -43,7 +43,9 @@ class Persons:
 
 
 def person_numbers(columns: Sequence[RawColumn]) -> IntArray:
-    """The number of each row's person, from 0."""
+    """The number of each row's person, from 0. Values of a single column are numbered already."""
+    if len(columns) == 1:
+        return columns[0].places.astype(np.int64)
     order, _, numbers = grouped(_keys(columns))
     by_row = np.empty(len(order), dtype=np.int64)
     by_row[order] = numbers
