@@ -194,7 +194,8 @@ def test_the_same_seed_draws_the_same_private_release(seed: int) -> None:
     same(unveil.publish(spec, unsafe_seed=seed), in_memory(spec, None, unsafe_seed=seed))
 
 
-def test_the_same_seed_draws_the_same_additive_release() -> None:
+@pytest.mark.parametrize("goal", ["class", "statistics"])
+def test_the_same_seed_draws_the_same_additive_release(goal: str) -> None:
     """Three classes, so that a model is learned for each, and weights, so that rows are several records."""
     rng = np.random.default_rng(5)
     rows = pa.table(
@@ -213,7 +214,7 @@ def test_the_same_seed_draws_the_same_additive_release() -> None:
             "ill": {"values": ["yes", "no", "maybe"]},
         },
         "require": [{"kind": "differential-privacy", "epsilon": 2.0}],
-        "publish": {"method": "additive"},
+        "publish": {"method": "additive", "goal": goal},
     }
     same(unveil.publish(rows, spec, unsafe_seed=3), in_memory(rows, spec, unsafe_seed=3))
 

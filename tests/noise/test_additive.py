@@ -22,6 +22,7 @@ from unveil.noise import SeededSource
 from unveil.publishers.additive.bins import affordable, block_of_bins, category_levels, number_levels
 from unveil.publishers.additive.model import nonnegative, steps
 from unveil.publishers.additive.rounds import noise_variance, with_noise, worth
+from unveil.reasons.spending import spending_of
 from unveil.reports.page import handout_page
 from unveil.schema import Attribute, Taxonomy
 
@@ -61,6 +62,20 @@ DECLARED = {
 
 def released(seed: int = 0, **changed: object) -> unveil.Release:
     return unveil.publish(people(), {**DECLARED, **changed}, unsafe_seed=seed)
+
+
+def test_a_list_of_columns_is_no_goal_of_weights() -> None:
+    with pytest.raises(unveil.SpecError, match="goal is a list of columns, but the method 'additive' has the goal"):
+        released(publish={"method": "additive", "goal": ["town"]})
+
+
+def test_weights_for_statistics_say_where_the_budget_went() -> None:
+    release = released(publish={"method": "additive", "goal": "statistics"})
+    assert release.manifest.method == "statistics"
+    spent = " ".join(spending_of([release]).sentences())
+    assert "to the tables of the attributes with the class" in spent
+    assert "to the counts of the pairs" in spent
+    assert "noisy tables of counts make likely" in handout_page(release)
 
 
 def test_publish_enters_the_ledger_and_writes_a_private_release(run: Run, owner: Project, tmp_path: Path) -> None:

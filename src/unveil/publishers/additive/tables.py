@@ -128,7 +128,8 @@ class Pairs:
 
     def __init__(self, cells: Cells, star: Star, groups: Mapping[int, IntArray], draws: Draws) -> None:
         self.done: list[Pair] = []
-        self._cells = cells
+        # In columns of their own, small and without gaps: all pairs are counted from them.
+        self._columns = {place: cells.blocks[:, place].astype(np.int32) for place in groups}
         self._groups = groups
         self._draws = draws
         self._tree = {place: place for place in groups}
@@ -145,7 +146,7 @@ class Pairs:
     def counts(self, places: tuple[int, int]) -> IntArray:
         """The records per group of two attributes."""
         one, other = (int(self._groups[place].max()) + 1 for place in places)
-        keys = self._cells.blocks[:, places[0]] * other + self._cells.blocks[:, places[1]]
+        keys = self._columns[places[0]] * other + self._columns[places[1]]
         # Floats add whole numbers exactly up to 2^53, and there are no more records.
         return np.bincount(keys, self._records, one * other).astype(np.int64).reshape(one, other)
 
