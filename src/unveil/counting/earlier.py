@@ -45,7 +45,10 @@ class Earlier:
 
     def __init__(self, links: Sequence[Link], history: History) -> None:
         self._history = history
-        self._words: IntArray = np.unique(np.concatenate([link.people for link in links]), axis=0)
+        everybody = np.concatenate([link.people for link in links])
+        numbers, count = group_numbers(list(everybody.T))
+        self._words = np.empty((count, 2), dtype=np.int64)
+        self._words[numbers] = everybody
         self._rows = [_rows_of(self._words, link) for link in links]
         self.links = tuple(links)
 

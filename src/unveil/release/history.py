@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from unveil.arrays import IntArray
+from unveil.arrays import IntArray, group_numbers
 from unveil.errors import ReleaseError, SpecError, count_text
 from unveil.release.folder import read_manifest, write_whole
 from unveil.release.manifest import Manifest, RefinementManifest
@@ -96,10 +96,12 @@ class History:
 
     def keyed(self, words: IntArray) -> IntArray:
         """The numbers of persons as the history has them, from those that any table gives."""
+        return _numbers(self._hashes(words))
+
+    def _hashes(self, words: IntArray) -> bytes:
         key, content = self._key(), np.ascontiguousarray(words, dtype="<i8").tobytes()
-        hashed = (blake2b(content[at : at + 16], key=key, digest_size=16).digest() for at in range(0, len(content), 16))
-        found: IntArray = np.frombuffer(b"".join(hashed), dtype="<i8").reshape(-1, 2).astype(np.int64)
-        return found
+        each = (content[at : at + 16] for at in range(0, len(content), 16))
+        return b"".join(blake2b(one, key=key, digest_size=16).digest() for one in each)
 
     def enter(self, link: Link, manifest: Manifest, place: Path) -> None:
         """Enters a release; the folder is created for the first one.
@@ -111,7 +113,7 @@ class History:
         """
         about = json.dumps({"sha256": release_hash(manifest, place), "key": _fingerprint(self._key())})
         people = pa.FixedSizeBinaryArray.from_buffers(
-            pa.binary(16), len(link.people), [None, pa.py_buffer(self.keyed(link.people).astype("<i8").tobytes())]
+            pa.binary(16), len(link.people), [None, pa.py_buffer(self._hashes(link.people))]
         )
         labels = {LABEL + name: column for name, column in link.labels.items()}
         # In the order of the hashes, which says nothing about the order of the table.
@@ -150,23 +152,29 @@ class History:
         try:
             table = parquet.read_table(path)
             about = json.loads((table.schema.metadata or {})[ABOUT])
-            people = np.frombuffer(b"".join(table[PERSON].to_pylist()), dtype="<i8").reshape(-1, 2)
+            people = _numbers(b"".join(table[PERSON].to_pylist()))
             labels = {
                 column.removeprefix(LABEL): table[column].combine_chunks()
                 for column in table.column_names
                 if column.startswith(LABEL)
             }
-            link = Link(people.astype(np.int64), labels, str(about["sha256"]), name)
+            link = Link(people, labels, str(about["sha256"]), name)
         except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
             raise self._unreadable(str(path), "it is not an entry of a history") from error
         if about.get("key") != _fingerprint(self._key()):
             raise self._unreadable(str(path), f"its persons were hashed with another key than that in {KEY!r}")
-        if len(np.unique(link.people, axis=0)) < len(link.people):
+        if group_numbers(list(link.people.T))[1] < len(link.people):
             raise self._unreadable(str(path), "it has a person twice")
         return link
 
     def _unreadable(self, place: str, why: str) -> ReleaseError:
         return ReleaseError(f"{place}: the history of releases cannot be used: {why}.")
+
+
+def _numbers(hashes: bytes) -> IntArray:
+    """Two numbers of 62 bits per hash, which are never negative and so can be packed."""
+    halves = np.frombuffer(hashes, dtype="<u8").reshape(-1, 2) >> np.uint64(2)
+    return halves.astype(np.int64)
 
 
 def _fingerprint(key: bytes) -> str:
