@@ -12,6 +12,7 @@ import pyarrow.csv as pa_csv
 import pytest
 
 import unveil
+from commands import Run
 from verify.releases import edit_manifest
 
 SPEC = """\
@@ -49,6 +50,12 @@ def visits() -> dict[str, list[Any]]:
         "ill": [*ill, "y"],
         "note": ["a", "b"] * 30 + ["a"],
     }
+
+
+def test_publish_says_how_many_persons_there_are(tmp_path: Path, run: Run) -> None:
+    spec, _ = publish(tmp_path, "joint")
+    assert "60 records of 20 persons in 60 rows are ready." in run("publish", spec, "--to", tmp_path / "again").out
+    assert json.loads(run("publish", spec, "--to", tmp_path / "json", "--json").out)["persons"] == 20
 
 
 def publish(folder: Path, search: str, columns: dict[str, list[Any]] | None = None) -> tuple[Path, Path]:

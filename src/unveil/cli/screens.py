@@ -83,7 +83,9 @@ def show_release(console: Console, release: Release) -> None:
     manifest = release.manifest
     if isinstance(manifest, RefinementManifest):
         are = "is" if manifest.records == 1 else "are"
-        console.print(f"{count_text(manifest.records, 'record')} in {rows_text(release.rows.num_rows)} {are} ready.")
+        whose = "" if manifest.persons is None else f" of {count_text(manifest.persons, 'person')}"
+        records = f"{count_text(manifest.records, 'record')}{whose}"
+        console.print(f"{records} in {rows_text(release.rows.num_rows)} {are} ready.")
         _say_dropped(console, manifest.rows.dropped)
         if held_back := manifest.rows.held_back:
             console.print(f"{rows_text(held_back)} held back to keep the promise together with earlier releases.")
@@ -229,7 +231,8 @@ def release_facts(release: Release, folder: Path) -> dict[str, Any]:
         {"attributes": list(summary.names), **{key: getattr(summary, key) for key in sizes}}
         for summary in group_summaries(release)
     ]
-    return {**facts, "records": manifest.records, "rows": manifest.rows.model_dump(), "groups": groups}
+    persons = {} if manifest.persons is None else {"persons": manifest.persons}
+    return {**facts, "records": manifest.records, **persons, "rows": manifest.rows.model_dump(), "groups": groups}
 
 
 def fit_facts(fit: Fit) -> dict[str, Any]:
