@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-RUNS = pytest.mark.parametrize(("scenario", "runs"), [("structure", "800"), ("additive", "120")])
+RUNS = pytest.mark.parametrize(("scenario", "runs"), [("structure", "800"), ("additive", "240")])
 AUDIT = Path(__file__).resolve().parents[2] / "audit" / "run.py"
 
 
