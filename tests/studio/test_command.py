@@ -49,7 +49,10 @@ def test_a_server_that_ends_while_it_publishes_leaves_nothing_half_written(tmp_p
                 assert time.monotonic() < end
                 time.sleep(0.01)
             process.send_signal(way)
-        process.wait(30)
+        try:
+            process.wait(60)
+        finally:
+            process.kill()
     assert project.spec.read_text(encoding="utf-8") == before
     visible = {path.name for path in tmp_path.iterdir() if not path.name.startswith(".")}
     assert visible - {"out"} == {"people.csv", "people.toml", "job.tree"}
