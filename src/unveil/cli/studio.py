@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import webbrowser
 from pathlib import Path
 from typing import Annotated
@@ -31,4 +33,8 @@ def studio(
     console.print("Whoever has this address can read the table. Nothing leaves this machine. Ctrl-C ends it.")
     if browser:
         webbrowser.open(served.address)
-    served.run()
+    try:
+        served.run()
+    finally:  # work that is under way in threads is not waited for; its drafts are removed by the next run
+        sys.stdout.flush()
+        os._exit(0)
