@@ -35,11 +35,12 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def each(work: Callable[[Part], Found], parts: Iterable[Part]) -> list[Found]:
-    """What the work finds for each part, in the order of the parts."""
+def each(work: Callable[[Part], Found], parts: Iterable[Part], rows: int | None = None) -> list[Found]:
+    """What the work finds for each part, in the order of the parts; on one core if there are too few rows to gain."""
     held = list(parts)
+    few = len(held) < 2 or (rows is not None and rows < WORTH)
     # A thread that waited for others of the same pool might wait forever.
-    if len(held) < 2 or cores() < 2 or current_thread().name.startswith(NAME):
+    if few or cores() < 2 or current_thread().name.startswith(NAME):
         return [work(part) for part in held]
     return list(_threads(cores(), os.getpid()).map(work, held))
 

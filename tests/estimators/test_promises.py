@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import unveil
 from estimators.people import DOMAINS, JOBS, TEMPLATES, group_sizes, highest_share, people
-from unveil.sklearn import ProgressiveDisclosure, TopDownRefinement
+from unveil.sklearn import DiffGen, ProgressiveDisclosure, TopDownRefinement
 
 OUTPUTS = ["onehot", "codes", "labels"]
 
@@ -45,6 +45,9 @@ def test_an_encoding_tells_apart_what_the_labels_tell_apart(output):
     labels, encoded = (sorted(group_sizes(rows).values()) for rows in groups)
     assert encoded == labels
     assert len(labels) > 3
+
+
+NEVER = {"role": "identifier"}
 
 
 def test_the_oracle_sees_rows_that_are_not_masked():
@@ -126,3 +129,33 @@ def test_transformed_rows_are_the_released_ones():
     assert masker.release_.manifest == release.manifest
     released = release.to_pandas(intervals="text")[list(X.columns)].to_numpy()
     assert group_sizes(masker.transform(X)) == group_sizes(released)
+
+
+@pytest.mark.parametrize("person", ["whose", ["whose", "part"]])
+def test_groups_are_shared_by_k_persons(person: str | list[str]) -> None:
+    X, y = people(300)
+    ids = np.random.default_rng(4).integers(0, 60, len(X))
+    X = X.assign(whose=ids, part=ids % 3)
+    masker = TopDownRefinement(5, person=person, output="labels", attributes={"part": NEVER}).fit(X, y)
+    masked = masker.transform(X)
+    assert masked.shape[1] == 4, "the columns of persons are never released"
+    persons: dict[tuple[str, ...], set[int]] = {}
+    for row, whose in zip(masked, ids.tolist(), strict=True):
+        persons.setdefault(tuple(row), set()).add(whose)
+    assert min(map(len, persons.values())) >= 5
+    assert "5 persons" in masker.guarantee_
+    by_records = TopDownRefinement(5, output="labels", attributes={"whose": NEVER, "part": NEVER}).fit(X, y)
+    assert len(group_sizes(by_records.transform(X))) > len(persons)
+
+
+def test_a_private_release_is_about_one_person() -> None:
+    X, y = people(200)
+    X = X.assign(whose=np.arange(len(X)) // 2)
+    masker = DiffGen(
+        1.0, classes=["no", "yes"], attributes=DOMAINS, taxonomies={"job": JOBS}, person="whose", contributions=2,
+        unsafe_seed=1,
+    ).fit(X, y)  # fmt: skip
+    assert "one person" in masker.guarantee_
+    assert "whose" not in masker.release_.table.column_names
+    with pytest.raises(unveil.SpecError, match="contributions"):
+        masker.set_params(contributions=None).fit(X, y)

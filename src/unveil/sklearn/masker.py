@@ -50,6 +50,7 @@ class Masker(TransformerMixin, BaseEstimator):
     attributes: Sections | None = None
     taxonomies: Mapping[str, TaxonomyLike] | None = None
     default: Mapping[str, Any] | None = None
+    person: str | Sequence[str] | None = None
     spec: SpecLike | None = None
     output: Output = "onehot"
     unseen: Unseen = "refuse"
@@ -149,7 +150,12 @@ class Masker(TransformerMixin, BaseEstimator):
 
     def _described(self) -> Section:
         """The arguments that describe the table; a spec describes it itself."""
-        return {"attributes": self.attributes, "taxonomies": self.taxonomies, "default": self.default}
+        return {
+            "attributes": self.attributes,
+            "taxonomies": self.taxonomies,
+            "default": self.default,
+            "person": self.person,
+        }
 
     def _classes(self) -> Section | None:
         """The section that declares the labels of the class, if any."""
@@ -185,12 +191,14 @@ class Masker(TransformerMixin, BaseEstimator):
         return spec
 
     def _content(self, rows: pa.Table, class_: Any, publishing: Section) -> Section:
-        sections = attribute_sections(rows, self.attributes, self.taxonomies, self.default, by_type=not self._private)
+        persons = [self.person] if isinstance(self.person, str) else [str(name) for name in self.person or ()]
+        described = {**(self.attributes or {}), **{name: {"role": "identifier"} for name in persons}}
+        sections = attribute_sections(rows, described, self.taxonomies, self.default, by_type=not self._private)
         names = [name for name, section in sections.items() if section.get("role", "attribute") == "attribute"]
         class_name = fresh_name(class_, "class", rows.column_names)
         classes = self._classes()
         return {
-            "table": {"class": class_name, **self._table()},
+            "table": {"class": class_name, **({"person": persons} if persons else {}), **self._table()},
             "attributes": sections if classes is None else {**sections, class_name: classes},
             "require": self._requirements(names),
             "publish": publishing,

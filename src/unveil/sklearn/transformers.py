@@ -61,6 +61,7 @@ class TopDownRefinement(Refining):
             A column that is not described is a number or a category by its type, with its observed domain.
         taxonomies: Taxonomies of columns, by name: a `Taxonomy`, the path of a file, or a nested mapping.
         default: The description of every column that neither of these has.
+        person: The columns that say whose row each is: k then counts persons. They are never released.
         search: `paper` or `joint`; this and the next five are the keys of `[publish]` in a spec, with its defaults.
         recoding: `global` or `local`: refine a block everywhere, or in each group by itself.
         leave_out: The share of the records that may be left out, such as `1%`.
@@ -110,6 +111,7 @@ class ProgressiveDisclosure(Refining):
         attributes: What is known about columns, as for `TopDownRefinement`.
         taxonomies: Taxonomies of columns, as there.
         default: The description of every other column, as there.
+        person: The columns that say whose row each is, as there.
         search: How to search, as there, and so the next five.
         recoding: `global` or `local`.
         leave_out: The share of the records that may be left out.
@@ -154,6 +156,7 @@ class PrivateMasker(Masker):
     epsilon: float | None = None
     _: KW_ONLY
     classes: Iterable[Any] | None = None
+    contributions: int | None = None
     unsafe_seed: int | None = None
     name: str | None = None
 
@@ -164,10 +167,13 @@ class PrivateMasker(Masker):
         return tags
 
     def _requirements(self, names: Sequence[str]) -> list[Section]:
-        return [{"kind": "differential-privacy", "epsilon": EPSILON if self.epsilon is None else plain(self.epsilon)}]
+        epsilon = EPSILON if self.epsilon is None else plain(self.epsilon)
+        bound = given({"contributions": self.contributions})
+        return [{"kind": "differential-privacy", "epsilon": epsilon, **bound}]
 
     def _described(self) -> Section:
-        return {"classes": self.classes, "name": self.name, **super()._described()}
+        own = {"classes": self.classes, "name": self.name, "contributions": self.contributions}
+        return {**own, **super()._described()}
 
     def _table(self) -> Section:
         return given({"name": self.name})
@@ -200,6 +206,8 @@ class DiffGen(PrivateMasker):
             `{"sex": {"values": ["Female", "Male"]}}`. A number between two declared steps counts as the lower one.
         taxonomies: Taxonomies of columns, by name: a `Taxonomy`, the path of a file, or a nested mapping.
         default: The domain of every column that neither of these describes.
+        person: The columns that say whose row each is: ε is then about one person.
+        contributions: With `person`, how many rows of one person are used at most.
         utility: `max` or `infogain`.
         choice: `permute-and-flip` or `exponential`.
         budget: `full` or `paper`.
@@ -250,7 +258,7 @@ class Additive(PrivateMasker):
         goal: `class` for weights to learn the class from, `statistics` for weights to count.
 
     The other arguments are those of `DiffGen` that are not about its search: `epsilon`, `classes`, `attributes`,
-    `taxonomies`, `default`, `unsafe_seed`, `spec`, `name`, `output` and `unseen`.
+    `taxonomies`, `default`, `person`, `contributions`, `unsafe_seed`, `spec`, `name`, `output` and `unseen`.
 
     Fitted attributes are those of `TopDownRefinement`.
     """

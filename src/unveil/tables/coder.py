@@ -57,7 +57,7 @@ class Reading:
             return checked_column(name, shown, self.missing[name], self.origin, self.checks)
 
         read = [*names, *needed]
-        columns, missing = dict(zip(read, each(column, read), strict=True)), {}
+        columns, missing = dict(zip(read, each(column, read, batch.num_rows), strict=True)), {}
         kept = np.ones(batch.num_rows, dtype=np.bool_)
         for name, raw in columns.items():
             missing[name] = 0
@@ -151,7 +151,9 @@ class Coder:
             return followed(sight.numbers[name], by_number)[sight.columns[name].entries]
 
         places = [place for place, name in enumerate(self.attributes) if name in sight.columns]
-        found = each(lambda place: looked_up(self.attributes[place], self.codes[self.attributes[place]]), places)
+        found = each(
+            lambda place: looked_up(self.attributes[place], self.codes[self.attributes[place]]), places, batch.num_rows
+        )
         codes = dict(zip(places, found, strict=True))
         weight = None if self.weight is None or self.records is None else looked_up(self.weight, self.records)
         # Converted to plain types first: Arrow cannot filter some others, such as string views.

@@ -116,7 +116,7 @@ class Survey:
         class_ = self._spec.table.class_
         records = self._provisional(sight)
         classes = len(self.columns[class_].number_of)
-        each(lambda column: column.count(sight, class_, classes, records), self.columns.values())
+        each(lambda column: column.count(sight, class_, classes, records), self.columns.values(), batch.num_rows)
         for name, column in self.columns.items():
             column.missing += sight.missing[name]
         for name in self._needed:
