@@ -58,7 +58,7 @@ def audit(
     if findings:
         raise UnverifiedError(f"{release}: {findings[0]}")
     opened = open_release(release)
-    found = attack(opened, spec, earlier=earlier, sample=sample, progress=progress)
+    found = attack(release, spec, earlier=earlier, sample=sample, progress=progress)
     checks = [
         (f"unveil verify {release.name} --raw {raw.name}", HOLDS),
         (f"unveil attack {release.name} --raw {raw.name}", found.summary),
