@@ -1,12 +1,11 @@
 """Servers of the studio for tests, each on a copy of its files, with a client that has the token."""
 
 import json
-import os
 import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +33,15 @@ class Client:
         )
         self.session = ""
         self.heard: dict[str, Any] = {}
+        self._listening = ExitStack()
+        self._told: Iterator[tuple[str, Any]] = iter(())
 
     def post(self, name: str, /, **body: Any) -> httpx.Response:
         return self.http.post(f"/api/{name}", json={"session": self.session, **body})
 
     def open(self, file: str) -> None:
         self.session = self.post("open", file=file).json()["session"]
+        self.leave()
         self.hear(lambda heard: "state" in heard)
 
     def edit(self, *operations: dict[str, Any], gesture: str | None = None) -> dict[str, Any]:
@@ -52,12 +54,23 @@ class Client:
         end = time.monotonic() + seconds
         while not enough(self.heard):
             assert time.monotonic() < end, self.heard.keys()
-            with self.http.stream("POST", "/api/events", json={"session": self.session}) as stream:
-                for kind, content in _events(stream):
-                    self.heard[kind] = content
-                    if enough(self.heard) or time.monotonic() > end:
-                        break
+            for kind, content in self._told:
+                self.heard[kind] = content
+                break
+            else:
+                self._listen()
         return self.heard
+
+    def leave(self) -> None:
+        """Listens no longer, as a tab that is closed."""
+        self._listening.close()
+        self._told = iter(())
+
+    def _listen(self) -> None:
+        """Opens the one stream that a page has: what comes between two streams would be lost."""
+        self.leave()
+        stream = self.http.stream("POST", "/api/events", json={"session": self.session})
+        self._told = _events(self._listening.enter_context(stream))
 
     def picture(self, number: int) -> dict[str, Any]:
         """The picture of a version of the spec, or of a newer one."""
@@ -98,6 +111,7 @@ def tab(tmp_path: Path) -> Iterator[Client]:
     with serving(tmp_path) as studio:
         client = Client(studio)
         yield client
+        client.leave()
         client.http.close()
 
 
@@ -115,11 +129,3 @@ def census_csv(file: Path) -> None:
     names = page.partition('title="names.csv"\n')[2].partition("\n")[0]
     with pa.CompressedInputStream(pa.OSFile(str(CENSUS)), "zstd") as rows:
         file.write_bytes(names.encode() + b"\n" + rows.read())
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leaves the studio out unless it is asked for: in a busy process a picture sometimes does not come."""
-    if not os.environ.get("UNVEIL_STUDIO_TESTS"):
-        for item in items:
-            if "studio" in item.path.parts:
-                item.add_marker(pytest.mark.skip(reason="waits for pictures; set UNVEIL_STUDIO_TESTS=1 to run it"))
