@@ -72,5 +72,13 @@ from unveil.schema.sentences import toml_key
 from unveil.schema.spec import Bounds, Spec, SpecLike, TableSpec, load_spec, spec_of
 from unveil.schema.steering import compares_with_whole, share_above, share_text
 from unveil.schema.taxonomy import SUPPRESSED, Branch, Node, Taxonomy
-from unveil.schema.taxonomy_files import drawn, printable, read_taxonomy, taxonomy_of, taxonomy_text, tree_file
+from unveil.schema.taxonomy_files import (
+    drawn,
+    printable,
+    read_taxonomy,
+    taxonomy_of,
+    taxonomy_text,
+    tree_file,
+    with_comments,
+)
 from unveil.schema.weights import MILLIONTHS, Shown, Weighting, group_mean, rounded_weight
