@@ -25,21 +25,8 @@ from oracles.problem import Attribute as OracleAttribute
 from oracles.problem import Requirement as OracleRequirement
 from oracles.strategies import NUMBERS
 from unveil.release import Release
-from unveil.schema import (
-    Attribute,
-    BetaLikeness,
-    Confidence,
-    KAnonymity,
-    KEAnonymity,
-    LDiversity,
-    Missing,
-    Recoding,
-    Requirement,
-    Spec,
-    TableSpec,
-    Taxonomy,
-    TCloseness,
-)
+from unveil.schema import Attribute, Missing, Recoding, Requirement, Spec, TableSpec, Taxonomy
+from unveil.schema.requirements import BetaLikeness, Confidence, KAnonymity, KEAnonymity, LDiversity, TCloseness
 
 CLASS = "the class"
 WEIGHT = "# of Recs."

@@ -23,8 +23,8 @@ from oracles.problem import (
 from oracles.tdr import assess, held, refined, refinements, size, tdr
 from unveil import Explanation
 from unveil.reasons import Break, Cut, Stop
-from unveil.schema import Atom, BetaLikeness, KAnonymity, KEAnonymity, LDiversity, TCloseness
 from unveil.schema import Template as OurTemplate
+from unveil.schema.requirements import Atom, BetaLikeness, KAnonymity, KEAnonymity, LDiversity, TCloseness
 
 ROUNDING = Fraction(1, 10**9)
 """How far a gain, a float, may pass its bound."""

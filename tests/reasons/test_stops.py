@@ -28,7 +28,8 @@ from unveil.counting.memory import MemoryEngine
 from unveil.publishers import describe, start_search
 from unveil.reasons import Cut, Stop, pieces, reason, summary
 from unveil.refine import Search
-from unveil.schema import Atom, LDiversity, TCloseness, load_spec
+from unveil.schema import Atom, load_spec
+from unveil.schema.requirements import LDiversity, TCloseness
 from unveil.tables import load_table
 
 

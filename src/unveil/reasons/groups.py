@@ -19,7 +19,7 @@ from unveil.counting.scans import ALL, SPLIT
 from unveil.publishers import shared_groups
 from unveil.reasons.stops import FEW, Break, Cut, Fewest, Piece, Stop, break_of
 from unveil.refine import JointSearch
-from unveil.schema import SUPPRESSED, Atom, Level, Requirement, compares_with_whole, share_above, without_redundant
+from unveil.schema import SUPPRESSED, Atom, Level, Requirement, share_above, without_redundant
 from unveil.tables import Table
 
 
@@ -86,7 +86,7 @@ class Groups:
         self._small: Counter[tuple[int, int, int]] = Counter()
         self._at_once: dict[tuple[int, int, int], Tried] = {}
         """For each group and attribute: to refine it into all parts of its block."""
-        self._records = 0 if any(map(compares_with_whole, requirements)) else table.records
+        self._records = 0 if any(requirement.of_whole for requirement in requirements) else table.records
         self._open: set[tuple[int, int, int]] = set()
         """The groups and attributes that could be refined, but by nothing that pays."""
         self._ways: dict[int, set[tuple[int, int]]] = {}

@@ -14,7 +14,7 @@ from unveil.masking import Block
 from unveil.publishers import sensitive_values, shared_groups
 from unveil.reasons.pieces import Groups, Pieces, Way, ways_of, whole_way
 from unveil.refine import Remaining, Search
-from unveil.schema import Atom, Level, MaskingKind, Requirement, Worst, compares_with_whole, share_above
+from unveil.schema import Atom, Level, MaskingKind, Requirement, Worst, share_above
 from unveil.tables import Table
 
 
@@ -185,7 +185,7 @@ def cuts_of(table: Table, requirements: Sequence[Requirement], search: Search) -
         left[item.column].append(item)
     counted = _counted(table, requirements, search)
     found = _breaks(table, search.cuts, counted, left)
-    omissible = not any(map(compares_with_whole, requirements))
+    omissible = not any(requirement.of_whole for requirement in requirements)
     return tuple(
         _cut(table, column, items, found[column], counted if omissible else ()) for column, items in left.items()
     )

@@ -255,8 +255,9 @@ class Statement(Part):
     """The keys that ask for more when they are higher, and when they are lower."""
     free: ClassVar[frozenset[str]] = frozenset()
     """The keys that two statements of the same strictness may differ in."""
-    category: ClassVar[bool] = False
-    """Whether it names values, which only a category has: a limit on 40 does not limit 40.0."""
+    takes: ClassVar[Literal["category", "number"] | None] = None
+    """The only type that its sensitive column may have: one that names values takes a category, since a limit on 40
+    does not limit 40.0."""
 
     @property
     @abstractmethod
@@ -351,8 +352,10 @@ class Table:
             problem = f"protects {name!r}, which is not an attribute of the release"
         elif not isinstance(entry, Released):
             problem = f"protects {name!r}, which is masked by {entry.kind}, so that its shares cannot be counted"
-        elif statement.category and entry.type != "category":
+        elif statement.takes == "category" != entry.type:
             problem = f"limits values of {name!r}, which is a {entry.type}"
+        elif statement.takes == "number" != entry.type:
+            problem = f"measures {name!r}, which is not a number"
         if problem:
             raise BrokenClaimError([Finding("sensitive", f"{MANIFEST}: {self.place} {problem}.")])
         if count := self.data.gaps(name):
