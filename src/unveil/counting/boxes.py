@@ -6,84 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
 from unveil.arrays import Array, BoolArray, IntArray
 from unveil.cores import each, shares
 from unveil.counting.engine import Marked
-from unveil.counting.histories import divide_pieces
 from unveil.counting.persons import PERSON_COUNTS, count_box_persons, distinct_persons
-from unveil.counting.scans import scan_boxes
-from unveil.counting.splits import drawn_rows, split_boxes
+from unveil.counting.scans import Scan, scan_boxes
+from unveil.counting.splits import Boxes, Choices, Parts, Shapes, divide_pieces, drawn_rows, split_boxes
 
 ROOM = 1 << 16
 """How many candidates are counted before they are returned."""
-
-
-class Shapes(NamedTuple):
-    """What the loops need to know about each block, by its number."""
-
-    kind: IntArray
-    depth: IntArray
-    first: IntArray
-    cells: IntArray
-    cell_of: Array
-    """The cell of each value of all attributes, by depth."""
-
-
-class Boxes(NamedTuple):
-    """Some boxes: where their rows start and stop, and their blocks."""
-
-    start: IntArray
-    stop: IntArray
-    blocks: IntArray
-
-
-class Choices(NamedTuple):
-    """What each of some boxes is split by."""
-
-    column: IntArray
-    """The place of the attribute among those of the projection."""
-    way: IntArray
-    cell: IntArray
-
-
-class Scan(NamedTuple):
-    """The ways to refine some boxes, in the order of boxes, attributes and domains, and the pieces that they give."""
-
-    box: IntArray
-    column: IntArray
-    way: IntArray
-    since: IntArray
-    """The first cell at which a split would be the same."""
-    cell: IntArray
-    gain: IntArray
-    bits: IntArray
-    pieces: IntArray
-    """One row per piece: its records, then their counts by the values of each sensitive attribute, then its persons if
-    the table says who they are."""
-    purity: IntArray
-    """Minus the entropy of the targets in each piece, over its records, in the steps of gains."""
-    owner: IntArray
-    """The candidate of each piece."""
-    judged: Callable[[], Iterable[tuple[IntArray, IntArray]]]
-    """What must hold: the pieces with their candidates, or after earlier releases the pieces of each history."""
-
-    @property
-    def made(self) -> IntArray:
-        """How many pieces each candidate gives; 0 if it distinguishes no records."""
-        return np.bincount(self.owner, minlength=len(self.box))
-
-
-class Parts(NamedTuple):
-    """Pieces of boxes that hold rows."""
-
-    box: IntArray
-    part: IntArray
-    start: IntArray
-    stop: IntArray
 
 
 @dataclass(eq=False)

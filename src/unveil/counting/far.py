@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from unveil.arrays import Array, BoolArray, IntArray
-from unveil.counting.boxes import Boxes, BoxRows, Choices, Parts, Scan, Shapes
+from unveil.counting.boxes import BoxRows
 from unveil.counting.engine import Marked
-from unveil.counting.scans import ALL, PEEL, SPLIT
-from unveil.counting.splits import drawn_rows
+from unveil.counting.scans import ALL, PEEL, SPLIT, Scan
+from unveil.counting.splits import Boxes, Choices, Parts, Shapes, drawn_rows
 from unveil.errors import EngineError
 
 COUNTED = ("box", "column", "way", "since", "cell", "gain", "bits", "pieces", "purity", "owner")

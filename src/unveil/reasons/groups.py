@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from unveil.arrays import BoolArray, IntArray
-from unveil.counting.boxes import Scan
-from unveil.counting.scans import ALL, SPLIT
+from unveil.counting.scans import ALL, SPLIT, Scan
 from unveil.publishers import shared_groups
 from unveil.reasons.stops import FEW, Break, Cut, Fewest, Piece, Stop, break_of
 from unveil.refine import JointSearch

@@ -9,11 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from unveil.arrays import BoolArray, FloatArray, Growing, IntArray
-from unveil.counting.boxes import Boxes, BoxRows, Choices, Parts, Scan
-from unveil.counting.scans import ALL, SPLIT, first_best
+from unveil.counting.boxes import BoxRows
+from unveil.counting.scans import ALL, SPLIT, Scan, first_best
+from unveil.counting.splits import Boxes, Choices, Parts
 from unveil.refine.blocks import Blocks
 from unveil.refine.gains import Candidates, Goal, anonymity_lost
 from unveil.refine.omissions import Omissions
+from unveil.refine.ranking import Best, Turn
 from unveil.schema import Level, hold_alone
 
 WIDTH = 4
@@ -25,23 +27,6 @@ SHARE = 32
 NONE = -1
 
 
-class Best(NamedTuple):
-    """The best valid candidate of each attribute in each box; its rank is −∞ where there is none."""
-
-    rank: FloatArray
-    way: IntArray
-    cell: IntArray
-    gain: FloatArray
-    cost: IntArray
-    records: IntArray
-    """The records of each box."""
-
-    def of(self, box: IntArray, column: IntArray) -> tuple[Choices, FloatArray, IntArray]:
-        """The candidates of attributes in boxes, their gains and their costs."""
-        at = box, column
-        return Choices(column, self.way[at], self.cell[at]), self.gain[at], self.cost[at]
-
-
 class Lowest(NamedTuple):
     """The least private group by one requirement."""
 
@@ -49,15 +34,6 @@ class Lowest(NamedTuple):
     value: float
     box: int
     records: int
-
-
-class Turn(NamedTuple):
-    """When a refinement is next: the best rank first, then by attribute, domain and way."""
-
-    minus_rank: float
-    attribute: int
-    place: int
-    slot: int
 
 
 class Partition:

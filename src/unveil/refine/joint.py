@@ -22,9 +22,10 @@ from unveil.arrays import IntArray
 from unveil.counting.scans import ALL
 from unveil.masking import Block
 from unveil.refine.blocks import Blocks
-from unveil.refine.boxes import Partition, Turn
+from unveil.refine.boxes import Partition
 from unveil.refine.gains import Goal
 from unveil.refine.partitions import Cuts, Memberships, Refined
+from unveil.refine.ranking import Turn
 from unveil.schema import Attribute
 
 

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from unveil.arrays import BoolArray, IntArray
-from unveil.counting.boxes import Scan
-from unveil.counting.scans import ALL
+from unveil.counting.scans import ALL, Scan
 from unveil.schema import Level
 
 BARRED = 1 << 40

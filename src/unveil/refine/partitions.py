@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from unveil.arrays import BoolArray, Growing, IntArray
-from unveil.counting.boxes import Scan
-from unveil.counting.scans import ALL, INTERVAL, PEEL, SPLIT
+from unveil.counting.scans import ALL, INTERVAL, PEEL, SPLIT, Scan
 from unveil.refine.blocks import Blocks
-from unveil.refine.boxes import NONE, Partition, Turn
+from unveil.refine.boxes import NONE, Partition
 from unveil.refine.gains import Candidates, Goal
+from unveil.refine.ranking import Turn
 
 GAIN, BITS, COST, BROKEN, PRICE = range(5)
 
