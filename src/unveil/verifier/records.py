@@ -15,26 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.errors import count_text, listed, records_text, rows_text
-from unveil.verifier.claims import (
-    MANIFEST,
-    PARQUET,
-    Discretization,
-    LeaveOut,
-    Masked,
-    RefinementManifest,
-    Suppression,
-    labels,
-)
+from unveil.verifier.claims import MANIFEST, PARQUET, Discretization, Masked, Suppression, labels
 from unveil.verifier.columns import Codes, Column, Counts, Groups, Tally, plain, summed, text
 from unveil.verifier.data import Data
 from unveil.verifier.findings import Finding
+from unveil.verifier.manifests import SIZED, LeaveOut, RefinementManifest
 from unveil.verifier.values import block_labels
 
 PERSONS = "persons"
-SIZED = ("k-anonymity", "alpha-k-anonymity")
-"""The kinds that count persons, where the table says who they are."""
-
-
 TOGETHER = "together"
 """The claim that releases keep their promise together."""
 

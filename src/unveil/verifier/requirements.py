@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field, ValidationError
 
 from unveil.errors import braced, listed, quoted
-from unveil.verifier.claims import MANIFEST, PARQUET, Name, RefinementManifest, Released
+from unveil.verifier.claims import MANIFEST, PARQUET, Name, Released
 from unveil.verifier.data import Data
 from unveil.verifier.files import describe_errors
 from unveil.verifier.findings import BrokenClaimError, Finding, guarantee_findings, number_text, percent, repeated
@@ -29,6 +29,7 @@ from unveil.verifier.holdings import (
     share_findings,
     size_findings,
 )
+from unveil.verifier.manifests import RefinementManifest
 from unveil.verifier.records import omission_sentence, succession_sentence
 from unveil.verifier.statements import Count, Names, Positive, Share, Stated, Statement, Table, Texts
 
