@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from unveil.arrays import BoolArray, FloatArray
-from unveil.drafts.diagnoses import NAMES as DIAGNOSES
-from unveil.drafts.diagnoses import recognised
 from unveil.drafts.facts import CERTAIN, DOUBTFUL, MARKS, Dependency, Facts, dependencies, facts_of
+from unveil.drafts.labels import NAMES as DIAGNOSES
+from unveil.drafts.labels import recognised
 from unveil.drafts.values import ENOUGH
 from unveil.errors import count_text, listed, rows_text
 from unveil.tables.files import header_doubt

@@ -13,8 +13,7 @@ from datetime import date
 from fractions import Fraction
 from typing import Any, Protocol
 
-from unveil.drafts.diagnoses import by_diagnoses
-from unveil.drafts.labels import LISTS_MISSING, by_bands, by_places, has_lists
+from unveil.drafts.labels import LISTS_MISSING, by_bands, by_diagnoses, by_places, has_lists
 from unveil.drafts.values import Paths, Proposal, UnfitError, Values, by_pairs, column_values, tree_of
 from unveil.errors import TableError, TaxonomyError, count_text, did_you_mean
 from unveil.schema import Taxonomy, decimal_text, fraction, parse_number, printable

@@ -12,9 +12,8 @@ from unveil.masking import Block
 from unveil.noise import Ledger, Source
 from unveil.progress import Watcher, unwatched
 from unveil.publishers.additive.bins import block_of_bins, cut_of
-from unveil.publishers.additive.cells import LeafTree, corrected, drawn_bins, grown
+from unveil.publishers.additive.cells import Cells, LeafTree, bin_labels, corrected, drawn_bins, grown, listed_rows
 from unveil.publishers.additive.forest import drawn_points
-from unveil.publishers.additive.listing import Cells, bin_labels, listed_rows
 from unveil.publishers.additive.rounds import Draws, Learned, learn, noise_variance
 from unveil.publishers.additive.tables import Tables, measure
 from unveil.publishers.private import private_claims
