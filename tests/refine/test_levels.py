@@ -5,16 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unveil.schema.requirements import (
-    Atom,
-    BetaLikeness,
-    KAnonymity,
-    KEAnonymity,
-    LDiversity,
-    Level,
-    TCloseness,
-    Template,
-)
+from unveil.schema import Atom, BetaLikeness, KAnonymity, KEAnonymity, LDiversity, Level, TCloseness, Template
 
 VALUES = ("0", "1", "2", "4")
 ATOMS: list[Atom] = [

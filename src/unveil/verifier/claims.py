@@ -342,3 +342,78 @@ def _holds(entry: Entry) -> Holds:
         return "labels"
     held: dict[str, Holds] = {"number": "numbers", "date": "dates"}
     return held.get(entry.type, "anything")
+
+
+class Rows(Part):
+    """Rows of the input and of the data file."""
+
+    read: RowCount
+    dropped: RowCount
+    released: RowCount
+    left_out: Annotated[int, Field(ge=1, le=ROWS)] = 0
+    held_back: Annotated[int, Field(ge=1, le=ROWS)] = 0
+
+
+class LeaveOut(Part):
+    """Records that the search set aside: how many it may, how many it did, whose, and whether they are dropped."""
+
+    share: Percent
+    records: RecordCount
+    persons: RecordCount | None = None
+    all_persons: RecordCount | None = Field(default=None, alias="all-persons")
+    """How many persons there are, with those whose records are all dropped."""
+    how: Literal["drop", "mask"] = Field(alias="as")
+    labels: dict[Name, Name] = Field(default_factory=dict)
+    """For records that are released fully masked: what every masked attribute holds."""
+
+    @property
+    def most(self) -> Fraction:
+        """The largest share of the records or persons."""
+        return Fraction(self.share.removesuffix("%")) / 100
+
+
+class Split(Part):
+    """A block of an attribute, and the parts that take its place."""
+
+    attribute: Name
+    block: Name
+    into: list[Name] = Field(min_length=1)
+
+
+class BoxTree(Part):
+    """The groups of a local release on some attributes: the leaves of a tree, in preorder."""
+
+    attributes: list[Name] = Field(min_length=1, max_length=COLUMNS)
+    splits: list[Split]
+    order: list[Annotated[int, Field(ge=-1)]] = Field(min_length=1)
+
+
+class RefinementManifest(Claims):
+    """All claims of a release by refinement."""
+
+    weight: Name | None
+    requirements: list[dict[str, Any]] = Field(min_length=1, max_length=COLUMNS)
+    rows: Rows
+    records: RecordCount
+    persons: RecordCount | None = None
+    """How many persons the records are of, if the table says so."""
+    search: Annotated[str, Field(pattern=r"\Ajoint\z")] = "paper"
+    recoding: Annotated[str, Field(pattern=r"\Alocal\z")] = "global"
+    goal: Annotated[str, Field(pattern=r"\Astatistics\z")] | Annotated[list[Name], Field(min_length=1)] = "class"
+    """What the search kept information about: the class, the masked attributes, or columns."""
+    leave_out: LeaveOut | None = Field(default=None, alias="leave-out")
+    after: list[Sha256] = Field(default_factory=list, max_length=COLUMNS)
+    """The earlier releases together with which it keeps its promise."""
+    masking_of: Sha256 | None = Field(default=None, alias="masking-of")
+    """The one of them whose masking it has."""
+    boxes: list[BoxTree] = Field(default_factory=list, max_length=COLUMNS)
+
+    @property
+    def dropped(self) -> int:
+        """How many records were left out and are not released."""
+        return self.leave_out.records if self.leave_out is not None and self.leave_out.how == "drop" else 0
+
+    @property
+    def columns(self) -> list[tuple[str, Holds]]:
+        """The attributes, the class, and the weight if there is one."""
+        return super().columns if self.weight is None else [*super().columns, (self.weight, "anything")]
