@@ -25,21 +25,8 @@ from oracles.problem import Attribute as OracleAttribute
 from oracles.problem import Requirement as OracleRequirement
 from oracles.strategies import NUMBERS
 from unveil.release import Release
-from unveil.schema import (
-    Attribute,
-    BetaLikeness,
-    Confidence,
-    KAnonymity,
-    KEAnonymity,
-    LDiversity,
-    Missing,
-    Recoding,
-    Requirement,
-    Spec,
-    TableSpec,
-    Taxonomy,
-    TCloseness,
-)
+from unveil.schema import Attribute, Missing, Recoding, Requirement, Spec, TableSpec, Taxonomy
+from unveil.schema.requirements import BetaLikeness, Confidence, KAnonymity, KEAnonymity, LDiversity, TCloseness
 
 CLASS = "the class"
 WEIGHT = "# of Recs."
@@ -121,8 +108,9 @@ def attribute_of(attribute: OracleAttribute, problem: Problem) -> Attribute:
         return Attribute(attribute.name, taxonomy=Taxonomy(attribute.tree), missing=missing)
     if isinstance(attribute, Suppressed):
         return Attribute(attribute.name, values=tuple(attribute.values), missing=missing)
-    whole = all(isinstance(record.values[attribute.name], int | Gone) for record in problem.records)
     bounds = (attribute.lo, attribute.hi)
+    values = (record.values[attribute.name] for record in problem.records)
+    whole = all(bound == int(bound) for bound in bounds) and all(isinstance(value, int | Gone) for value in values)
     return Attribute(attribute.name, kind="number", range=bounds, whole=whole, missing=missing)
 
 

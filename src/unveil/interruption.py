@@ -14,6 +14,7 @@ import os
 import shutil
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -27,6 +28,7 @@ UNFORESEEN = 3
 _drafts: set[Path] = set()
 _written: list[Path] = []
 _closing: list[Callable[[], None]] = []
+_moving = threading.RLock()
 _settling = False
 _asked: int | None = None
 
@@ -61,19 +63,22 @@ def provisional(path: Path) -> Iterator[None]:
 def settle(draft: Path, place: Path, *, over: bool = False) -> None:
     """Moves a finished draft to its place. An interrupt takes effect before or after, so that its message is true.
 
+    The handler runs in the main thread: it waits for a move in another thread, and is put off by one in its own.
     If another process was faster, this raises `OSError`, unless it may go `over` an existing file.
     """
     global _settling
-    _settling = True
-    try:
-        if over or draft.is_dir():  # a folder can only replace an empty one
-            draft.replace(place)
-        else:
-            _link(draft, place)
-        _written.append(place)
-    finally:
-        _settling = False
-    if _asked is not None:
+    main = threading.current_thread() is threading.main_thread()
+    with _moving:
+        _settling = main
+        try:
+            if over or draft.is_dir():  # a folder can only replace an empty one
+                draft.replace(place)
+            else:
+                _link(draft, place)
+            _written.append(place)
+        finally:
+            _settling = False
+    if main and _asked is not None:
         leave(_asked, None)
 
 
@@ -143,6 +148,7 @@ def leave(number: int, frame: FrameType | None) -> None:
     if _settling:
         _asked = number
         return
+    _moving.acquire()  # for good: nothing is moved to its place after the drafts are gone
     for other in SIGNALS:
         signal.signal(other, signal.SIG_IGN)
     for close in _closing:

@@ -138,6 +138,32 @@ def test_an_interrupt_within_the_move_comes_after_it(project: Project) -> None:
     assert unveil.verify(project.release) == []
 
 
+def test_an_interrupt_waits_for_a_move_in_another_thread(tmp_path: Path) -> None:
+    """As in the studio, where a worker publishes and the main thread gets the signal."""
+    program = f"""
+import os, signal, threading, time
+from pathlib import Path
+from unveil.interruption import leave, settle
+
+place, begun, usual = Path({str(tmp_path)!r}), threading.Event(), Path.replace
+def slow(draft, target):
+    begun.set()
+    time.sleep(0.5)
+    return usual(draft, target)
+Path.replace = slow
+(place / "draft").mkdir()
+signal.signal(signal.SIGINT, leave)
+worker = threading.Thread(target=settle, args=(place / "draft", place / "release"))
+worker.start()
+begun.wait()
+os.kill(os.getpid(), signal.SIGINT)
+worker.join()
+"""
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    said = f"unveil: interrupted; written before that: {tmp_path / 'release'}.\n"
+    assert (found.returncode, found.stderr) == (130, said)
+
+
 def test_a_private_release_that_was_charged_says_so(project: Project) -> None:
     private = PrivateProject(project)
     found = interrupted(

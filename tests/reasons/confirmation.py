@@ -10,7 +10,6 @@ from oracles.problem import (
     Closeness,
     Diversity,
     Group,
-    Headcount,
     Likeness,
     Problem,
     Record,
@@ -20,13 +19,12 @@ from oracles.problem import (
     equal_distance,
     ordered_distance,
     shares,
-    tally,
 )
 from oracles.tdr import assess, held, refined, refinements, size, tdr
 from unveil import Explanation
 from unveil.reasons import Break, Cut, Stop
-from unveil.schema import Atom, BetaLikeness, KAnonymity, KEAnonymity, LDiversity, TCloseness
 from unveil.schema import Template as OurTemplate
+from unveil.schema.requirements import Atom, BetaLikeness, KAnonymity, KEAnonymity, LDiversity, TCloseness
 
 ROUNDING = Fraction(1, 10**9)
 """How far a gain, a float, may pass its bound."""
@@ -73,9 +71,7 @@ def confirm_invalid(
     breaks = {item.atom: item for item in stop.breaks}
     assert len(breaks) == len(stop.breaks)
     for requirement in problem.requirements:
-        held_by = members(table, requirement)
-        values = problem.sensitive[requirement.sensitive] if requirement.sensitive else ()
-        groups = {key: tally(records, requirement, values) for key, records in held_by.items()}
+        groups = grouped(problem, table, requirement)
         whole = added(groups.values())
         broken = [group for group in groups.values() if not requirement.holds(level(requirement, group, whole))]
         found = next((item for atom, item in breaks.items() if same(atom, requirement)), None)
@@ -83,7 +79,6 @@ def confirm_invalid(
         if found is not None:
             worst = min(level(requirement, group, whole) for group in broken)
             confirm_break(found, requirement, groups, whole, float(worst), len(broken))
-            assert found.records == size(held_by[tuple(found.group[name] for name in requirement.attributes)])
     assert all(any(same(atom, requirement) for requirement in problem.requirements) for atom in breaks)
     assert assess(relaxed(problem, stop), cuts, name, block, children).valid
 
@@ -98,6 +93,7 @@ def confirm_break(
 ) -> None:
     assert set(found.group) == set(requirement.attributes)
     named = groups[tuple(found.group[name] for name in requirement.attributes)]
+    assert sum(named.values()) == found.records
     assert isclose(float(level(requirement, named, whole)), worst, abs_tol=1e-9)
     assert isclose(found.level, float(unit(requirement, named, whole)), abs_tol=1e-9)
     assert isclose(found.bound, bound(requirement), abs_tol=1e-12)
@@ -114,14 +110,14 @@ def relaxed(problem: Problem, stop: Stop) -> Problem:
     ]
     return replace(
         problem,
-        qids=[item for item in every if isinstance(item, QID | Headcount)],
-        inferences=[item for item in every if not isinstance(item, QID | Headcount)],
+        qids=[item for item in every if isinstance(item, QID)],
+        inferences=[item for item in every if not isinstance(item, QID)],
     )
 
 
 def lowered(requirement: Requirement, item: Break) -> Requirement:
     match requirement:
-        case QID() | Headcount():
+        case QID():
             return requirement._replace(k=int(item.level))
         case Template():
             return replace(requirement, limit=Fraction(round(item.level * item.records), item.records))
@@ -135,11 +131,13 @@ def lowered(requirement: Requirement, item: Break) -> Requirement:
             return replace(requirement, e=str(item.level))
 
 
-def members(table: list[Record], requirement: Requirement) -> dict[tuple[str, ...], list[Record]]:
-    """The records of each group."""
-    found: dict[tuple[str, ...], list[Record]] = {}
+def grouped(problem: Problem, table: list[Record], requirement: Requirement) -> dict[tuple[str, ...], Group]:
+    secret = requirement.sensitive
+    found: dict[tuple[str, ...], dict[str, int]] = {}
     for record in table:
-        found.setdefault(tuple(str(record.values[name]) for name in requirement.attributes), []).append(record)
+        key = tuple(str(record.values[name]) for name in requirement.attributes)
+        empty = dict.fromkeys(problem.sensitive[secret] if secret else [""], 0)
+        found.setdefault(key, empty)[str(record.values[secret]) if secret else ""] += record.weight
     return found
 
 
@@ -172,7 +170,7 @@ def unit(requirement: Requirement, group: Group, whole: Group) -> float:
 
 def bound(requirement: Requirement) -> float:
     match requirement:
-        case QID(k=k) | Headcount(k=k):
+        case QID(k=k):
             return k
         case Template(limit=limit):
             return float(Fraction(limit))
@@ -191,7 +189,7 @@ def same(atom: Atom, requirement: Requirement) -> bool:
     if tuple(atom.attributes) != tuple(requirement.attributes) or atom.sensitive != requirement.sensitive:
         return False
     match atom, requirement:
-        case KAnonymity(k=k), QID() | Headcount():
+        case KAnonymity(k=k), QID():
             return k == requirement.k
         case OurTemplate(value=value, limit=limit), Template():
             return value == requirement.value and limit == float(requirement.limit)

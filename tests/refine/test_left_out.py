@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import unveil
 from unveil.errors import BrokenPromiseError
 from unveil.refine.omissions import Judged
-from unveil.schema import Attribute, KAnonymity, LDiversity, Requirement, Spec, TableSpec, Taxonomy
+from unveil.schema import Attribute, KAnonymity, Requirement, Spec, TableSpec, Taxonomy
+from unveil.schema.requirements import LDiversity
 
 JOBS = (
     "Any",

@@ -5,7 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unveil.schema import Atom, BetaLikeness, KAnonymity, KEAnonymity, LDiversity, Level, TCloseness, Template
+from unveil.schema.requirements import (
+    Atom,
+    BetaLikeness,
+    KAnonymity,
+    KEAnonymity,
+    LDiversity,
+    Level,
+    TCloseness,
+    Template,
+)
 
 VALUES = ("0", "1", "2", "4")
 ATOMS: list[Atom] = [

@@ -14,9 +14,9 @@ from oracles.joint import joint, masked
 from oracles.problem import Problem
 from oracles.strategies import person_problems
 from oracles.tdr import tdr
-from unveil.counting.boxes import Choices
 from unveil.counting.memory import MemoryEngine
 from unveil.counting.scans import ALL, SPLIT
+from unveil.counting.splits import Choices
 from unveil.errors import BrokenPromiseError, RequirementError
 from unveil.publishers import start_joint
 from unveil.refine.boxes import Partition

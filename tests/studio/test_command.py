@@ -32,24 +32,14 @@ def test_without_its_libraries_it_says_what_to_install(
     assert "unveil[studio]" in outcome.err
 
 
-@pytest.mark.parametrize("way", [signal.SIGKILL])
+@pytest.mark.parametrize("way", [signal.SIGKILL, signal.SIGINT])
 def test_a_server_that_ends_while_it_publishes_leaves_nothing_half_written(tmp_path: Path, way: int) -> None:
     project = Project(tmp_path)
     before = project.spec.read_text(encoding="utf-8")
     with subprocess.Popen([*STARTED, str(project.spec)], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        address, token = re.findall(r"http://(\S+)/#(\S+)", process.stdout.readline())[0]
-        with httpx.Client(base_url=f"http://{address}", headers={"x-unveil-token": token}, timeout=60) as http:
-            body = {"session": http.post("/api/open", json={"file": "people.toml"}).json()["session"]}
-            end = time.monotonic() + 60
-            while http.post("/api/publish", json={**body, "to": "out"}).status_code != 200:
-                assert time.monotonic() < end  # the table is still being read
-                time.sleep(0.05)
-            while not list(tmp_path.glob(".out-*")) and not (tmp_path / "out").exists():
-                assert time.monotonic() < end
-                time.sleep(0.01)
-            process.send_signal(way)
         try:
+            _publish(process, tmp_path)
+            process.send_signal(way)
             process.wait(60)
         finally:
             process.kill()
@@ -58,3 +48,18 @@ def test_a_server_that_ends_while_it_publishes_leaves_nothing_half_written(tmp_p
     assert visible - {"out"} == {"people.csv", "people.toml", "job.tree"}
     if "out" in visible:  # it was complete before the signal came
         assert (tmp_path / "out" / "report-private.html").exists()
+
+
+def _publish(process: subprocess.Popen[str], folder: Path) -> None:
+    """Lets a server publish, until something of the release is written."""
+    assert process.stdout is not None
+    address, token = re.findall(r"http://(\S+)/#(\S+)", process.stdout.readline())[0]
+    with httpx.Client(base_url=f"http://{address}", headers={"x-unveil-token": token}, timeout=60) as http:
+        body = {"session": http.post("/api/open", json={"file": "people.toml"}).json()["session"]}
+        end = time.monotonic() + 60
+        while http.post("/api/publish", json={**body, "to": "out"}).status_code != 200:
+            assert time.monotonic() < end  # the table is still being read
+            time.sleep(0.05)
+        while not list(folder.glob(".out-*")) and not (folder / "out").exists():
+            assert time.monotonic() < end
+            time.sleep(0.01)

@@ -113,6 +113,21 @@ require = [ { kind = "k-anonymity", quasi-identifier = ["age"], k = 3 } ]
     assert "# one line" in held.version.text
 
 
+def test_comments_of_a_tree_stay_where_they_were(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    tree = tmp_path / "job.tree"
+    said = "# observed: by hand\n# all jobs\nAny job\n  # in a house\n  Office\n    clerk\n    lawyer\n"
+    said += "  # on a field\n  Farm\n    farmer\n# the end\n"
+    tree.write_text(said, encoding="utf-8")
+    held = document(project.spec.read_text(encoding="utf-8"), project.spec)
+    branches = [{"label": "lawyer"}, {"label": "Office", "children": [{"label": "clerk"}, {"label": "farmer"}]}]
+    held.edit({"do": "taxonomy", "column": "job", "tree": {"label": "Any job", "children": branches}})
+    assert held.before()[tree] == said
+    assert held.files()[tree] == (
+        "# all jobs\nAny job\n  lawyer\n  # in a house\n  Office\n    clerk\n    farmer\n  # on a field\n# the end\n"
+    )
+
+
 def test_a_tree_gets_a_file_that_nothing_else_has(tmp_path: Path) -> None:
     project = Project(tmp_path)
     (tmp_path / "town.tree").write_text("somebody else's", encoding="utf-8")

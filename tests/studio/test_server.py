@@ -192,6 +192,32 @@ def test_no_other_task_takes_the_place_of_publishing(tab: Client, tmp_path: Path
     assert unveil.verify(tmp_path / "out" / "release") == []
 
 
+@pytest.mark.parametrize("name", ["people.toml", "job.tree"])
+def test_what_somebody_else_wrote_meanwhile_is_not_replaced(name: str, tab: Client, tmp_path: Path) -> None:
+    tab.open("people.toml")
+    tab.post("draft", column="job", by="frequency")
+    theirs = tmp_path / name
+    theirs.write_text(theirs.read_text(encoding="utf-8") + "# theirs\n", encoding="utf-8")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    assert tab.post("publish", to="out").status_code == 200
+    tab.hear(lambda heard: "failed" in heard)
+    assert f"{name}: the file has changed since it was opened here" in tab.heard["failed"]["problem"]
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_release_that_fails_can_be_tried_again(tab: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tab.open("people.toml")
+    tab.edit({"do": "set", "path": ["require", 0, "k"], "value": 4})
+    with monkeypatch.context() as planted:
+        planted.setattr("unveil.workflow.bundle.report_to_file", None)
+        tab.post("publish", to="out")
+        tab.hear(lambda heard: "failed" in heard)
+    assert not (tmp_path / "out").exists()
+    tab.post("publish", to="out")
+    tab.hear(lambda heard: "published" in heard)
+    assert unveil.verify(tmp_path / "out" / "release") == []
+
+
 def test_a_private_release_is_withheld_confirmed_and_charged(tab: Client, tmp_path: Path) -> None:
     tab.open("people.csv")
     attributes = [{"do": "declare", "column": name} for name in ("age", "job", "town")]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from fractions import Fraction
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +23,7 @@ from verify.sensitive import Stated, alpha_k, claims, confidence, found, paid, p
 
 if set(PUBLISHED) != set(RECOUNTED):
     raise RuntimeError(f"known on one side only: {sorted(set(PUBLISHED) ^ set(RECOUNTED))}")
+STUDIO = files("unveil") / "studio/static/requirements.js"
 
 ALIKE = [*people(YOUNG, "flu", "cold", "cold"), *people(OLD, "flu", "cold", "cold")]
 RARE = [*people(YOUNG, "flu", "cold", "gout"), *people(OLD, "flu", "cold", "cold")]
@@ -33,6 +36,14 @@ def likeness(beta: float) -> dict:
 
 def spread(k: int, e: float, sensitive: str = "pay") -> dict:
     return {"kind": "k-e-anonymity", "quasi-identifier": ["age"], "k": k, "sensitive": sensitive, "e": e}
+
+
+@pytest.mark.parametrize("kind", PUBLISHED)
+def test_a_kind_and_its_numbers_can_be_chosen_in_the_studio(kind: str) -> None:
+    script = STUDIO.read_text(encoding="utf-8")
+    shown = {key: re.search(rf"^  {key}: {{ symbol", script, re.MULTILINE) for key in PUBLISHED[kind].bounds}
+    assert re.search(rf'^  "?{kind}"?: {{ text', script, re.MULTILINE)
+    assert all(shown.values())
 
 
 def test_groups_like_the_table(tmp_path: Path) -> None:

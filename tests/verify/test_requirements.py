@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unveil.schema import (
+from unveil.schema import Requirement
+from unveil.schema.requirements import (
     AlphaKAnonymity,
     BetaLikeness,
     Confidence,
     KAnonymity,
     KEAnonymity,
     LDiversity,
-    Requirement,
     TCloseness,
 )
 from unveil.verifier.requirements import read_statement

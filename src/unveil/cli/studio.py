@@ -33,8 +33,6 @@ def studio(
     console.print("Whoever has this address can read the table. Nothing leaves this machine. Ctrl-C ends it.")
     if browser:
         webbrowser.open(served.address)
-    try:
-        served.run()
-    finally:  # work that is under way in threads is not waited for; its drafts are removed by the next run
-        sys.stdout.flush()
-        os._exit(0)
+    served.run()
+    sys.stdout.flush()
+    os._exit(0)  # work that is under way in threads is not waited for; its drafts are removed by the next run

@@ -6,84 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
 from unveil.arrays import Array, BoolArray, IntArray
 from unveil.cores import each, shares
 from unveil.counting.engine import Marked
-from unveil.counting.histories import divide_pieces
 from unveil.counting.persons import PERSON_COUNTS, count_box_persons, distinct_persons
-from unveil.counting.scans import scan_boxes
-from unveil.counting.splits import drawn_rows, split_boxes
+from unveil.counting.scans import Scan, scan_boxes
+from unveil.counting.splits import Boxes, Choices, Parts, Shapes, divide_pieces, drawn_rows, split_boxes
 
 ROOM = 1 << 16
 """How many candidates are counted before they are returned."""
-
-
-class Shapes(NamedTuple):
-    """What the loops need to know about each block, by its number."""
-
-    kind: IntArray
-    depth: IntArray
-    first: IntArray
-    cells: IntArray
-    cell_of: Array
-    """The cell of each value of all attributes, by depth."""
-
-
-class Boxes(NamedTuple):
-    """Some boxes: where their rows start and stop, and their blocks."""
-
-    start: IntArray
-    stop: IntArray
-    blocks: IntArray
-
-
-class Choices(NamedTuple):
-    """What each of some boxes is split by."""
-
-    column: IntArray
-    """The place of the attribute among those of the projection."""
-    way: IntArray
-    cell: IntArray
-
-
-class Scan(NamedTuple):
-    """The ways to refine some boxes, in the order of boxes, attributes and domains, and the pieces that they give."""
-
-    box: IntArray
-    column: IntArray
-    way: IntArray
-    since: IntArray
-    """The first cell at which a split would be the same."""
-    cell: IntArray
-    gain: IntArray
-    bits: IntArray
-    pieces: IntArray
-    """One row per piece: its records, then their counts by the values of each sensitive attribute, then its persons if
-    the table says who they are."""
-    purity: IntArray
-    """Minus the entropy of the targets in each piece, over its records, in the steps of gains."""
-    owner: IntArray
-    """The candidate of each piece."""
-    judged: Callable[[], Iterable[tuple[IntArray, IntArray]]]
-    """What must hold: the pieces with their candidates, or after earlier releases the pieces of each history."""
-
-    @property
-    def made(self) -> IntArray:
-        """How many pieces each candidate gives; 0 if it distinguishes no records."""
-        return np.bincount(self.owner, minlength=len(self.box))
-
-
-class Parts(NamedTuple):
-    """Pieces of boxes that hold rows."""
-
-    box: IntArray
-    part: IntArray
-    start: IntArray
-    stop: IntArray
 
 
 @dataclass(eq=False)
@@ -159,12 +93,6 @@ class BoxRows:
         """Where a piece has its size: its persons, if the table says who they are, or its records."""
         private = int(self._sections[-1] - self._sections[self._targets])
         return slice(1 + private, 2 + private) if self._by_person else slice(0, 1)
-
-    @property
-    def unit(self) -> int:
-        """Which count of a piece is its size."""
-        unit: int = self.size_section.start
-        return unit
 
     @property
     def _by_person(self) -> bool:
@@ -289,15 +217,11 @@ class BoxRows:
         numbers: IntArray = self._codes[_rows_of(boxes), -1].astype(np.int64)
         return numbers
 
-    def whose(self, boxes: Boxes) -> IntArray:
-        """For each row of some boxes the number of its person, or 0, and how many persons it represents.
-
-        Without persons each record counts as one.
-        """
-        rows = _rows_of(boxes)
-        if self._by_person:
-            return self._whose[rows]
-        return np.stack([np.zeros(len(rows), dtype=np.int64), self._weight[rows]], axis=1)
+    def weights(self) -> IntArray:
+        """How many records each row represents, by the numbers of the rows."""
+        weights: IntArray = np.empty(len(self), dtype=np.int64)
+        weights[self._codes[:, -1]] = self._weight
+        return weights
 
     def take_out(self, boxes: Boxes, out: BoolArray) -> IntArray:
         """Moves rows, by their numbers, behind the others of their boxes; returns where these stop now."""

@@ -1,16 +1,32 @@
-"""Distinct rows of codes with their weights, gathered chunk by chunk, and where they lie in the trees of boxes."""
+"""Distinct rows of codes with their weights, gathered chunk by chunk, and where they lie in the trees of boxes.
+
+Where a release shows the mean of a survey weight over groups, that takes the place of the weight of each row.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
-from unveil.arrays import Array, BoolArray, CodeArray, IntArray, packed_keys, run_starts, sorted_order, unpacked_columns
+from unveil.arrays import (
+    Array,
+    BoolArray,
+    CodeArray,
+    IntArray,
+    group_numbers,
+    packed_keys,
+    run_starts,
+    sorted_order,
+    unpacked_columns,
+)
 from unveil.errors import BrokenPromiseError
-from unveil.masking import AnyMasking, BoxTree, LeftOut, Masking
+from unveil.masking import AnyMasking, AsIs, BoxTree, LeftOut, Masking
 from unveil.masking.walk import Walk
+from unveil.schema import MILLIONTHS, group_mean
 from unveil.tables import Chunk, Outline
 
 BLOCK = 1 << 18
@@ -166,3 +182,49 @@ class Aside:
     def rows(self, chunks: Iterable[Chunk]) -> int:
         """How many rows are left out; with a weight column, a row represents many records."""
         return sum(int(np.count_nonzero(self.of(chunk))) for chunk in chunks)
+
+
+class Means(NamedTuple):
+    """The released means in ascending order, and the rank of each row's."""
+
+    values: pa.Array
+    ranks: CodeArray
+
+
+@dataclass(frozen=True)
+class GroupMeans:
+    """What it takes to compute them. It is plain data, to be sent to workers."""
+
+    place: int
+    """The position of the weight among the attributes."""
+    groups: tuple[int, ...]
+    """The positions of the quasi-identifier."""
+    step: float
+    millionths: IntArray
+    """The weight that each code means. Whole numbers add up to the same sum in any order."""
+
+    @classmethod
+    def of(cls, outline: Outline, masking: Masking) -> GroupMeans | None:
+        """None if the release does not show the means of groups."""
+        names = [domain.name for domain in outline.columns]
+        for place, domain in enumerate(outline.columns):
+            entry = masking[domain.name]
+            weight = entry.survey_weight if isinstance(entry, AsIs) else None
+            if weight is not None and weight.step is not None and not weight.by_row:
+                units = np.rint(np.asarray(domain.values, dtype=np.float64) * MILLIONTHS).astype(np.int64)
+                return cls(place, tuple(names.index(name) for name in weight.groups), weight.step, units)
+        return None
+
+    def totals(self, chunk: Chunk) -> IntArray:
+        """The weight of each row in millionths."""
+        return self.millionths[chunk.codes[self.place]]
+
+    def ranked(self, groups: Sequence[Array], totals: IntArray, records: IntArray) -> Means:
+        """The means of the groups that rows are in, by the ranks of their released values; totals are in millionths."""
+        numbers, count = group_numbers([np.asarray(codes) for codes in groups])
+        sums, sizes = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+        np.add.at(sums, numbers, totals)
+        np.add.at(sizes, numbers, records)
+        pairs = zip(sums.tolist(), sizes.tolist(), strict=True)
+        values, rank_of = np.unique([group_mean(total, size, self.step) for total, size in pairs], return_inverse=True)
+        return Means(pa.array(values, pa.float64()), rank_of[numbers].astype(np.int32))

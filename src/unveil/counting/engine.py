@@ -86,8 +86,9 @@ def run_loops() -> None:
 @cache
 def run_box_loops() -> None:
     """Runs each loop of the joint search on two rows, in the same way."""
-    from unveil.counting.boxes import Boxes, BoxRows, Choices, Shapes
+    from unveil.counting.boxes import BoxRows
     from unveil.counting.scans import INTERVAL, SPLIT, first_best
+    from unveil.counting.splits import Boxes, Choices, Shapes
 
     codes, one = np.arange(2), np.ones(1, dtype=np.int64)
     whose = np.zeros((2, 0), dtype=np.int64)

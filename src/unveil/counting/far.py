@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from unveil.arrays import Array, BoolArray, IntArray
-from unveil.counting.boxes import Boxes, BoxRows, Choices, Parts, Scan, Shapes
+from unveil.counting.boxes import BoxRows
 from unveil.counting.engine import Marked
-from unveil.counting.scans import ALL, PEEL, SPLIT
-from unveil.counting.splits import drawn_rows
+from unveil.counting.scans import ALL, PEEL, SPLIT, Scan
+from unveil.counting.splits import Boxes, Choices, Parts, Shapes, drawn_rows
 from unveil.errors import EngineError
 
 COUNTED = ("box", "column", "way", "since", "cell", "gain", "bits", "pieces", "purity", "owner")
@@ -207,11 +207,6 @@ class FarRows(BoxRows):
             return super()._counts(boxes, group, groups)
         near, ends = self._near(self._asked(boxes.start, boxes.stop), boxes.start)
         return near._counts(Boxes(*ends, boxes.blocks), group, groups)
-
-    def whose(self, boxes: Boxes) -> IntArray:
-        """How many records each box has; nobody knows whose they are."""
-        records = self.totals(boxes)[:, 0]
-        return np.stack([np.zeros_like(records), records], axis=1)
 
     def split(self, boxes: Boxes, choices: Choices, shapes: Shapes) -> Parts:
         """Splits boxes: counts the rows of each piece. Pieces without rows are left out."""

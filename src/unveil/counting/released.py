@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unveil.arrays import BoolArray, CodeArray, IntArray
-from unveil.counting.distinct import Aside, DistinctRows, Placement, SortedRows
-from unveil.counting.means import GroupMeans
+from unveil.counting.distinct import Aside, DistinctRows, GroupMeans, Placement, SortedRows
 from unveil.errors import BrokenPromiseError
 from unveil.masking import AnyMasking, AsIs, LeftOut, Masking, dictionary_of
 from unveil.release import CountedRows, Link

@@ -15,10 +15,13 @@ Gains are whole numbers in small fractions of a bit, so that sums do not depend 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
-from unveil.arrays import Array
+from unveil.arrays import Array, IntArray
 
 SPLIT, ALL, PEEL = 0, 1, 2
 """The ways to refine a block: an interval in two, into all its parts, or into one part and the rest."""
@@ -296,3 +299,30 @@ def first_best(group: Array, scores: Array, groups: int) -> Array:
         if held < 0 or scores[place] > scores[held]:
             best[group[place]] = place
     return best
+
+
+class Scan(NamedTuple):
+    """The ways to refine some boxes, in the order of boxes, attributes and domains, and the pieces that they give."""
+
+    box: IntArray
+    column: IntArray
+    way: IntArray
+    since: IntArray
+    """The first cell at which a split would be the same."""
+    cell: IntArray
+    gain: IntArray
+    bits: IntArray
+    pieces: IntArray
+    """One row per piece: its records, then their counts by the values of each sensitive attribute, then its persons if
+    the table says who they are."""
+    purity: IntArray
+    """Minus the entropy of the targets in each piece, over its records, in the steps of gains."""
+    owner: IntArray
+    """The candidate of each piece."""
+    judged: Callable[[], Iterable[tuple[IntArray, IntArray]]]
+    """What must hold: the pieces with their candidates, or after earlier releases the pieces of each history."""
+
+    @property
+    def made(self) -> IntArray:
+        """How many pieces each candidate gives; 0 if it distinguishes no records."""
+        return np.bincount(self.owner, minlength=len(self.box))

@@ -17,7 +17,7 @@ from unveil.arrays import BoolArray, IntArray, group_numbers
 from unveil.counting.earlier import Earlier, Then
 from unveil.errors import RequirementError, SpecError, count_text, listed
 from unveil.publishers.guards import level_then, resolved_requirements, sensitive_values, shared_groups
-from unveil.schema import Atom, Level, Spec, compares_with_whole, without_redundant
+from unveil.schema import Atom, Level, Spec, without_redundant
 from unveil.tables import Outline
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class Withholding:
     def _differs(self, then: Then) -> bool:
         """Whether somebody has another value now, or the values of the whole table matter."""
         name = self._table.attributes[then.column].name
-        if any(compares_with_whole(item) for item in self._requirements if item.sensitive == name):
+        if any(item.of_whole for item in self._requirements if item.sensitive == name):
             return True
         place_of = {value: place for place, value in enumerate(then.values)}
         now = np.array([place_of[value] for value in sensitive_values(self._table, then.column)], dtype=np.int64)

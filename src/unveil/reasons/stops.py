@@ -14,7 +14,7 @@ from unveil.masking import Block
 from unveil.publishers import sensitive_values, shared_groups
 from unveil.reasons.pieces import Groups, Pieces, Way, ways_of, whole_way
 from unveil.refine import Remaining, Search
-from unveil.schema import Atom, Level, MaskingKind, Requirement, Worst, compares_with_whole, share_above
+from unveil.schema import Atom, Level, MaskingKind, Requirement, Worst, share_above
 from unveil.tables import Table
 
 
@@ -106,9 +106,7 @@ class Fewest(NamedTuple):
     records: int
     into: tuple[str, ...]
     leave_out: str
-    """The share of all records, or persons, that would have to be left out."""
-    persons: int | None = None
-    """How many persons have these records, if the table says whose they are; who is in two groups may count twice."""
+    """The share of all records that would have to be left out."""
 
 
 @dataclass(frozen=True)
@@ -187,7 +185,7 @@ def cuts_of(table: Table, requirements: Sequence[Requirement], search: Search) -
         left[item.column].append(item)
     counted = _counted(table, requirements, search)
     found = _breaks(table, search.cuts, counted, left)
-    omissible = not any(map(compares_with_whole, requirements))
+    omissible = not any(requirement.of_whole for requirement in requirements)
     return tuple(
         _cut(table, column, items, found[column], counted if omissible else ()) for column, items in left.items()
     )
@@ -228,10 +226,7 @@ def _fewest(table: Table, column: int, item: Remaining, counted: Sequence[Counte
     kept = set(np.unique(table.columns[column].codes[~short]).tolist())
     if not 0 < records <= FEW * item.records or sum(not kept.isdisjoint(part.codes.tolist()) for part in way.parts) < 2:
         return None
-    if table.person is None or table.persons is None:
-        return Fewest(records, way.labels, share_above(records, table.records))
-    persons = len(np.unique(table.person[short]))
-    return Fewest(records, way.labels, share_above(persons, table.persons.count), persons)
+    return Fewest(records, way.labels, share_above(records, table.records))
 
 
 def _cut(
@@ -333,7 +328,7 @@ class _Worst:
     def take(self, pieces: Pieces) -> None:
         """Counts in some more pieces."""
         levels = self._level.of(pieces.counts)
-        sizes = pieces.records
+        sizes = pieces.counts.sum(axis=1)
         self._pieces += np.bincount(pieces.way, minlength=len(self._pieces))
         self._broken += np.bincount(pieces.way[~self._level.holds(levels)], minlength=len(self._pieces))
         order = np.lexsort((pieces.child, pieces.group, -sizes, levels, pieces.way))

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from unveil.arrays import Growing, IntArray
-from unveil.counting.boxes import Shapes
 from unveil.counting.scans import ALL, PEEL
+from unveil.counting.splits import Shapes
 from unveil.masking import Block, rest_label
 from unveil.refine.hierarchies import Hierarchy, Key, Shape
 from unveil.schema import SUPPRESSED, Attribute

@@ -9,11 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from unveil.arrays import BoolArray, FloatArray, Growing, IntArray
-from unveil.counting.boxes import Boxes, BoxRows, Choices, Parts, Scan
-from unveil.counting.scans import ALL, SPLIT, first_best
+from unveil.counting.boxes import BoxRows
+from unveil.counting.scans import ALL, SPLIT, Scan, first_best
+from unveil.counting.splits import Boxes, Choices, Parts
 from unveil.refine.blocks import Blocks
 from unveil.refine.gains import Candidates, Goal, anonymity_lost
-from unveil.refine.omissions import Omissions, Spent
+from unveil.refine.omissions import Omissions
+from unveil.refine.ranking import Best, Turn
 from unveil.schema import Level, hold_alone
 
 WIDTH = 4
@@ -25,23 +27,6 @@ SHARE = 32
 NONE = -1
 
 
-class Best(NamedTuple):
-    """The best valid candidate of each attribute in each box; its rank is −∞ where there is none."""
-
-    rank: FloatArray
-    way: IntArray
-    cell: IntArray
-    gain: FloatArray
-    cost: IntArray
-    records: IntArray
-    """The records of each box."""
-
-    def of(self, box: IntArray, column: IntArray) -> tuple[Choices, FloatArray, IntArray]:
-        """The candidates of attributes in boxes, their gains and their costs."""
-        at = box, column
-        return Choices(column, self.way[at], self.cell[at]), self.gain[at], self.cost[at]
-
-
 class Lowest(NamedTuple):
     """The least private group by one requirement."""
 
@@ -49,15 +34,6 @@ class Lowest(NamedTuple):
     value: float
     box: int
     records: int
-
-
-class Turn(NamedTuple):
-    """When a refinement is next: the best rank first, then by attribute, domain and way."""
-
-    minus_rank: float
-    attribute: int
-    place: int
-    slot: int
 
 
 class Partition:
@@ -101,12 +77,12 @@ class Partition:
         self.turn: list[Turn | None] = []
         """When the turn of each box is, if it can be split by itself."""
         self.aside, self.spare = Growing(np.bool_), Growing(np.int64)
-        """If records may be left out: whether those of a box are, and how many (or persons) it may still leave out."""
+        """If records may be left out: whether those of a box are, and how many it may leave out."""
         self.frugal = Growing(np.bool_)
         """Whether a box is only split by what leaves out nothing, though its pieces may leave out records."""
         self.omissions: Omissions | None = None
-        self.spent = Spent()
-        """What it leaves out, if it is the only partition."""
+        self.left_out: IntArray = np.zeros(1, dtype=np.int64)
+        """The counts of the records that it leaves out: how many, then by the values of each sensitive attribute."""
         self._names = [blocks.hierarchies[attribute].attribute.name for attribute in attributes]
         roots = [blocks.roots[attribute] for attribute in attributes]
         self._add(np.array([0]), np.array([len(rows)]), np.array([roots]), np.array([0]))
@@ -175,13 +151,14 @@ class Partition:
         """The pieces into which boxes are split."""
         return np.array([piece for box in boxes.tolist() for piece in self.pieces_of(box)], dtype=np.int64)
 
-    def leave_out(self, budget: int) -> None:
-        """Lets the groups leave out records or persons, in proportion to how many they have."""
+    def leave_out(self, records: int) -> None:
+        """Lets the groups leave out records, in proportion to their sizes."""
         hidden = np.array([self._blocks.hides(root) for root in self.blocks.rows[0].tolist()])
-        self.omissions = Omissions(self._levels, self.rows.entropy(), hidden, self.rows.unit)
+        self.omissions = Omissions(self._levels, self.rows.entropy(), hidden)
         groups = np.flatnonzero(self.live.rows)
-        counts = self.rows.totals(self.boxes(groups))[:, self.rows.unit]
-        self.spare.rows[groups] = budget * counts // counts.sum()
+        counts = self.rows.totals(self.boxes(groups))
+        self.spare.rows[groups] = records * counts[:, 0] // self.records
+        self.left_out = np.zeros_like(counts[0])
 
     @property
     def everything(self) -> Boxes:
@@ -216,7 +193,7 @@ class Partition:
         made = self.pieces_of_all(boxes)
         if self.omissions is not None:
             aside = self.aside.rows[made]
-            self.spent.pay(self.rows.whose(self.boxes(made[aside])))
+            self.left_out += self.rows.totals(self.boxes(made[aside])).sum(axis=0)
             made = made[~aside]
         self.live.rows[boxes] = False
         self.done.rows[boxes] = True

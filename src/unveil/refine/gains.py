@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from unveil.arrays import FloatArray, IntArray, NumberArray
-from unveil.counting.boxes import Scan
+from unveil.counting.scans import Scan
 from unveil.masking import Block
 from unveil.schema import Level
 

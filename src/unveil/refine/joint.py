@@ -22,9 +22,10 @@ from unveil.arrays import IntArray
 from unveil.counting.scans import ALL
 from unveil.masking import Block
 from unveil.refine.blocks import Blocks
-from unveil.refine.boxes import Partition, Turn
+from unveil.refine.boxes import Partition
 from unveil.refine.gains import Goal
 from unveil.refine.partitions import Cuts, Memberships, Refined
+from unveil.refine.ranking import Turn
 from unveil.schema import Attribute
 
 
@@ -66,7 +67,7 @@ class JointSearch:
     ) -> None:
         """Finds the first candidates.
 
-        If `spare` records, or persons, may be left out, several partitions must share their rows, by number.
+        If `spare` records may be left out, several partitions must share their rows, by number.
         """
         self.blocks, self.partitions, self._fine = blocks, partitions, goal.fine
         self._spare = spare
@@ -311,8 +312,9 @@ class JointSearch:
     def _spend(self) -> None:
         """Takes what was left out from what may be left out."""
         if self._cuts.spare:
-            spent = self.partitions[0].spent if self._memberships is None else self._memberships.spent
-            self._cuts.spend(self._cuts.spare - (self._spare - spent.total))
+            members = self._memberships
+            left_out = int(self.partitions[0].left_out[0]) if members is None else members.records
+            self._cuts.spend(self._cuts.spare - (self._spare - left_out))
 
     def _replace(self, shared: Refined, made: Sequence[tuple[int, IntArray]]) -> list[int]:
         """Replaces a block in its cut; returns the blocks that take its place.

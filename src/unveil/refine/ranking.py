@@ -1,4 +1,4 @@
-"""Candidates by score: a heap of scores, and for each score the candidates in the order that breaks ties.
+"""Candidates by score: a heap of scores, and for each score the candidates in the order that breaks ties; turns.
 
 Ties are common, and thousands of candidates may be tied, such as intervals of two records. So the heap holds scores,
 not candidates: the first of all tied candidates is among the first candidates of a few scores. Suppressed values of the
@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from unveil.arrays import BoolArray, FloatArray, Growing, IntArray
+from unveil.counting.splits import Choices
 
 NOWHERE = -1
 
@@ -193,3 +194,29 @@ class Shelves:
         while self.shelf_of[heap[0]] != shelf:
             heapq.heappop(heap)
         self._first.rows[shelf] = heap[0]
+
+
+class Best(NamedTuple):
+    """The best valid candidate of each attribute in each box; its rank is −∞ where there is none."""
+
+    rank: FloatArray
+    way: IntArray
+    cell: IntArray
+    gain: FloatArray
+    cost: IntArray
+    records: IntArray
+    """The records of each box."""
+
+    def of(self, box: IntArray, column: IntArray) -> tuple[Choices, FloatArray, IntArray]:
+        """The candidates of attributes in boxes, their gains and their costs."""
+        at = box, column
+        return Choices(column, self.way[at], self.cell[at]), self.gain[at], self.cost[at]
+
+
+class Turn(NamedTuple):
+    """When a refinement is next: the best rank first, then by attribute, domain and way."""
+
+    minus_rank: float
+    attribute: int
+    place: int
+    slot: int

@@ -50,17 +50,13 @@ from unveil.schema.requirements import (
     KINDS,
     AlphaKAnonymity,
     Atom,
-    BetaLikeness,
     Bound,
     Confidence,
     Domain,
     KAnonymity,
-    KEAnonymity,
-    LDiversity,
     Level,
     Promise,
     Requirement,
-    TCloseness,
     Template,
     Worst,
     hold_alone,
@@ -70,7 +66,15 @@ from unveil.schema.requirements import (
 from unveil.schema.sections import EPSILON_ADDS_UP, Criterion, Goal, LeftOut, Recoding, SearchName
 from unveil.schema.sentences import toml_key
 from unveil.schema.spec import Bounds, Spec, SpecLike, TableSpec, load_spec, spec_of
-from unveil.schema.steering import compares_with_whole, share_above, share_text
+from unveil.schema.steering import share_above, share_text
 from unveil.schema.taxonomy import SUPPRESSED, Branch, Node, Taxonomy
-from unveil.schema.taxonomy_files import drawn, printable, read_taxonomy, taxonomy_of, taxonomy_text, tree_file
+from unveil.schema.taxonomy_files import (
+    drawn,
+    printable,
+    read_taxonomy,
+    taxonomy_of,
+    taxonomy_text,
+    tree_file,
+    with_comments,
+)
 from unveil.schema.weights import MILLIONTHS, Shown, Weighting, group_mean, rounded_weight

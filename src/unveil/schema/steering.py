@@ -24,8 +24,6 @@ PERCENTAGE = re.compile(rf"(\d{{1,3}}(?:\.\d{{1,{PERCENT_DECIMALS}}})?) ?%", re.
 SHARE_STEPS = 100 * 10**PERCENT_DECIMALS
 OF_THE_PAPER = {"criterion": ("score", "infogain"), "bounds": ("observed",)}
 """The values of keys of `[publish]` that choose among the paper's own ways, so that they imply its search."""
-OF_THE_WHOLE = ("t-closeness", "beta-likeness")
-"""The kinds that compare a group with the whole table, which rows left out would change."""
 
 
 def search_of(publish: PublishSection) -> SearchName:
@@ -45,7 +43,7 @@ def recoding_of(publish: PublishSection) -> Recoding:
 
 
 def share_of(publish: PublishSection, origin: str) -> Fraction:
-    """The share of the records, or of the persons, that may be left out."""
+    """The share of the records that may be left out."""
     if publish.leave_out is None:
         return Fraction(0)
     written = PERCENTAGE.fullmatch(publish.leave_out)
@@ -66,11 +64,6 @@ def rounded_down(share: Fraction | float) -> Fraction:
 def share_text(share: Fraction) -> str:
     """Such a share as a percentage."""
     return f"{Decimal(int(share * SHARE_STEPS)).scaleb(-PERCENT_DECIMALS).normalize():f}%"
-
-
-def compares_with_whole(requirement: Requirement) -> bool:
-    """Whether it compares groups with the whole table, which rows left out would change."""
-    return requirement.kind in OF_THE_WHOLE
 
 
 def share_above(records: int, total: int) -> str:
@@ -208,7 +201,7 @@ def check_steering(
         )
     if share_of(publish, origin) > 0:
         for number, requirement in enumerate(requirements, start=1):
-            if compares_with_whole(requirement):
+            if requirement.of_whole:
                 raise SpecError(
                     f"{origin}: [publish] leave-out is {publish.leave_out!r}, but [[require]] number {number} is "
                     f"{requirement.kind}, which compares groups with the whole table, so no row may be left out."

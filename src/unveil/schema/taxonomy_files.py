@@ -12,6 +12,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -231,6 +232,25 @@ def _unquoted(content: str, place: str) -> str:
 def tree_text(taxonomy: Taxonomy, attribute: str) -> str:
     """The project's own format, which can hold every label."""
     return f"{taxonomy}\n"
+
+
+def with_comments(text: str, before: str) -> str:
+    """An edited tree with the comments of the file that it replaces, each above the label it was above.
+
+    A comment whose label is gone moves to the end: somebody wrote it for a reason.
+    """
+    above: dict[str, list[str]] = {}
+    waiting: list[str] = []
+    for number, line in enumerate(before.split("\n")):
+        content = line.strip()
+        if content.startswith("#"):
+            waiting += [line] if number or _mark(content.removeprefix("#").strip()) is None else []
+        elif content:
+            above[content], waiting = waiting, []
+    found: list[str] = []
+    for line in text.rstrip("\n").split("\n"):
+        found += [*above.pop(line.strip(), ()), line]
+    return "\n".join([*found, *chain.from_iterable(above.values()), *waiting, ""])
 
 
 def arx_text(taxonomy: Taxonomy, attribute: str) -> str:

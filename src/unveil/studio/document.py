@@ -13,7 +13,19 @@ import tomlkit
 from tomlkit.exceptions import ParseError, TOMLKitError
 
 from unveil.errors import SpecError, TaxonomyError, UnveilError
-from unveil.schema import Branch, Node, Spec, Taxonomy, read_taxonomy, spec_of, taxonomy_of, toml_of, tree_file
+from unveil.schema import (
+    Branch,
+    Node,
+    Spec,
+    Taxonomy,
+    read_taxonomy,
+    spec_of,
+    taxonomy_of,
+    toml_of,
+    tree_file,
+    with_comments,
+)
+from unveil.schema.files import read_text
 from unveil.studio.edits import OPERATIONS, is_guess
 from unveil.workflow.bundle import PAGE, PRIVATE_PAGE, RELEASE
 
@@ -33,9 +45,11 @@ class Version:
 class Document:
     """A spec that is edited. Nothing of it is written here."""
 
-    def __init__(self, text: str, path: Path) -> None:
-        """Takes the text of a spec; the path is where it is, or would be."""
+    def __init__(self, text: str, path: Path, *, saved: bool = True) -> None:
+        """Takes the text of a spec; the path is where it is, or would be if it is not `saved`."""
         self.path = path
+        self._held: dict[Path, str | None] = {path: text if saved else None}
+        """What the files that publishing replaces said when they were read; None for one that did not exist."""
         self._versions, self._place = [Version(text)], 0
         self._gesture: str | None = None
         self._named = set(_paths(toml_of(text, path)))
@@ -140,11 +154,20 @@ class Document:
         """What publishing writes before it makes a release: the taxonomies that changed, and the spec."""
         sections = self.content().get("attributes", {})
         trees = {
-            self.path.parent / sections[column]["taxonomy"]: f"{tree}\n"
+            path: with_comments(f"{tree}\n", self._held.get(path) or "")
             for column, tree in self.version.trees.items()
             if isinstance(sections.get(column, {}).get("taxonomy"), str)
+            and (path := self.path.parent / sections[column]["taxonomy"])
         }
         return {**trees, self.path: self.version.text}
+
+    def before(self) -> dict[Path, str | None]:
+        """What these files must still say when they are written: another text is somebody else's work."""
+        return {path: self._held.get(path) for path in self.files()}
+
+    def saved(self, files: Mapping[Path, str]) -> None:
+        """Takes note of what these files say now."""
+        self._held.update(files)
 
     def commands(self, to: str) -> list[str]:
         """The command line that makes the same release, with both pages about it."""
@@ -175,7 +198,9 @@ class Document:
                 OPERATIONS["kind"](parsed, column=column, word="category")
                 OPERATIONS["unset"](parsed, path=["attributes", column, "values"])
                 trees[column] = tree if isinstance(tree, Taxonomy) else _taxonomy(tree, column, words.get("observed"))
-                OPERATIONS["set"](parsed, path=["attributes", column, "taxonomy"], value=self._file_of(column, parsed))
+                file = self._file_of(column, parsed)
+                self._hold(self.path.parent / file)
+                OPERATIONS["set"](parsed, path=["attributes", column, "taxonomy"], value=file)
         elif name in OPERATIONS:
             OPERATIONS[name](parsed, **words)
         else:
@@ -183,6 +208,11 @@ class Document:
         version = Version(tomlkit.dumps(parsed), trees)
         self._tree = version, parsed
         return version
+
+    def _hold(self, path: Path) -> None:
+        """Remembers what a taxonomy file says before it is edited for the first time."""
+        if path not in self._held:
+            self._held[path] = read_text(path, "taxonomy", TaxonomyError) if path.exists() else None
 
     def _parsed(self) -> tomlkit.TOMLDocument:
         if self._tree is None or self._tree[0] is not self.version:

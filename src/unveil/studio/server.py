@@ -61,6 +61,7 @@ class Studio:
         self._sessions: dict[str, Session] = {}
         self._socket = socket.socket()
         self._socket.bind(("127.0.0.1", 0))
+        self._socket.listen()  # a browser that opens the address before the server runs waits, and is not refused
         self.port: int = self._socket.getsockname()[1]
         self.token = secrets.token_urlsafe(24)
         settings = uvicorn.Config(

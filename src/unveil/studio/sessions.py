@@ -16,7 +16,7 @@ from unveil.schema.files import read_text
 from unveil.studio.document import Document, branch_of, imported
 from unveil.studio.paths import fresh, inside
 from unveil.studio.work import Latest, Outbox, Superseded, problem_of
-from unveil.workflow.bundle import publish_bundle
+from unveil.workflow.bundle import publish_bundle, save
 from unveil.workflow.live import Live, evaluation_facts, halting
 from unveil.workflow.publish import check_read
 
@@ -45,7 +45,6 @@ class Session:
         self._folder, self._file = folder, inside(folder, file)
         self._live: Live | None = None
         self._document: Document | None = None
-        self._saved: str | None = None
         self._number = 0
         self._warned: tuple[object, list[str]] | None = None
         self._previews = False
@@ -194,13 +193,12 @@ class Session:
             raise SpecError("the new folder needs a name.")
         if spec.plan is not None and epsilon != float(spec.plan.epsilon):
             raise SpecError(f"this release costs ε = {float(spec.plan.epsilon):g}, which must be confirmed first.")
-        files, text = document.files(), document.version.text
+        files, before = document.files(), document.before()
 
         def work(superseded: Superseded) -> None:
-            found = publish_bundle(
-                document.path, files, folder, expected=self._saved, progress=self._progress("publish")
-            )
-            self._saved = text
+            save(files, before, folder)
+            document.saved(files)
+            found = publish_bundle(document.path, folder, progress=self._progress("publish"))
             facts = {"guarantee": found.guarantee, "notes": found.notes, "files": found.files}
             self._tell("published", {**facts, "folder": str(found.folder), "commands": document.commands(to)})
 
@@ -210,13 +208,12 @@ class Session:
         """Reads the table once; a table without a spec gets a first one, with every guess marked."""
         self._tell("progress", {"task": "open", "what": f"reading {self._file.name}", "done": 0, "total": None})
         if self._file.suffix == SPEC:
-            self._saved = read_text(self._file, "spec", SpecError)
-            document = Document(self._saved, self._file)
+            document = Document(read_text(self._file, "spec", SpecError), self._file)
             live = Live(_source(document))
         else:
             live = Live(self._file)
             path = fresh(self._file.with_suffix(SPEC))
-            document = Document(live.first_spec(self._file, path), path)
+            document = Document(live.first_spec(self._file, path), path, saved=False)
         if superseded():
             return
         self._live, self._document = live, document

@@ -16,8 +16,8 @@ from unveil.errors import count_text, listed
 from unveil.verifier.claims import MANIFEST, Discretization, Generalization, Masked, Number, Suppression
 from unveil.verifier.columns import day_number, number
 from unveil.verifier.findings import Finding, first_difference
+from unveil.verifier.manifests import AdditiveManifest, Round, TreeLeaf, TreeTest, WeightsManifest
 from unveil.verifier.private import broken_ledger, check_budget, wrong_amount
-from unveil.verifier.statements import AdditiveManifest, Round, TreeLeaf, TreeTest, WeightsManifest
 from unveil.verifier.values import Span, interval_labels, kind_spans, span, spans
 
 TOTALS, ROUNDS, LEAVES = Fraction(3, 100), Fraction(82, 100), Fraction(15, 100)

@@ -26,25 +26,24 @@ from unveil.verifier.claims import (
     Entry,
     Generalization,
     Masked,
-    RefinementManifest,
     Released,
     Suppression,
 )
 from unveil.verifier.cuts import REST
 from unveil.verifier.data import Data
 from unveil.verifier.findings import Finding, exact_text, guarantee_findings
-from unveil.verifier.private import least_steps, promised
-from unveil.verifier.raw import derived_of
-from unveil.verifier.requirements import read_statement
-from unveil.verifier.statements import (
+from unveil.verifier.manifests import (
     AdditiveManifest,
     DrawnManifest,
     PrivateManifest,
+    RefinementManifest,
     SafeManifest,
-    Stated,
-    Statement,
     WeightsManifest,
 )
+from unveil.verifier.private import least_steps, promised
+from unveil.verifier.raw import derived_of
+from unveil.verifier.requirements import read_statement
+from unveil.verifier.statements import Stated, Statement
 from unveil.verifier.values import highest
 
 FEW_BINS = 60

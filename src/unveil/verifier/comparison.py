@@ -15,19 +15,25 @@ from unveil.errors import records_text, rows_text
 from unveil.schema import Spec
 from unveil.verifier.agreement import check_agreement, check_asked, check_plan
 from unveil.verifier.boxes import Walk, check_boxes, read_boxes
-from unveil.verifier.claims import MANIFEST, Entry, LeaveOut, Masked, RefinementManifest, Suppression
+from unveil.verifier.claims import MANIFEST, Entry, Masked, Suppression
 from unveil.verifier.columns import Codes, Column, Groups, Tally, missing, plain, summed, text
-from unveil.verifier.cuts import Key, masked_values, released_values
+from unveil.verifier.cuts import Key, check_steering, masked_values, released_values
 from unveil.verifier.data import Data, open_files, read_data
 from unveil.verifier.files import read_manifest
 from unveil.verifier.findings import BrokenClaimError, Finding, Verdict
+from unveil.verifier.manifests import (
+    DiffGenManifest,
+    LeaveOut,
+    PrivateClaims,
+    PrivateManifest,
+    RefinementManifest,
+    SafeManifest,
+)
 from unveil.verifier.measured import MeasuredTest, measurements
 from unveil.verifier.noise import NoiseTest, count_cells, occupied_cells
 from unveil.verifier.raw import Raw, read_raw
 from unveil.verifier.records import TOGETHER, Whose
 from unveil.verifier.safe import SamplingTest
-from unveil.verifier.statements import DiffGenManifest, PrivateClaims, PrivateManifest, SafeManifest
-from unveil.verifier.steering import check_steering
 from unveil.verifier.succession import History
 from unveil.verifier.survey import MeanTest, mean_of
 from unveil.verifier.verification import measured_findings, row_findings

@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 
 from unveil.errors import listed
-from unveil.verifier.claims import Discretization, Generalization, Masked, Split, Suppression, labels
+from unveil.verifier.claims import Discretization, Generalization, Masked, Suppression, labels
 from unveil.verifier.columns import text
 from unveil.verifier.cuts import REST
 from unveil.verifier.holdings import Floats
+from unveil.verifier.manifests import Split
 from unveil.verifier.values import Span, block_labels, places, spans
 
 

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from unveil.errors import listed
 from unveil.strangers import COUNT, RECORDS
-from unveil.verifier.claims import MANIFEST, PARQUET, Claims, Holds, RefinementManifest
+from unveil.verifier.claims import MANIFEST, PARQUET, Claims, Holds
 from unveil.verifier.columns import Column, Counts, Tally, Vocabulary, encode, is_number, is_text, missing
 from unveil.verifier.findings import BrokenClaimError, Finding, first_line, repeated
+from unveil.verifier.manifests import RefinementManifest
 from unveil.verifier.parquet import check_parquet
 
 BATCH = 1 << 18

@@ -46,6 +46,11 @@ class Holdings:
         shares: Floats = self.counts / self.groups.sizes[self.owners]
         return shares
 
+    @property
+    def first(self) -> NDArray[np.bool_]:
+        """Whether each entry is the first of its group."""
+        return np.diff(self.owners, prepend=-1) > 0
+
     def distinct(self) -> Counts:
         """How many different sensitive values each group holds."""
         return np.bincount(self.owners, minlength=len(self.groups.sizes))
@@ -57,6 +62,10 @@ class Holdings:
     def sums(self, parts: Floats) -> Floats:
         """The sum of one part per entry over each group."""
         return np.bincount(self.owners, weights=parts, minlength=len(self.groups.sizes)).astype(np.float64)
+
+    def tally(self, how: str, owners: NDArray[np.intp]) -> str:
+        """How many groups break a requirement; one may be given more than once."""
+        return f"({how} in {len(np.unique(owners)):,} of {len(self.groups.sizes):,} groups)"
 
     def text(self, entry: int) -> str:
         """An entry as it reads in a finding: value, count, size, group and share."""
@@ -113,7 +122,7 @@ def ordered_distances(holdings: Holdings, ranks: Ranks) -> Floats:
     exact = np.int64 if total * values < 2**62 else object
     before = np.concatenate([[0], np.cumsum(risen.astype(exact))])  # sums of `risen` before each value
 
-    first = np.diff(owners, prepend=-1) > 0
+    first = holdings.first
     running = np.cumsum(counts)
     cumulated = (running - (running - counts)[first][owners]) / holdings.groups.sizes[owners]
     ends = np.append(np.where(first[1:], values, starts[1:]), values)
@@ -151,11 +160,10 @@ def share_findings(
     above = limited[holdings.codes] & (holdings.counts > most[holdings.owners])
     if above.any():
         worst = int(np.argmax(np.where(above, holdings.shares, -1)))
-        groups = len(np.unique(holdings.owners[above]))
         yield Finding(
             claim,
             f"{PARQUET} has {holdings.text(worst)}, but {place} allows at most {limit} "
-            f"(too high in {groups:,} of {len(holdings.groups.sizes):,} groups).",
+            f"{holdings.tally('too high', holdings.owners[above])}.",
         )
 
 
@@ -172,7 +180,7 @@ def distinct_findings(place: str, least: float, holdings: Holdings) -> Iterator[
             "diversity",
             f"{PARQUET}: {holdings.groups.text(worst)} has {len(values):,} {noun} of {holdings.sensitive.name!r} "
             f"({listed(values)}) in {records_text(int(holdings.groups.sizes[worst]))}, but {place} asks for "
-            f"at least {least:g} (too few in {few.sum():,} of {len(held):,} groups).",
+            f"at least {least:g} {holdings.tally('too few', np.flatnonzero(few))}.",
         )
 
 
@@ -188,7 +196,7 @@ def entropy_findings(place: str, least: float, holdings: Holdings) -> Iterator[F
             "diversity",
             f"{PARQUET} has {holdings.text(most)}; the entropy of {holdings.sensitive.name!r} there is "
             f"{entropies[worst]:.9g}, but {place} asks for at least log {least:g} = {bound:.9g} "
-            f"(too low in {low.sum():,} of {len(entropies):,} groups).",
+            f"{holdings.tally('too low', np.flatnonzero(low))}.",
         )
 
 
@@ -205,7 +213,7 @@ def distance_findings(place: str, most: float, distances: Floats, holdings: Hold
             f"{PARQUET} has {holdings.text(entry)}, and in {int(whole[holdings.codes[entry]]):,} of all "
             f"{records_text(int(whole.sum()))}; the distance of {holdings.sensitive.name!r} there is "
             f"{distances[worst]:.9g}, but {place} allows at most {most} "
-            f"(too far in {far.sum():,} of {len(distances):,} groups).",
+            f"{holdings.tally('too far', np.flatnonzero(far))}.",
         )
 
 

@@ -23,6 +23,7 @@ from unveil.verifier.claims import MANIFEST, Generalization, Interval, Masked, N
 from unveil.verifier.columns import day_text
 from unveil.verifier.contributions import used_raw
 from unveil.verifier.findings import Finding
+from unveil.verifier.manifests import AdditiveManifest, StatisticsManifest, WeightsManifest
 from unveil.verifier.noise import (
     LEVEL,
     TESTS,
@@ -36,7 +37,6 @@ from unveil.verifier.noise import (
     tail_findings,
 )
 from unveil.verifier.raw import Raw
-from unveil.verifier.statements import AdditiveManifest, StatisticsManifest, WeightsManifest
 from unveil.verifier.weights import REACH, leaves_of
 
 if TYPE_CHECKING:

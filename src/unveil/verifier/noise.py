@@ -31,8 +31,8 @@ from unveil.verifier.cuts import masked_values
 from unveil.verifier.data import Data
 from unveil.verifier.findings import Finding, exact_text
 from unveil.verifier.holdings import Floats
+from unveil.verifier.manifests import COUNT, DiffGenManifest, DrawnManifest
 from unveil.verifier.private import label_places
-from unveil.verifier.statements import COUNT, DiffGenManifest, DrawnManifest
 
 if TYPE_CHECKING:
     from unveil.schema import Attribute, Spec

@@ -22,7 +22,7 @@ from unveil.verifier.columns import Codes, Column, Groups, group
 from unveil.verifier.cuts import twice_findings
 from unveil.verifier.data import Data
 from unveil.verifier.findings import Finding, exact_text, guarantee_findings, number_text, repeated
-from unveil.verifier.statements import COUNT, Charge, DiffGenManifest, DrawnManifest, PrivateManifest, SafeManifest
+from unveil.verifier.manifests import COUNT, Charge, DiffGenManifest, DrawnManifest, PrivateManifest, SafeManifest
 
 SEEDED = "None: it was made with a seed, for tests and experiments."
 COUNTS = "counts of all cells"

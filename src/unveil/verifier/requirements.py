@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field, ValidationError
 
 from unveil.errors import braced, listed, quoted
-from unveil.verifier.claims import MANIFEST, PARQUET, Name, RefinementManifest, Released
+from unveil.verifier.claims import MANIFEST, PARQUET, Name, Released
 from unveil.verifier.data import Data
 from unveil.verifier.files import describe_errors
 from unveil.verifier.findings import BrokenClaimError, Finding, guarantee_findings, number_text, percent, repeated
@@ -29,6 +29,7 @@ from unveil.verifier.holdings import (
     share_findings,
     size_findings,
 )
+from unveil.verifier.manifests import RefinementManifest
 from unveil.verifier.records import omission_sentence, succession_sentence
 from unveil.verifier.statements import Count, Names, Positive, Share, Stated, Statement, Table, Texts
 
@@ -42,6 +43,20 @@ class OnQuasiIdentifier(Statement):
     def names(self) -> list[str]:
         """The columns that it groups by."""
         return self.quasi_identifier
+
+
+class OnSensitive(OnQuasiIdentifier):
+    """A requirement on the sensitive values that groups hold."""
+
+    guarantee: ClassVar[str]
+    """What the release promises, with keys in braces and `{records}` for those of a group."""
+    sensitive: Name
+
+    def sentence(self) -> str:
+        """What the release promises."""
+        keys = {key: number_text(value) if isinstance(value, float) else value for key, value in self}
+        sentence = self.guarantee.format(**{**keys, "sensitive": quoted(self.sensitive), "records": self.records})
+        return sentence[0].upper() + sentence[1:]
 
 
 class OnSizes(OnQuasiIdentifier):
@@ -73,7 +88,7 @@ class Confidence(Statement):
     kind: Literal["confidence"]
     role: ClassVar = "channel"
     at_most: ClassVar = frozenset({"limit"})
-    category: ClassVar = True
+    takes: ClassVar = "category"
     channel: Names
     sensitive: Name
     values: Texts
@@ -99,7 +114,7 @@ class AlphaKAnonymity(OnSizes):
     kind: Literal["alpha-k-anonymity"]
     at_least: ClassVar = frozenset({"k"})
     at_most: ClassVar = frozenset({"alpha"})
-    category: ClassVar = True
+    takes: ClassVar = "category"
     sensitive: Name
     values: Texts
     alpha: Share
@@ -117,12 +132,11 @@ class AlphaKAnonymity(OnSizes):
         return f"{_size_sentence(self.names, self.k, self.of)} {clause[0].upper()}{clause[1:]} of {whole}."
 
 
-class LDiversity(OnQuasiIdentifier):
+class LDiversity(OnSensitive):
     """Every group holds l different sensitive values, or as much entropy as l equally frequent ones."""
 
     kind: Literal["l-diversity"]
     at_least: ClassVar = frozenset({"l"})
-    sensitive: Name
     l: float = Field(ge=1, allow_inf_nan=False)  # noqa: E741 - the name of the model
     variant: Literal["distinct", "entropy"]
 
@@ -139,13 +153,15 @@ class LDiversity(OnQuasiIdentifier):
         return f"T{self.records[1:]} hold at least {least}."
 
 
-class TCloseness(OnQuasiIdentifier):
+class TCloseness(OnSensitive):
     """The sensitive values of every group are distributed as in the whole release, up to a distance of t."""
 
     kind: Literal["t-closeness"]
     at_most: ClassVar = frozenset({"t"})
     free: ClassVar = frozenset({"order"})
-    sensitive: Name
+    guarantee: ClassVar = (
+        "among {records}, {sensitive} is distributed as in the whole release up to a distance ({distance}) of {t}."
+    )
     t: float = Field(ge=0, le=1)
     distance: Literal["equal", "ordered"]
     order: list[Name] | None
@@ -171,13 +187,6 @@ class TCloseness(OnQuasiIdentifier):
         known, wished = set(held), asked.order if isinstance(asked, TCloseness) else None
         return wished is None or [v for v in self.order or () if v in known] == [v for v in wished if v in known]
 
-    def sentence(self) -> str:
-        """What the release promises."""
-        return (
-            f"Among {self.records}, {quoted(self.sensitive)} is distributed as in the whole release "
-            f"up to a distance ({self.distance}) of {number_text(self.t)}."
-        )
-
     def _ranks(self, place: str, holdings: Holdings, *, number: bool) -> Ranks:
         """The place of each value in the order: by value for numbers, as the manifest lists it for categories."""
         held = [str(value) for value in holdings.sensitive.texts()]
@@ -192,12 +201,15 @@ class TCloseness(OnQuasiIdentifier):
         return np.array([rank_of[value] for value in held], dtype=np.int64)
 
 
-class BetaLikeness(OnQuasiIdentifier):
+class BetaLikeness(OnSensitive):
     """In every group, the share of each sensitive value is at most 1 + beta times its share in the whole release."""
 
     kind: Literal["beta-likeness"]
     at_most: ClassVar = frozenset({"beta"})
-    sensitive: Name
+    guarantee: ClassVar = (
+        "among {records}, the share of every value of {sensitive} is at most 1 + {beta} times its share in the whole "
+        "release."
+    )
     beta: Positive
 
     def findings(self, table: Table) -> Iterator[Finding]:
@@ -212,54 +224,36 @@ class BetaLikeness(OnQuasiIdentifier):
                 "likeness",
                 f"{PARQUET} has {holdings.text(worst)}, {1 + gains[worst]:.6g} times that of the whole release, but "
                 f"{table.place} allows at most 1 + {self.beta:g} times "
-                f"(too much in {len(np.unique(holdings.owners[high])):,} of {len(holdings.groups.sizes):,} groups).",
+                f"{holdings.tally('too much', holdings.owners[high])}.",
             )
 
-    def sentence(self) -> str:
-        """What the release promises."""
-        return (
-            f"Among {self.records}, the share of every value of {quoted(self.sensitive)} is at most "
-            f"1 + {number_text(self.beta)} times its share in the whole release."
-        )
 
-
-class KEAnonymity(OnQuasiIdentifier):
+class KEAnonymity(OnSensitive):
     """Every group holds k different sensitive numbers, and the largest is at least e above the smallest."""
 
     kind: Literal["k-e-anonymity"]
     at_least: ClassVar = frozenset({"k", "e"})
+    takes: ClassVar = "number"
+    guarantee: ClassVar = "{records} hold at least {k:,} different values of {sensitive}, and these span at least {e}."
     k: Count
-    sensitive: Name
     e: Positive
 
     def findings(self, table: Table) -> Iterator[Finding]:
         """Groups with too few numbers, or with numbers too close to each other."""
         holdings = table.holdings(self)
         yield from distinct_findings(table.place, self.k, holdings)
-        entry = table.manifest.masking[self.sensitive]
-        if not (isinstance(entry, Released) and entry.type == "number"):
-            yield Finding("sensitive", f"{MANIFEST}: {table.place} measures {self.sensitive!r}, which is not a number.")
-            return
         numbers = [Fraction(str(value)) for value in holdings.sensitive.texts()]
-        first, last = np.diff(holdings.owners, prepend=-1) > 0, np.diff(holdings.owners, append=-1) != 0
-        ends = zip(holdings.codes[first].tolist(), holdings.codes[last].tolist(), strict=True)
-        spans = [numbers[highest] - numbers[lowest] for lowest, highest in ends]
-        close = sum(span < Fraction(str(self.e)) for span in spans)
-        if close:
-            worst = min(range(len(spans)), key=spans.__getitem__)
+        lowest, highest = holdings.codes[holdings.first], holdings.codes[np.roll(holdings.first, -1)]
+        spans = np.array([numbers[high] - numbers[low] for low, high in zip(lowest, highest, strict=True)])
+        close = np.flatnonzero(spans < Fraction(str(self.e)))
+        if len(close):
+            worst = int(np.argmin(spans))
             yield Finding(
                 "span",
                 f"{PARQUET}: in {holdings.groups.text(worst)} the values of {self.sensitive!r} span "
                 f"{float(spans[worst]):.9g}, but {table.place} asks for at least {self.e:g} "
-                f"(too close in {close:,} of {len(spans):,} groups).",
+                f"{holdings.tally('too close', close)}.",
             )
-
-    def sentence(self) -> str:
-        """What the release promises."""
-        return (
-            f"T{self.records[1:]} hold at least {self.k:,} different values of {quoted(self.sensitive)}, and these "
-            f"span at least {number_text(self.e)}."
-        )
 
 
 def _size_sentence(names: Sequence[str], k: int, of: str | None) -> str:

@@ -21,9 +21,9 @@ from unveil.verifier.columns import group
 from unveil.verifier.data import Data
 from unveil.verifier.findings import Finding, exact_text
 from unveil.verifier.holdings import Floats
+from unveil.verifier.manifests import SafeManifest
 from unveil.verifier.noise import LEVEL, Cell, placed_rows
 from unveil.verifier.private import Draws, broken_ledger, check_budget, drawn_findings, order_findings, wrong_amount
-from unveil.verifier.statements import SafeManifest
 
 SAMPLING = "sampling and suppression"
 LARGEST = 20_000

@@ -9,13 +9,12 @@ from fractions import Fraction
 import numpy as np
 
 from unveil.errors import count_text, listed, rows_text
-from unveil.verifier.claims import MANIFEST, PARQUET, RefinementManifest, Released, SurveyWeight
+from unveil.verifier.claims import MANIFEST, PARQUET, Released, SurveyWeight
 from unveil.verifier.columns import Codes, Column, Tally, group, number, plain
 from unveil.verifier.data import Data
 from unveil.verifier.findings import Finding, number_text
+from unveil.verifier.manifests import SIZED, RefinementManifest
 
-SIZED = ("k-anonymity", "alpha-k-anonymity")
-"""The kinds of requirement that say how many records a group has."""
 UNIT = Decimal("0.000001")
 """Weights are added up to so many decimals."""
 

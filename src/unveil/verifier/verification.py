@@ -10,21 +10,22 @@ import numpy as np
 from unveil.characters import hidden_character, hidden_in_value, look_alikes
 from unveil.errors import braced, count_text, listed
 from unveil.verifier.boxes import check_boxes, check_leaves
-from unveil.verifier.claims import (
-    MANIFEST,
-    PARQUET,
-    Generalization,
-    Masked,
-    RefinementManifest,
-    Released,
-    Suppression,
-    labels,
-)
+from unveil.verifier.claims import MANIFEST, PARQUET, Generalization, Masked, Released, Suppression, labels
 from unveil.verifier.columns import is_text
 from unveil.verifier.cuts import check_cuts, check_disclosed, check_labels, check_order, check_rows
 from unveil.verifier.data import Data, open_files, read_data
-from unveil.verifier.files import check_copy, check_files, check_spelling, read_manifest
+from unveil.verifier.files import SIGNATURE, check_copy, check_files, check_signature, check_spelling, read_manifest
 from unveil.verifier.findings import BrokenClaimError, Finding, Verdict
+from unveil.verifier.manifests import (
+    AdditiveManifest,
+    DiffGenManifest,
+    Manifest,
+    PrivateClaims,
+    PrivateManifest,
+    RefinementManifest,
+    SafeManifest,
+    StatisticsManifest,
+)
 from unveil.verifier.records import (
     check_masked_rows,
     check_omissions,
@@ -33,16 +34,6 @@ from unveil.verifier.records import (
     released_labels,
 )
 from unveil.verifier.requirements import check_guarantee, check_requirements
-from unveil.verifier.signature import SIGNATURE, check_signature
-from unveil.verifier.statements import (
-    AdditiveManifest,
-    DiffGenManifest,
-    Manifest,
-    PrivateClaims,
-    PrivateManifest,
-    SafeManifest,
-    StatisticsManifest,
-)
 from unveil.verifier.survey import check_survey, weight_notes
 from unveil.verifier.values import check_derived, check_derived_values
 

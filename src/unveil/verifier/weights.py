@@ -18,7 +18,10 @@ from unveil.verifier.columns import group
 from unveil.verifier.cuts import twice_findings
 from unveil.verifier.data import Data
 from unveil.verifier.findings import Finding
-from unveil.verifier.forest import (
+from unveil.verifier.holdings import Floats
+from unveil.verifier.manifests import WEIGHT, AdditiveManifest, StatisticsManifest, TreeLeaf, WeightsManifest
+from unveil.verifier.private import label_places
+from unveil.verifier.statistics import (
     POINTS,
     SEED,
     Places,
@@ -28,9 +31,6 @@ from unveil.verifier.forest import (
     shares,
     strata,
 )
-from unveil.verifier.holdings import Floats
-from unveil.verifier.private import label_places
-from unveil.verifier.statements import WEIGHT, AdditiveManifest, StatisticsManifest, TreeLeaf, WeightsManifest
 
 REACH = 16 * STEP
 DECIMALS = 6

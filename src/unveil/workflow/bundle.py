@@ -1,4 +1,4 @@
-"""Bundle: a release with both pages about it, verified, from a spec that is written first."""
+"""Bundle: a release with both pages about it, verified, and the spec that is saved for it."""
 
 from __future__ import annotations
 
@@ -34,28 +34,34 @@ class Bundle:
         return sorted(str(file.relative_to(self.folder)) for file in self.folder.rglob("*") if file.is_file())
 
 
-def publish_bundle(
-    spec: Path, texts: Mapping[Path, str], folder: Path, *, expected: str | None = None, progress: Watcher = unwatched
-) -> Bundle:
-    """Writes a spec and its taxonomies, makes the release, verifies it against the raw table and writes both pages.
-
-    The folder appears when everything in it is complete, or not at all. The spec stays: it is the owner's work.
+def save(texts: Mapping[Path, str], before: Mapping[Path, str | None], folder: Path) -> None:
+    """Writes a spec and its taxonomies, for a bundle in a new folder.
 
     Args:
-        spec: Where the spec goes.
-        texts: The files to write first, the spec among them; those that exist are replaced.
-        folder: The new folder.
-        expected: What the spec file must still say; None if there must be none. Another text is somebody else's work.
-        progress: Called as the work is done.
+        texts: What each file says from now on.
+        before: What it must still say; None if there must be no file.
+        folder: Where the bundle will be.
+
+    Raises:
+        ReleaseError: Somebody else has changed a file, or the folder exists; nothing was written.
+    """
+    check_absent(folder, "output folder")
+    for path in texts:
+        if (read_text(path, "file", SpecError) if path.exists() else None) != before[path]:
+            raise ReleaseError(f"{path}: the file has changed since it was opened here; nothing was written.")
+    for path, text in texts.items():
+        replace_text(path, text, "file")
+
+
+def publish_bundle(spec: Path, folder: Path, *, progress: Watcher = unwatched) -> Bundle:
+    """Makes the release of a spec, verifies it against the raw table and writes both pages.
+
+    The folder appears when everything in it is complete, or not at all.
 
     Raises:
         UnverifiedError: A claim of the release does not hold; there is no folder then.
     """
     check_absent(folder, "output folder")
-    if (read_text(spec, "spec", SpecError) if spec.exists() else None) != expected:
-        raise ReleaseError(f"{spec}: the spec has changed since it was opened here; nothing was written.")
-    for path, text in texts.items():
-        replace_text(path, text, "spec" if path == spec else "taxonomy")
     checked = load_spec(spec)
     check_read(checked)
     found: list[Bundle] = []

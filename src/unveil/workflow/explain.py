@@ -135,8 +135,7 @@ def _bought(table: Table, spec: Spec, found: Ended, progress: Watcher) -> Bought
     if not spec.leave_out:
         return None
     without, _ = _joint(table, replace(spec, leave_out=Fraction(0)), progress) if found.left_out else (found, None)
-    persons = None if table.persons is None else table.persons.count
-    return Bought(share_text(spec.leave_out), table.records, without, found, persons)
+    return Bought(share_text(spec.leave_out), table.records, without, found)
 
 
 def bought_by_omissions(table: Table, spec: Spec, progress: Watcher = unwatched) -> Bought | None:

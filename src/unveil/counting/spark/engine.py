@@ -32,8 +32,7 @@ from unveil.counting.memory import (
     person_index,
     weighed,
 )
-from unveil.counting.spark.boxes import far_marked
-from unveil.counting.spark.index import SparkIndex
+from unveil.counting.spark.index import SparkIndex, far_marked
 from unveil.counting.spark.released import SparkReleasedRows
 from unveil.counting.spark.source import Function, SparkSource, open_spark_source
 from unveil.errors import EngineError, braced

@@ -7,11 +7,14 @@ filtered down to the groups that hold the refined block. The lineage does not gr
 The job has two stages. First each partition adds up, for its rows, the weight of every cell of every watched block of
 their groups. Then the sums of each group are brought together and become pieces: the counts per sensitive value of what
 each candidate makes of the group. Equal pieces of one candidate are sent to the driver once.
+
+The joint search splits the same rows into boxes (`far_marked`): every question is one job, and the splits made so far
+travel with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,11 +22,14 @@ import numpy as np
 import pyarrow as pa
 
 from unveil.arrays import Array, BoolArray, IntArray, grouped, packed_keys
-from unveil.counting.distinct import DistinctRows
+from unveil.counting.distinct import DistinctRows, unpacked
 from unveil.counting.engine import Pieces
+from unveil.counting.far import FarMarked, Held, Tally
 from unveil.counting.spark.session import told_plainly
 from unveil.masking import Block, Offer, Refinement
 from unveil.tables import Outline
+
+WEIGHT = "w"
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -210,3 +216,47 @@ def pieces_of(tally: pa.Table, watch: Watch) -> pa.Table:
     all_owners = np.concatenate([owners, owners[disclosed][left]])
     both = np.unique(np.column_stack([all_owners, np.concatenate([counts, rest[left]])]), axis=0)
     return pa.table({"owner": pa.array(both[:, 0]), "counts": pa.array(list(both[:, 1:]), pa.list_(pa.int64()))})
+
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def far_marked(frame: DataFrame, sizes: Sequence[int], columns: int, outline: Outline) -> FarMarked:
+    """Checkpoints the distinct rows.
+
+    Args:
+        frame: Codes of the attributes, of the other marks and of the class, `k0, k1, …`, and the weight `w`.
+        sizes: How many values each has.
+        columns: How many attributes there are.
+        outline: The table without its rows.
+    """
+    held = frame.localCheckpoint()
+    rows = held.count()
+
+    def gather(function: Callable[[Held], Tally], numbers: Sequence[int]) -> Tally:
+        with told_plainly(outline.origin):
+            return gathered(held, columns, function, numbers)
+
+    return FarMarked(gather, list(sizes[:columns]), [sizes[-1], *sizes[columns:-1]], rows, outline.records)
+
+
+def gathered(frame: DataFrame, columns: int, function: Callable[[Held], Tally], sizes: Sequence[int]) -> Tally:
+    """What a function computes from all rows: the distinct numbers with the sums of their weights."""
+    from pyspark.sql import functions
+
+    words = [f"word{number}" for number in range(DistinctRows(sizes).sorted().keys.shape[1])]
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        distinct = DistinctRows(sizes)
+        for batch in batches:
+            *codes, weight = (column.to_numpy() for column in batch.columns)
+            if len(weight):
+                distinct.add(*function(Held(codes[:columns], [codes[-1], *codes[columns:-1]], weight)))
+        rows = distinct.sorted()
+        yield pa.RecordBatch.from_arrays([*map(pa.array, rows.keys.T), pa.array(rows.weight)], [*words, WEIGHT])
+
+    schema = ", ".join(f"{name} bigint" for name in [*words, WEIGHT])
+    found = frame.mapInArrow(run, schema).groupBy(*words).agg(functions.sum(WEIGHT).alias(WEIGHT)).toArrow()
+    *keys, weight = (column.to_numpy() for column in found.columns)
+    return Tally(unpacked(keys, sizes), weight)

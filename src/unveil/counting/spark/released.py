@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from unveil.arrays import CodeArray, IntArray
-from unveil.counting.distinct import DistinctRows
-from unveil.counting.means import GroupMeans
+from unveil.counting.distinct import DistinctRows, GroupMeans
 from unveil.counting.released import Masker, RankedValues
 from unveil.counting.spark.source import SparkSource
 from unveil.errors import EngineError

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
-from unveil.schema.requirements.diversity import BetaLikeness, LDiversity, TCloseness
-from unveil.schema.requirements.kind import PERSONS, Atom, Bound, Domain, Kind, Level, Promise, Worst, hold_alone
+from unveil.schema.requirements.diversity import BetaLikeness, KEAnonymity, LDiversity, TCloseness
+from unveil.schema.requirements.kind import PERSONS, Bound, Domain, Kind, Promise
+from unveil.schema.requirements.levels import Atom, Level, Worst, hold_alone, without_redundant
 from unveil.schema.requirements.shares import AlphaKAnonymity, Confidence, Template
-from unveil.schema.requirements.sizes import KAnonymity, KEAnonymity
+from unveil.schema.requirements.sizes import KAnonymity
 
 Requirement = KAnonymity | Confidence | LDiversity | TCloseness | AlphaKAnonymity | BetaLikeness | KEAnonymity
 KINDS: dict[str, type[Kind]] = {kind.model_fields["kind"].default: kind for kind in get_args(Requirement)}
@@ -24,17 +25,3 @@ def stated(entry: Mapping[str, Any]) -> Requirement:
     keys = {field.alias for field in kind.model_fields.values()}
     requirement: Requirement = kind.model_validate({key: value for key, value in entry.items() if key in keys})  # type: ignore[assignment]
     return requirement.of_persons() if entry.get("of") == PERSONS else requirement
-
-
-def without_redundant(atoms: Sequence[Atom]) -> tuple[Atom, ...]:
-    """The atoms that no other one implies; of two equal ones the first."""
-    kept: list[Atom] = []
-    for place, atom in enumerate(atoms):
-        stronger = any(
-            other.implies(atom) and (index < place or not atom.implies(other))
-            for index, other in enumerate(atoms)
-            if index != place
-        )
-        if not stronger:
-            kept.append(atom)
-    return tuple(kept)

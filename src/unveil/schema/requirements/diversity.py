@@ -1,23 +1,22 @@
-"""Requirements about how the sensitive values of a group are spread: ℓ-diversity, t-closeness, β-likeness.
-
-ℓ-diversity is about the values that a group holds, counted, or well represented as measured by entropy; t-closeness and
-β-likeness (Cao and Karras, VLDB 2012) about how far a group is from the whole table.
-"""
+"""Requirements about how the sensitive values of a group are spread, or how far they are from the whole table."""
 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, PrivateAttr
 
 from unveil.arrays import FloatArray, IntArray
-from unveil.errors import SpecError, braced, count_text, named, quoted
+from unveil.errors import SpecError, count_text, quoted
 from unveil.schema.attributes import number_text
 from unveil.schema.keys import Number
-from unveil.schema.requirements.kind import DECIMALS, ROUNDING, Bound, Domain, Level, OneLevel, Promise, Worst, figure
+from unveil.schema.requirements.kind import DECIMALS, Bound, Domain, LikeWhole, OnSensitive, Promise, figure
+from unveil.schema.requirements.levels import ROUNDING, Level, Worst
 from unveil.schema.requirements.shares import more
+from unveil.schema.requirements.sizes import LEAST_SIZE, AtLeastK
 
 
 def less_diverse(least: float) -> dict[float, str]:
@@ -43,12 +42,12 @@ def entropies(counts: IntArray) -> FloatArray:
     return entropy
 
 
-class LDiversity(OneLevel):
+class LDiversity(OnSensitive):
     """Every group holds at least ℓ sensitive values, counted, or well represented as measured by entropy."""
 
     kind: Literal["l-diversity"] = "l-diversity"
     bounds: ClassVar = {"l": Bound("least", less_diverse)}
-    sensitive: str
+    title: ClassVar = "{variant} {l}-diversity"
     l: Annotated[Number, Field(ge=1)]  # noqa: E741 - the name of the model
     variant: Literal["distinct", "entropy"] = "distinct"
 
@@ -100,38 +99,34 @@ class LDiversity(OneLevel):
 
     def sentence(self) -> str:
         """The guarantee as a reader of the release gets it."""
-        return (
-            f"The records that share a combination of released values of {braced(self.quasi_identifier)} "
-            f"hold at least {number_text(self.l)} {self._counted} of {quoted(self.sensitive)}."
-        )
+        least = f"{number_text(self.l)} {self._counted} of {quoted(self.sensitive)}"
+        return f"T{self.sharing[1:]} hold at least {least}."
 
     def promise(self) -> Promise:
         """How many values a group holds."""
         spread = " (measured by their entropy)" if self.variant == "entropy" else ""
-        return Promise(
+        return self.about_matches(
             kind=f"ℓ-diversity, {self.variant}",
-            headline=f"{self.sensitive}: at least {self.l:g} values in every group",
-            promise=(
-                f"Among the records that match what somebody knows about a person's {named(self.quasi_identifier)}, "
-                f"{self.sensitive} takes at least {self.l:g} different values{spread}."
-            ),
-            cannot=f"find matching records with fewer than {self.l:g} values of {self.sensitive}{spread}.",
+            headline=f"at least {self.l:g} values in every group",
+            promise=f"{self.sensitive} takes at least {self.l:g} different values{spread}",
+            cannot=f"with fewer than {self.l:g} values of {self.sensitive}{spread}",
             can=(
                 "find one value much likelier than the others.",
                 "draw conclusions where the possible values mean much the same.",
             ),
         )
 
-    def __str__(self) -> str:
-        return f"{self.variant} {number_text(self.l)}-diversity of {self.sensitive} on {braced(self.quasi_identifier)}"
 
-
-class TCloseness(OneLevel):
+class TCloseness(LikeWhole):
     """The sensitive values of every group are distributed like those of the whole table, up to a distance of t."""
 
     kind: Literal["t-closeness"] = "t-closeness"
     bounds: ClassVar = {"t": Bound("most", more)}
-    sensitive: str
+    title: ClassVar = "{t}-closeness ({distance})"
+    guarantee: ClassVar = (
+        "among {records}, {sensitive} is distributed as in the whole release up to a distance ({distance}) of {t}."
+    )
+    measure: ClassVar = "distance"
     t: Annotated[Number, Field(ge=0, le=1)]
     distance: Literal["equal", "ordered"] = "equal"
     _order: tuple[str, ...] | None = PrivateAttr(None)
@@ -139,7 +134,7 @@ class TCloseness(OneLevel):
 
     def takes(self) -> tuple[str, ...]:
         """The ordered distance works on numbers and dates too."""
-        return ("category", "number", "date") if self.distance == "ordered" else ("category",)
+        return ("category", "number", "date") if self.distance == "ordered" else self.kinds
 
     def resolved(self, domain: Domain) -> Self:
         """With the order of a category filled in."""
@@ -149,24 +144,14 @@ class TCloseness(OneLevel):
         filled._order = domain.held
         return filled
 
-    def level(self, values: tuple[str, ...], total: IntArray) -> Level:
-        """−D(P, Q): the distance of a group to the table, negated, over the values that the table holds.
-
-        Anti-monotone because both distances are convex in P: that of a group is at most the mean distance of its
-        pieces, weighted by their sizes, so one piece is at least as far.
-        """
-        held = np.flatnonzero(total)
-        table = total[held] / total.sum()
-
-        def negated_distances(counts: IntArray) -> FloatArray:
-            apart = counts[:, held] / counts[:, held].sum(axis=1, keepdims=True) - table
-            if self.distance == "ordered":
-                ordered: FloatArray = -np.abs(np.cumsum(apart, axis=1)).sum(axis=1) / max(len(held) - 1, 1)
-                return ordered
-            equal: FloatArray = -np.abs(apart).sum(axis=1) / 2
-            return equal
-
-        return Level(negated_distances, -self.t - ROUNDING, lambda: "the distance of the fully masked table is 0")
+    def apart(self, shares: FloatArray, table: FloatArray) -> FloatArray:
+        """The distance D(P, Q) of a group; both kinds are sums of absolute values, so convex in P."""
+        apart = shares - table
+        if self.distance == "ordered":
+            ordered: FloatArray = np.abs(np.cumsum(apart, axis=1)).sum(axis=1) / max(len(table) - 1, 1)
+            return ordered
+        equal: FloatArray = np.abs(apart).sum(axis=1) / 2
+        return equal
 
     def break_sentence(self, worst: Worst) -> str:
         """Which group would be too far away."""
@@ -179,57 +164,37 @@ class TCloseness(OneLevel):
         """The entry of this requirement in a manifest, with the order that distances were measured in."""
         return {**super().describe(), "order": None if self._order is None else list(self._order)}
 
-    def sentence(self) -> str:
-        """The guarantee as a reader of the release gets it."""
-        return (
-            f"Among the records that share a combination of released values of {braced(self.quasi_identifier)}, "
-            f"{quoted(self.sensitive)} is distributed as in the whole release up to a distance ({self.distance}) "
-            f"of {number_text(self.t)}."
-        )
-
     def promise(self) -> Promise:
         """How much a group may differ from everybody."""
-        return Promise(
+        return self.about_matches(
             kind=f"t-closeness, {self.distance} distance",
-            headline=f"{self.sensitive}: a group looks like the whole table",
+            headline="a group looks like the whole table",
             promise=(
-                f"Among the records that match what somebody knows about a person's {named(self.quasi_identifier)}, "
                 f"{self.sensitive} is distributed as in the whole release, up to a distance of {self.t:g} "
-                "(0 is the same, 1 as different as can be)."
+                "(0 is the same, 1 as different as can be)"
             ),
-            cannot=f"find matching records in which {self.sensitive} is farther than that from the whole release.",
+            cannot=f"in which {self.sensitive} is farther than that from the whole release",
             can=("learn what the whole table shows: a value that most people hold is likely for each of them.",),
         )
 
-    def __str__(self) -> str:
-        return (
-            f"{number_text(self.t)}-closeness ({self.distance}) of {self.sensitive} on {braced(self.quasi_identifier)}"
-        )
 
-
-class BetaLikeness(OneLevel):
-    """In every group, the share of each sensitive value is at most 1 + β times its share in the whole table."""
+class BetaLikeness(LikeWhole):
+    """In every group, each value is at most 1 + β times as frequent as in the table (Cao and Karras, VLDB 2012)."""
 
     kind: Literal["beta-likeness"] = "beta-likeness"
     bounds: ClassVar = {"beta": Bound("most", lambda beta: {2 * beta: "twice as much"}, symbol="β")}
-    sensitive: str
+    title: ClassVar = "{beta}-likeness"
+    guarantee: ClassVar = (
+        "among {records}, the share of every value of {sensitive} is at most 1 + {beta} times its share in the whole "
+        "release."
+    )
+    measure: ClassVar = "gain"
     beta: Annotated[Number, Field(gt=0, allow_inf_nan=False)]
 
-    def level(self, values: tuple[str, ...], total: IntArray) -> Level:
-        """−max (q − p) / p over the values, where p is the share in the table and q in a group.
-
-        Anti-monotone because q of a group is the mean of q of its pieces, weighted by their sizes: the piece with the
-        largest share of the value that is worst in the group is at least as far above the table.
-        """
-        held = np.flatnonzero(total)
-        table = total[held] / total.sum()
-
-        def negated_gains(counts: IntArray) -> FloatArray:
-            shares = counts[:, held] / counts[:, held].sum(axis=1, keepdims=True)
-            gains: FloatArray = -(shares / table - 1).max(axis=1)
-            return gains
-
-        return Level(negated_gains, -self.beta - ROUNDING, lambda: "the gain of the fully masked table is 0")
+    def apart(self, shares: FloatArray, table: FloatArray) -> FloatArray:
+        """The gain: max (q − p) / p over the values, with p the share in the table and q in a group; convex in q."""
+        gains: FloatArray = (shares / table - 1).max(axis=1)
+        return gains
 
     def break_sentence(self, worst: Worst) -> str:
         """In which group a value would be too much likelier."""
@@ -238,27 +203,63 @@ class BetaLikeness(OneLevel):
             f"frequent as in the whole table; β allows {figure(1 + self.beta)} times"
         )
 
-    def sentence(self) -> str:
-        """The guarantee as a reader of the release gets it."""
-        return (
-            f"Among the records that share a combination of released values of {braced(self.quasi_identifier)}, the "
-            f"share of every value of {quoted(self.sensitive)} is at most 1 + {number_text(self.beta)} times its share "
-            "in the whole release."
-        )
-
     def promise(self) -> Promise:
         """How much likelier a group makes a value."""
-        known, times = named(self.quasi_identifier), figure(1 + self.beta)
-        return Promise(
+        times = f"{figure(1 + self.beta)} times as frequent"
+        return self.about_matches(
             kind="β-likeness",
-            headline=f"{self.sensitive}: at most {times} times as frequent in a group",
-            promise=(
-                f"Among the records that match what somebody knows about a person's {known}, every value of "
-                f"{self.sensitive} is at most {times} times as frequent as in the whole release, rare values too."
-            ),
-            cannot=f"find matching records in which a value of {self.sensitive} is more frequent than that.",
+            headline=f"at most {times} in a group",
+            promise=f"every value of {self.sensitive} is at most {times} as in the whole release, rare values too",
+            cannot=f"in which a value of {self.sensitive} is more frequent than that",
             can=("rule a value out: a group in which nobody holds it says so.",),
         )
 
-    def __str__(self) -> str:
-        return f"{number_text(self.beta)}-likeness of {self.sensitive} on {braced(self.quasi_identifier)}"
+
+class KEAnonymity(OnSensitive, AtLeastK):
+    """Every group holds at least k different numbers, which span at least e (Zhang and others, ICDE 2007)."""
+
+    kind: Literal["k-e-anonymity"] = "k-e-anonymity"
+    bounds: ClassVar = {"e": Bound("least", lambda e: {e / 2: "half of it"}), "k": LEAST_SIZE}
+    kinds: ClassVar = ("number",)
+    title: ClassVar = "({k:,}, {e})-anonymity"
+    guarantee: ClassVar = "{records} hold at least {k:,} different values of {sensitive}, and these span at least {e}."
+    e: Annotated[Number, Field(gt=0, allow_inf_nan=False)]
+
+    def level(self, values: tuple[str, ...], total: IntArray) -> Level:
+        """The largest sensitive number of a group less the smallest; below 0 by what it lacks of k different ones.
+
+        Anti-monotone because a piece holds no number that the group does not hold: it has at most as many, and they
+        span at most as much.
+        """
+        exact, size = [Fraction(value) for value in values], len(values)
+
+        def spans(counts: IntArray) -> FloatArray:
+            held = counts > 0
+            lowest, highest = held.argmax(axis=1), size - 1 - held[:, ::-1].argmax(axis=1)
+            pairs, place = np.unique(lowest * size + highest, return_inverse=True)
+            # The float nearest to an exact difference: 0.3 - 0.1 is 0.2, as the spec writes it.
+            span = np.array([float(exact[pair % size] - exact[pair // size]) for pair in pairs.tolist()])[place]
+            lacking = np.minimum(held.sum(axis=1) - self.k, 0)
+            return np.where(lacking < 0, lacking, span).astype(np.float64)
+
+        return Level(spans, self.e, lambda: f"the whole table has {self._has(float(spans(total[None, :])[0]))}")
+
+    def _has(self, level: float) -> str:
+        return f"a span of {figure(level)}" if level >= 0 else f"{self.k + int(level):,} different values"
+
+    def break_sentence(self, worst: Worst) -> str:
+        """In which group the numbers would be too few or too close."""
+        asked = f"{self.k:,} different values and a span of {number_text(self.e)}"
+        return f"the group {worst.who} would have {self._has(worst.level)} of {self.sensitive}; asked for are {asked}"
+
+    def promise(self) -> Promise:
+        """How close a reader gets to a number."""
+        k, e = f"{self.k:,}", number_text(self.e)
+        values = f"takes at least {k} different values, and the largest is at least {e} above the smallest"
+        return self.about_matches(
+            kind="(k, e)-anonymity",
+            headline=f"at least {k} numbers, {e} apart",
+            promise=f"{self.sensitive} {values}",
+            cannot=f"with {self.sensitive} in a narrower range, or with fewer values",
+            can=("find most of these values close together: only the smallest and the largest are kept apart.",),
+        )

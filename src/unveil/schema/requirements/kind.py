@@ -2,126 +2,32 @@
 
 A requirement consists of atoms, each with its own level: a set of sensitive values is one template per value, and
 (α, k)-anonymity is k-anonymity and a template per value.
-
-A level says how private a group is; higher is more private. A level must be anti-monotone: when a group is split, at
-least one piece is at most as private as the group. Then the level of a table is the lowest level of its groups,
-refinement can only lower it, and the search can rely on three facts:
-
-1. A candidate that is invalid once is invalid for good.
-2. After a candidate, the level is the lower of the level now and of the lowest piece that the candidate makes.
-3. The lowest piece of a candidate never rises again, so a running minimum over the pieces counted so far is exact.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, ClassVar, Literal, Protocol, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import PrivateAttr
 
-from unveil.arrays import BoolArray, FloatArray, IntArray
-from unveil.errors import SpecError, count_text
+from unveil.arrays import FloatArray, IntArray
+from unveil.errors import SpecError, braced, named, quoted
 from unveil.schema.attributes import number_text
 from unveil.schema.keys import Names, Section
+from unveil.schema.requirements.levels import ROUNDING, Atom, Level, covers
 
 DECIMALS = 6
 """How many decimals a share may have, so that the shares of any table differ from it by more than rounding."""
-ROUNDING = 1e-9
-"""How far an entropy or a distance, sums of floats, may pass its bound."""
 WHO = "Somebody who knows"
 PERSONS = "persons"
 """What the entry of a requirement in a manifest says if it counts these."""
 DIGITS = 4
 """How many digits of a share, a diversity or a distance a sentence shows."""
-
-
-@dataclass(frozen=True)
-class Level:
-    """The level of an atom in a table: how private each group is, and how private it must be."""
-
-    of: Callable[[IntArray], FloatArray]
-    """The level of each group, from its counts (one row per group)."""
-    least: float
-    shortfall: Callable[[], str]
-    """Why the requirement cannot hold, where not even the whole table reaches the least level."""
-
-    def holds(self, level: FloatArray) -> BoolArray:
-        """Whether the requirement is satisfied at a level."""
-        return level >= self.least
-
-
-def hold_alone(levels: Iterable[tuple[Level, slice]], counts: IntArray) -> bool:
-    """Whether a group of one record, with some value that the table has, can hold all levels.
-
-    `counts` are those of the whole table.
-    """
-    held: dict[int, BoolArray] = {}
-    for level, section in levels:
-        ones = np.eye(len(counts[section]), dtype=np.int64)[counts[section] > 0]
-        alone = level.holds(level.of(ones))
-        held[section.start] = held.get(section.start, np.ones_like(alone)) & alone
-    return all(bool(alone.any()) for alone in held.values())
-
-
-@dataclass(frozen=True)
-class Worst:
-    """The group in which a refinement would break an atom most, as a sentence names it."""
-
-    who: str
-    records: int
-    level: float
-    """What the group would have, in the unit of the bound: records, a share, values, a distance."""
-    short: float
-    """How far that is from the bound."""
-
-    @property
-    def size(self) -> str:
-        """Its records in words."""
-        return count_text(self.records, "record")
-
-
-class Atom(Protocol):
-    """A requirement with one level."""
-
-    @property
-    def attributes(self) -> tuple[str, ...]:
-        """The attributes that are masked for it."""
-        ...
-
-    @property
-    def sensitive(self) -> str | None:
-        """The attribute by whose values it counts a group, if any."""
-        ...
-
-    @property
-    def bound(self) -> float:
-        """The number that it asks for."""
-        ...
-
-    @property
-    def scale(self) -> float:
-        """The unit for distances from the bound, so that atoms of all kinds can be ranked."""
-        ...
-
-    def implies(self, other: Atom) -> bool:
-        """Whether every table that satisfies this atom satisfies the other."""
-        ...
-
-    def level(self, values: tuple[str, ...], total: IntArray) -> Level:
-        """Its level in a table with these counts in total, in the order of the values of the sensitive attribute."""
-        ...
-
-    def in_unit(self, level: float) -> float:
-        """A level in the unit of the bound."""
-        ...
-
-    def break_sentence(self, worst: Worst) -> str:
-        """Which group would break it, and how far."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -180,6 +86,10 @@ class Kind(Section):
     the persons who hold a value is not: of two persons who each have one row with the value and one without, all hold
     it in a group of their four rows, but only half in each half. So shares and distances are over records.
     """
+    kinds: ClassVar[tuple[str, ...]] = ("category",)
+    """The kinds that its sensitive attribute may have, whatever else it asks for."""
+    of_whole: ClassVar[bool] = False
+    """Whether it compares a group with the whole table, which rows left out would change."""
     _persons: bool = PrivateAttr(False)
     """Whether sizes are in persons."""
 
@@ -188,9 +98,14 @@ class Kind(Section):
     def attributes(self) -> tuple[str, ...]:
         """The attributes that are masked for this requirement."""
 
+    @property
+    def sharing(self) -> str:
+        """The records of a group, as a sentence names them."""
+        return f"the records that share a combination of released values of {braced(self.attributes)}"
+
     def takes(self) -> tuple[str, ...]:
         """The kinds that its sensitive attribute may have."""
-        return ("category",)
+        return self.kinds
 
     @abstractmethod
     def atoms(self) -> tuple[Atom, ...]:
@@ -282,7 +197,7 @@ class OneLevel(OnQuasiIdentifier):
         A group on a subset of the attributes is a union of groups on all of them. For every level, a union is at least
         as private as its least private part.
         """
-        if not isinstance(other, type(self)) or not covers(self, other):
+        if not isinstance(other, type(self)) or not covers(self.attributes, other.attributes):
             return False
         pairs = {key: (getattr(self, key), getattr(other, key)) for key in type(self).model_fields}
         del pairs["quasi_identifier"]
@@ -296,9 +211,66 @@ class OneLevel(OnQuasiIdentifier):
         return level if self.way == "least" else -level
 
 
-def covers(one: Atom | OneLevel, other: Atom) -> bool:
-    """Whether the groups on the attributes of one are pieces of the groups on those of the other."""
-    return set(other.attributes) <= set(one.attributes)
+class OnSensitive(OneLevel):
+    """A requirement with one level, about the sensitive values that the records of a group hold."""
+
+    title: ClassVar[str]
+    """What it is called, with keys of the section in braces."""
+    guarantee: ClassVar[str]
+    """The guarantee as a reader of the release gets it, with keys in braces and `{records}` for those of a group."""
+    sensitive: str
+
+    def sentence(self) -> str:
+        """The guarantee as a reader of the release gets it."""
+        sentence = self._filled(self.guarantee)
+        return sentence[0].upper() + sentence[1:]
+
+    def about_matches(self, *, kind: str, headline: str, promise: str, cannot: str, can: tuple[str, ...]) -> Promise:
+        """The promise to somebody who finds the records that match a person."""
+        known = named(self.quasi_identifier)
+        return Promise(
+            kind=kind,
+            headline=f"{self.sensitive}: {headline}",
+            promise=f"Among the records that match what somebody knows about a person's {known}, {promise}.",
+            cannot=f"find matching records {cannot}.",
+            can=can,
+        )
+
+    def _filled(self, words: str) -> str:
+        keys = {key: number_text(value) if isinstance(value, float) else value for key, value in self}
+        return words.format(**{**keys, "sensitive": quoted(self.sensitive), "records": self.sharing})
+
+    def __str__(self) -> str:
+        return f"{self._filled(self.title)} of {self.sensitive} on {braced(self.quasi_identifier)}"
+
+
+class LikeWhole(OnSensitive):
+    """A requirement on how far the sensitive values of a group are from those of the whole table."""
+
+    of_whole: ClassVar = True
+    measure: ClassVar[str]
+    """What `apart` is called."""
+
+    @abstractmethod
+    def apart(self, shares: FloatArray, table: FloatArray) -> FloatArray:
+        """How far each group is from the table, from the shares of its values; 0 if they are the same.
+
+        It must be convex in the shares of a group.
+        """
+
+    def level(self, values: tuple[str, ...], total: IntArray) -> Level:
+        """How far a group is from the table, negated, over the values that the table holds.
+
+        Anti-monotone because `apart` is convex: that of a group is at most the mean of its pieces, weighted by their
+        sizes, so one piece is at least as far.
+        """
+        held = np.flatnonzero(total)
+        table = total[held] / total.sum()
+
+        def negated(counts: IntArray) -> FloatArray:
+            return -self.apart(counts[:, held] / counts[:, held].sum(axis=1, keepdims=True), table)
+
+        return Level(negated, -self.bound - ROUNDING, lambda: f"the {self.measure} of the fully masked table is 0")
 
 
 def percent(share: float) -> str:

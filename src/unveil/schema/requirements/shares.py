@@ -8,22 +8,10 @@ from typing import ClassVar, Literal
 
 from unveil.arrays import FloatArray, IntArray
 from unveil.errors import braced, count_text, named, quoted
-from unveil.schema.keys import Names, Share, Size
-from unveil.schema.requirements.kind import (
-    DECIMALS,
-    Atom,
-    Bound,
-    Kind,
-    Level,
-    OnQuasiIdentifier,
-    Promise,
-    Worst,
-    covers,
-    each,
-    figure,
-    percent,
-)
-from unveil.schema.requirements.sizes import LEAST_SIZE, KAnonymity
+from unveil.schema.keys import Names, Share
+from unveil.schema.requirements.kind import DECIMALS, Bound, Kind, Promise, each, figure, percent
+from unveil.schema.requirements.levels import Atom, Level, Worst, covers
+from unveil.schema.requirements.sizes import LEAST_SIZE, AtLeastK, KAnonymity
 
 STEP = 0.05
 """Five points of a confidence, of α, or of a distance."""
@@ -67,7 +55,7 @@ class Template:
             isinstance(other, Template)
             and (other.sensitive, other.value) == (self.sensitive, self.value)
             and other.limit >= self.limit
-            and covers(self, other)
+            and covers(self.attributes, other.attributes)
         )
 
     def level(self, values: tuple[str, ...], total: IntArray) -> Level:
@@ -133,10 +121,7 @@ class Confidence(Kind):
 
     def sentence(self) -> str:
         """The guarantee as a reader of the release gets it."""
-        return (
-            f"Among the records that share a combination of released values of {braced(self.channel)}, "
-            f"{share_clause(self.values, self.sensitive, self.limit)}."
-        )
+        return f"Among {self.sharing}, {share_clause(self.values, self.sensitive, self.limit)}."
 
     def promise(self) -> Promise:
         """What a group gives away about the values."""
@@ -160,7 +145,7 @@ class Confidence(Kind):
         )
 
 
-class AlphaKAnonymity(OnQuasiIdentifier):
+class AlphaKAnonymity(AtLeastK):
     """(α, k): at least k records in every group, and no sensitive value held by more than a share α of them.
 
     In a table of persons: records of at least k persons, and the share is still of their records.
@@ -169,7 +154,6 @@ class AlphaKAnonymity(OnQuasiIdentifier):
     kind: Literal["alpha-k-anonymity"] = "alpha-k-anonymity"
     sized: ClassVar = True
     bounds: ClassVar = {"k": LEAST_SIZE, "alpha": Bound("most", more, symbol="α", percent=True)}
-    k: Size
     sensitive: str
     values: Names | None = None
     alpha: Share

@@ -27,7 +27,7 @@ const KINDS = {
   "t-closeness": { text: "t-closeness", keys: { t: 0.3 }, sensitive: true },
   "alpha-k-anonymity": { text: "(α, k)-anonymity", keys: { k: 10, alpha: 0.5 }, sensitive: true },
   "beta-likeness": { text: "β-likeness", keys: { beta: 2 }, sensitive: true },
-  "k-e-anonymity": { text: "(k, e)-anonymity", keys: { k: 3, e: 1000 }, sensitive: true },
+  "k-e-anonymity": { text: "(k, e)-anonymity", keys: { k: 3, e: 1000 }, sensitive: true, takes: "number" },
   "differential-privacy": { text: "differential privacy", keys: { epsilon: 1 } },
 };
 const METHODS = [["refinement", "masked rows (refinement)"], ["additive", "weights, ε-private (additive)"], ["diffgen", "noisy counts, ε-private (DiffGen)"], ["safe", "true rows, (ε, δ)-private (safe)"]];
@@ -133,7 +133,7 @@ function add() {
   const names = attributesOf().map(({ name }) => name);
   const used = (app.state.content.require ?? []).flatMap((item) => namedBy(item) ?? []);
   const kind = KINDS[adding];
-  const free = attributesOf().filter(({ name }) => !used.includes(name) && (adding === "k-e-anonymity" ? kindOf(name) === "number" : kindOf(name) === "category"));
+  const free = attributesOf().filter(({ name }) => !used.includes(name) && kindOf(name) === (kind.takes ?? "category"));
   const sensitive = kind.sensitive ? free[0]?.name ?? names.at(-1) : undefined;
   const about = used.length ? [...new Set(used)].filter((name) => name !== sensitive) : names.filter((name) => name !== sensitive).slice(0, 3);
   edit({ do: "require", requirement: { kind: adding, [adding === "confidence" ? "channel" : "quasi-identifier"]: about, ...(sensitive ? { sensitive } : {}), ...kind.keys } });
@@ -159,7 +159,7 @@ function leaving(publish) {
         slide(wanted === "0%" ? { do: "unset", path } : { do: "set", path, value: wanted }, `leave-${began}`);
       },
       onchange: ended,
-    }), el("output", {}, percent(share / 100)), el("small", {}, "of the records (or persons, if a column says whose row it is) may be left out, so that all others are finer")));
+    }), el("output", {}, percent(share / 100)), el("small", {}, "of the records may be left out, so that all others are finer")));
 }
 
 function searching(publish) {
