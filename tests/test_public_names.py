@@ -91,6 +91,15 @@ def test_a_release_is_verified_applied_and_reported_without_a_compiler_and_class
     assert not loaded(verbs) & {"numba", "sklearn", "scipy"}
 
 
+def test_a_local_release_needs_no_compiler(tmp_path: Path) -> None:
+    release = tmp_path / "release"
+    unveil.publish(pa.table(PEOPLE), SPEC).write(release)
+    assert unveil.open_release(release).manifest.boxes
+    rows = f"pyarrow.table({PEOPLE!r})"
+    verbs = f"import pyarrow, unveil; unveil.apply({str(release)!r}, {rows}); unveil.report({str(release)!r})"
+    assert "numba" not in loaded(verbs)
+
+
 def test_a_command_builds_only_the_verb_that_runs(tmp_path: Path) -> None:
     unveil.publish(pa.table(PEOPLE), SPEC).write(tmp_path / "release")
     code = (

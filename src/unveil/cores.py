@@ -6,8 +6,9 @@ Loops over rows release the interpreter, so threads are enough and nothing is co
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
 from threading import current_thread
@@ -43,6 +44,25 @@ def each(work: Callable[[Part], Found], parts: Iterable[Part], rows: int | None 
     if few or cores() < 2 or current_thread().name.startswith(NAME):
         return [work(part) for part in held]
     return list(_threads(cores(), os.getpid()).map(work, held))
+
+
+def following(work: Callable[[Part], Found], parts: Iterable[Part]) -> Iterator[Found]:
+    """What the work finds for each part, in order, while the next parts come in; few are held at a time."""
+    if cores() < 2 or current_thread().name.startswith(NAME):
+        yield from map(work, parts)
+        return
+    threads = _threads(cores(), os.getpid())
+    waiting: deque[Future[Found]] = deque()
+    try:
+        for part in parts:
+            waiting.append(threads.submit(work, part))
+            if len(waiting) > cores():
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for late in waiting:
+            late.cancel()
 
 
 @cache

@@ -175,6 +175,7 @@ def say(sentence: str) -> None:
 
 def is_command() -> bool:
     """Whether this process is the command `unveil`, or `python -m unveil`, not another program."""
-    if sys.argv[:1] == ["-m"]:
+    if sys.argv[:1] == ["-m"]:  # while the package is imported
         return "unveil" in sys.orig_argv
-    return bool(sys.argv) and Path(sys.argv[0]).stem == "unveil"
+    program = Path(sys.argv[0]) if sys.argv else Path()
+    return program.stem == "unveil" or program.parts[-2:] == ("unveil", "__main__.py")

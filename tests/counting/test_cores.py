@@ -1,5 +1,7 @@
 """Releases are the same whatever the number of cores, and parts of the work come back in their order."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -49,6 +51,24 @@ def test_a_release_is_the_same_on_one_two_and_four_cores(
 def test_parts_come_back_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(cores.VARIABLE, "4")
     assert cores.each(lambda part: part * 2, range(50)) == list(range(0, 100, 2))
+
+
+@pytest.mark.parametrize("number", ["1", "3"])
+def test_parts_that_follow_come_back_in_their_order_and_few_are_held(
+    monkeypatch: pytest.MonkeyPatch, number: str
+) -> None:
+    monkeypatch.setenv(cores.VARIABLE, number)
+    begun: list[int] = []
+
+    def parts() -> Iterator[int]:
+        for part in range(40):
+            begun.append(part)
+            yield part
+
+    for place, found in enumerate(cores.following(lambda part: part * 2, parts())):
+        assert found == 2 * place
+        assert len(begun) <= place + 1 + int(number)
+    assert len(begun) == 40
 
 
 def test_work_inside_a_thread_stays_there(monkeypatch: pytest.MonkeyPatch) -> None:

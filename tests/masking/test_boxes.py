@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from masking.trees import CITIES, Box, Grown, frozen, maskings, refinements, root_block, rows
 from oracles import boxes as oracle
 from unveil.errors import BrokenPromiseError, ReleaseError, TableError
-from unveil.masking import BoxTree, Generalization, Masking, Split, Suppression
+from unveil.masking import BoxTree, Generalization, Masking, Split, Suppression, walk
 from unveil.masking.entries import Generalized
 from unveil.masking.walk import Walk
 from unveil.release import LeaveOut, RefinementManifest, Rows
@@ -29,6 +30,10 @@ def as_json(masking: Masking) -> dict[str, Any]:
 def test_rows_get_the_labels_of_the_box_that_holds_them(grown: Grown, held: list[dict[str, Any]]) -> None:
     found = grown.masking.labels(pa.Table.from_pylist(held)).to_pylist()
     manifest = as_json(grown.masking)
+    with pytest.MonkeyPatch.context() as small:
+        small.setattr(walk, "TABLE", 0)  # every step is searched
+        again = Masking(grown.masking.columns, boxes=grown.masking.boxes)
+        assert again.labels(pa.Table.from_pylist(held)).to_pylist() == found
     for row, labels in zip(held, found, strict=True):
         assert labels == grown.labels(row)
         assert labels == oracle.labels(manifest, row)
@@ -57,7 +62,11 @@ def test_a_walk_that_is_off_by_one_cell_is_noticed(monkeypatch: pytest.MonkeyPat
     assert [row["age"] for row in expected] == ["[0, 30)"] * 30 + ["[30, 64)"] * 34
     assert grown.masking.labels(pa.Table.from_pylist(held)).to_pylist() == expected
     right = Walk.nodes
-    monkeypatch.setattr(Walk, "nodes", lambda walk, codes, cell_of: right(walk, codes, [cell + 1 for cell in cell_of]))
+
+    def off_by_one(walk: Walk, codes: Any, cell_of: Any) -> Any:
+        return right(walk, codes, [np.minimum(cell + 1, cell.max()) for cell in cell_of])
+
+    monkeypatch.setattr(Walk, "nodes", off_by_one)
     assert grown.masking.labels(pa.Table.from_pylist(held)).to_pylist() != expected
 
 

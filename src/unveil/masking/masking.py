@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from unveil import html
-from unveil.absence import absent
 from unveil.arrays import CodeArray, IntArray
 from unveil.choices import Intervals, Unseen
 from unveil.errors import ReleaseError, TableError, count_text, did_you_mean, rows_text, shortened
 from unveil.frames import arrow_table, first_line, is_pandas, like
-from unveil.interruption import is_command
 from unveil.masking.boxes import BoxTree, groups_text, sketch
 from unveil.masking.entries import (
     AnyMasking,
@@ -39,10 +36,8 @@ from unveil.masking.values import (
     typed_labels,
 )
 from unveil.masking.views import View, Vocabulary
+from unveil.masking.walk import Walk
 from unveil.schema import SUPPRESSED, Derivation, Kind, code_text, value_text
-
-if TYPE_CHECKING:
-    from unveil.masking.walk import Walk
 
 
 class Masking:
@@ -147,19 +142,11 @@ class Masking:
         Raises:
             ReleaseError: A tree is damaged, or an attribute that is refined group by group is not in exactly one.
         """
-        if not self.boxes:
-            # Only a local masking needs compiled code.
-            trees: tuple[Walk, ...] = ()
-        else:
-            with absent("scipy") if is_command() else nullcontext():
-                from unveil.masking.walk import Walk
-
-                trees = tuple(Walk(tree, self.columns) for tree in self.boxes)
         held = [name for tree in self.boxes for name in tree.attributes]
         for name, entry in self.columns.items():
             if not isinstance(entry, AsIs) and entry.local and held.count(name) != 1:
                 raise ReleaseError(f"boxes: {name!r} is in {held.count(name)} trees; a local attribute is in one.")
-        return trees
+        return tuple(Walk(tree, self.columns) for tree in self.boxes)
 
     def labels(self, rows: pa.Table, *, unseen: Unseen = "refuse") -> pa.Table:
         """Masks the columns as the data files of a release hold them, and drops all others."""

@@ -1,8 +1,8 @@
 """The walk down a tree of boxes: from the cells of a row to the node where it ends, and to the labels there.
 
-Cells are whole numbers for values in domain order, so that every label in a tree is a range of them. The loops over
-rows and nodes are compiled. A chain of rests (one value split off after the other) is walked in one step, because rows
-would otherwise take thousands of them.
+Cells are whole numbers for values in domain order, so that every label in a tree is a range of them. All rows take a
+step at once, by a table of where each cell leads from each node; no loop has to be compiled before. A chain of rests
+(one value split off after the other) is walked in one step, because rows would otherwise take thousands of them.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
-from unveil.arrays import Array, CodeArray, IntArray
+from unveil.arrays import CodeArray, IntArray
 from unveil.cores import each
 from unveil.errors import ReleaseError
 from unveil.masking.boxes import LEAF, BoxTree, Split
@@ -25,6 +24,8 @@ from unveil.schema import value_text
 UNSEEN = -1
 """The cell of a value that has no block."""
 NONE = -1
+TABLE = 1 << 23
+"""So many steps are put into a table; a tree with more is searched at every step, which takes six times as long."""
 BLOCK = 1 << 17
 """How many rows are placed at a time, so that their cells stay in the cache."""
 
@@ -40,6 +41,17 @@ class Cells:
     entry: Masked
     ranges: dict[str, Range]
     """The first cell of each label, and the one after its last. A rest covers no range itself."""
+
+    @property
+    def number(self) -> int:
+        """How many there are."""
+        if not self.entry.local:
+            return len(self.entry.shown)
+        if isinstance(self.entry, Discretization):
+            return len(_edges(self.entry)) - 1
+        if isinstance(self.entry, Generalization):
+            return len(self.entry.blocks[0].values)
+        return len(self.entry.disclosed) + 1
 
     def of(self, values: Sequence[Any]) -> IntArray:
         """The cell of each value; -1 for one that has no block."""
@@ -118,20 +130,62 @@ def _places(places: Sequence[int | None]) -> IntArray:
     return np.array([UNSEEN if place is None else place for place in places], dtype=np.int64)
 
 
-class Steps(NamedTuple):
-    """Where a walk goes from each node."""
+class _Ranges(NamedTuple):
+    """Ranges of cells and where they lead, in ascending order of the node that holds them and of the cells."""
 
-    attribute: IntArray
-    """The attribute that a node tests, by its place in the tree; -1 for a leaf."""
-    first: IntArray
-    """Where the ranges of each node begin; one more entry ends the last one."""
+    holder: IntArray
     start: IntArray
     stop: IntArray
-    """The ranges of cells, in ascending order within a node."""
     child: IntArray
-    """The node that each range leads to."""
-    rest: IntArray
-    """The node that all other cells lead to; -1 for none."""
+
+
+class Steps:
+    """Where a walk goes from each node."""
+
+    def __init__(self, attribute: IntArray, sizes: IntArray, ranges: _Ranges, rest: IntArray) -> None:
+        """Prepares the table of all steps, unless there are too many.
+
+        Args:
+            attribute: The attribute that a node tests, by its place in the tree; -1 for a leaf.
+            sizes: How many cells each attribute has.
+            ranges: The cells that lead from a node to a child of its own.
+            rest: The node that all other cells lead to; -1 for none.
+        """
+        self._attribute, self._ranges, self._rest = attribute, ranges, rest
+        self._leaf = attribute == NONE
+        self._stride = int(sizes.max(initial=0)) + 1
+        self._keys = ranges.holder * self._stride + ranges.start
+        width = np.where(self._leaf, 0, sizes[attribute])
+        self._first = np.cumsum(width) - width
+        self._table: CodeArray | None = None
+        if width.sum() <= TABLE:
+            node = np.repeat(np.arange(len(attribute)), width)
+            self._table = self._searched(node, np.arange(len(node)) - self._first[node]).astype(np.int32)
+
+    def ends(self, cells: CodeArray) -> CodeArray:
+        """The node where each row of cells ends: at a leaf, or where its cell is -1 or no part covers it."""
+        ends: CodeArray = np.zeros(len(cells), dtype=np.int32)
+        live = np.arange(0 if self._leaf[0] else len(cells))
+        node, flat = np.zeros(len(live), dtype=np.int64), cells.ravel()
+        while len(live):
+            following = self._following(node, flat[live * cells.shape[1] + self._attribute[node]])
+            ends[live] = np.where(following == NONE, node, following)
+            goes_on = ~self._leaf[following]  # the last node, which -1 gives, is a leaf
+            live, node = live[goes_on], following[goes_on]
+        return ends
+
+    def _following(self, node: IntArray, cell: CodeArray) -> IntArray:
+        found = self._searched(node, cell) if self._table is None else self._table[self._first[node] + cell]
+        return np.where(cell == UNSEEN, np.int64(NONE), found)
+
+    def _searched(self, node: IntArray, cell: IntArray | CodeArray) -> IntArray:
+        """The child that each cell leads to from each node; -1 for none."""
+        if not len(self._keys):
+            return self._rest[node]
+        ranges = self._ranges
+        place = np.searchsorted(self._keys, node * self._stride + cell, side="right") - 1
+        own = (ranges.holder[place] == node) & (cell >= ranges.start[place]) & (cell < ranges.stop[place])
+        return np.where(own, ranges.child[place], self._rest[node])
 
 
 class Walk:
@@ -169,7 +223,7 @@ class Walk:
         def place(start: int) -> None:
             part = slice(start, start + BLOCK)
             rows = np.stack([cell[code[part]] for cell, code in zip(lookups, codes, strict=True)], axis=1)
-            ends[part] = place_rows(rows, *self._steps)
+            ends[part] = self._steps.ends(rows)
 
         each(place, range(0, len(ends), BLOCK))
         return ends
@@ -189,7 +243,7 @@ class Walk:
         into_rest[1:] = parts.is_rest[edge]
         with_rest = inner & parts.has_rest[self._split_at]
         chained = into_rest & with_rest & (attribute == attribute[self.parent])
-        owner = chain_heads(self.parent, chained)
+        owner = _last(np.where(chained, self.parent, np.arange(len(inner))))
         rest = np.full(len(inner), NONE, dtype=np.int64)
         nodes = np.arange(1, len(inner))
         np.maximum.at(rest, owner[above[parts.is_rest[edge]]], nodes[parts.is_rest[edge]])
@@ -199,16 +253,18 @@ class Walk:
         holder, start, stop = holder[order], start[order], stop[order]
         if ((holder[1:] == holder[:-1]) & (start[1:] < stop[:-1])).any():
             raise ReleaseError("boxes: two parts of a split overlap.")
-        first = np.searchsorted(holder, np.arange(len(inner) + 1))
-        return Steps(attribute, first, start, stop, child[order], rest)
+        sizes = np.array([self.cells[name].number for name in self.attributes], dtype=np.int64)
+        return Steps(attribute, sizes, _Ranges(holder, start, stop, child[order]), rest)
 
     def _inherited(self) -> IntArray:
         """The label of every attribute at every node."""
-        parts = self._parts
-        edge = np.concatenate([[0], parts.first[self._split_at[self.parent[1:]]] + self._part[1:]])
-        found: IntArray = inherited_labels(
-            self.parent, parts.attribute_of_part[edge], parts.label_of_part[edge], parts.root_labels
-        )
+        parts, nodes = self._parts, np.arange(1, len(self.parent))
+        edge = parts.first[self._split_at[self.parent[1:]]] + self._part[1:]
+        found: IntArray = np.empty((len(self.parent), len(self.attributes)), dtype=np.int64)
+        for place, root in enumerate(parts.root_labels):
+            changes = parts.attribute_of_part[edge] == place
+            source = _last(np.concatenate([[0], np.where(changes, nodes, self.parent[1:])]))
+            found[:, place] = np.concatenate([[root], parts.label_of_part[edge]])[source]
         inner = np.flatnonzero(self._split_at != LEAF)
         number = self._split_at[inner]
         wrong = found[inner, parts.attribute_of_split[number]] != parts.block_of_split[number]
@@ -279,51 +335,10 @@ def _ints(numbers: Iterable[int]) -> IntArray:
     return np.array([*numbers, 0], dtype=np.int64)
 
 
-@njit(cache=True, nogil=True)
-def place_rows(
-    cells: Array, attribute: Array, first: Array, start: Array, stop: Array, child: Array, rest: Array
-) -> Array:
-    """The node where each row ends; a child always comes after its parent, so every walk ends."""
-    ends = np.empty(len(cells), np.int32)
-    for row in range(len(cells)):
-        node = 0
-        while attribute[node] >= 0:
-            cell = cells[row, attribute[node]]
-            if cell < 0:
-                break
-            low, high = first[node], first[node + 1]
-            while low < high:
-                middle = (low + high) // 2
-                if start[middle] <= cell:
-                    low = middle + 1
-                else:
-                    high = middle
-            following = rest[node]
-            if low > first[node] and cell < stop[low - 1]:
-                following = child[low - 1]
-            if following < 0:
-                break
-            node = following
-        ends[row] = node
-    return ends
-
-
-@njit(cache=True, nogil=True)
-def chain_heads(parent: Array, chained: Array) -> Array:
-    """For each node the first one of its chain; parents come before their children."""
-    heads = np.arange(len(parent))
-    for node in range(len(parent)):
-        if chained[node]:
-            heads[node] = heads[parent[node]]
-    return heads
-
-
-@njit(cache=True, nogil=True)
-def inherited_labels(parent: Array, attribute: Array, label: Array, root: Array) -> Array:
-    """The labels of every node: those of its parent, but for the attribute that the parent splits."""
-    labels = np.empty((len(parent), len(root)), np.int32)
-    labels[0] = root
-    for node in range(1, len(parent)):
-        labels[node] = labels[parent[node]]
-        labels[node, attribute[node]] = label[node]
-    return labels
+def _last(above: IntArray) -> IntArray:
+    """Where each node ends up if it goes on until a node leads to itself: every round doubles the way."""
+    while True:
+        further = above[above]
+        if np.array_equal(further, above):
+            return above
+        above = further

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from unveil.evaluation.reidentification import SIZE as RECORDS
 from unveil.evaluation.reidentification import grouped
 from unveil.masking import AsIs, BoxTree, Discretization, Generalization, Suppression, rest_label
 from unveil.masking.boxes import Sketched, sketch
+from unveil.masking.walk import Walk
 from unveil.release import Release
 from unveil.reports.drawings import (
     EDGE,
@@ -33,9 +34,6 @@ from unveil.reports.drawings import (
 )
 from unveil.reports.figures import Figure, Share, fineness, label_shares
 from unveil.schema import Node, Spec
-
-if TYPE_CHECKING:
-    from unveil.masking.walk import Walk  # compiled code, which only a local release needs
 
 LIMITS = (40, 12, 6, 3)
 """How many branches below one value are drawn: the most with which the tree stays readable."""

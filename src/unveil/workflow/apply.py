@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from unveil.choices import Intervals, Unseen
+from unveil.cores import following
 from unveil.errors import TableError
 from unveil.masking import AsIs, Masking, View, decoded, typed_labels, without_marks
 from unveil.progress import Watcher, unwatched
@@ -81,10 +83,14 @@ class Application:
     def masked(self, rows: pa.Table) -> pa.Table:
         """Rows as they are written: the masked columns, and class and weight where the rows have them."""
         try:
-            masked = self.manifest.masking.rows(rows, unseen=self.unseen)
+            masked = self._masking.rows(rows, unseen=self.unseen)
         except TableError as error:
             raise TableError(f"{self.origin}: {error}") from error
         return self.view.of(masked, self.manifest.columns)
+
+    @cached_property
+    def _masking(self) -> Masking:
+        return self.manifest.masking
 
     def columns(self, schema: pa.Schema) -> list[str]:
         """The columns of some rows that masking them needs."""
@@ -118,19 +124,21 @@ class MaskedStream:
         self._names = application.columns(source.schema)
         none = pa.schema([source.schema.field(name) for name in self._names]).empty_table()
         self._types = self._settled(none)
-        self.schema = self._with_types(application.masked(none), none).schema
+        self.schema = self._masked(none).schema
         self.rows = 0
 
     def batches(self) -> Iterator[pa.Table]:
         """The masked rows, in their own order; refuses a value without a block and a source that has changed."""
         total = self._source.rows()
-        for batch in self._source.batches(self._names):
-            masked = self._with_types(self._application.masked(batch), batch)
+        for masked in following(self._masked, self._source.batches(self._names)):
             self.rows += masked.num_rows
             self._progress(f"masking {self._source.origin}", self.rows, total)
             yield masked
         if self._source.stamp() != self._stamp:
             raise changed(self._source.origin)
+
+    def _masked(self, rows: pa.Table) -> pa.Table:
+        return self._with_types(self._application.masked(rows), rows)
 
     def _settled(self, none: pa.Table) -> Types:
         types = self._application.typed(none)
@@ -140,6 +148,8 @@ class MaskedStream:
         for batch in self._source.batches(list(types)):
             for name, type_ in self._application.typed(batch).items():
                 found[name].add(type_)
+            if all(pa.string() in kinds for kinds in found.values()):
+                break  # one text that is not a number makes a column text
         return {name: _common(kinds) if kinds else types[name] for name, kinds in found.items()}
 
     def _with_types(self, masked: pa.Table, rows: pa.Table) -> pa.Table:
