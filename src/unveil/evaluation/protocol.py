@@ -312,3 +312,19 @@ def _mean_class(label: str, runs: Sequence[ClassScores]) -> ClassScores:
 
 def _mean(values: Sequence[float]) -> float:
     return float(np.mean(values))
+
+
+def check_trials(classifiers: Sequence[str], protocol: Protocol, seeds: Sequence[int]) -> None:
+    """Refuses arguments of another type before any work is done for them."""
+    if isinstance(classifiers, str) or not isinstance(classifiers, Sequence):
+        raise UnveilError(f"classifiers is {classifiers!r}, but it must be a list of names, such as ['tree'].")
+    if not hasattr(protocol, "splits"):
+        raise UnveilError(f"protocol is {protocol!r}, but it must be a Holdout, Folds or Given.")
+    if not isinstance(seeds, Sequence) or not all(isinstance(seed, int) for seed in seeds):
+        raise UnveilError(f"seeds is {seeds!r}, but it must be a list of whole numbers, such as [0, 1, 2].")
+
+
+def check_sample(sample: object) -> None:
+    """Refuses a number of rows that is none."""
+    if sample is not None and (not isinstance(sample, int) or sample < 1):
+        raise UnveilError(f"sample is {sample!r}, but it must be a whole number of rows, 1 or more.")

@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from unveil.arrays import IntArray
-from unveil.errors import SpecError, TableError, UnveilError
+from unveil.errors import SpecError, TableError
 from unveil.evaluation.evaluation import Comparison, Evaluation, Tally, measures, reference_columns
 from unveil.evaluation.examples import Examples
 from unveil.evaluation.population import population
-from unveil.evaluation.protocol import Holdout, Protocol, Split, by_person
+from unveil.evaluation.protocol import Holdout, Protocol, Split, by_person, check_sample, check_trials
 from unveil.evaluation.statistics import mean_statistics, statistics
 from unveil.progress import Tasks, Watcher, unwatched
 from unveil.publishers import trial_release
@@ -212,22 +212,6 @@ class Rows:
             masked = masked if name is None else masked.append_column(name, rows[name])
         examples = Examples.of(masked, self.spec.table.class_, self.spec.table.weight, release.masking)
         return examples if self.checked.survey is None else replace(examples, survey=self.checked.survey[places])
-
-
-def check_trials(classifiers: Sequence[str], protocol: Protocol, seeds: Sequence[int]) -> None:
-    """Refuses arguments of another type before any work is done for them."""
-    if isinstance(classifiers, str) or not isinstance(classifiers, Sequence):
-        raise UnveilError(f"classifiers is {classifiers!r}, but it must be a list of names, such as ['tree'].")
-    if not hasattr(protocol, "splits"):
-        raise UnveilError(f"protocol is {protocol!r}, but it must be a Holdout, Folds or Given.")
-    if not isinstance(seeds, Sequence) or not all(isinstance(seed, int) for seed in seeds):
-        raise UnveilError(f"seeds is {seeds!r}, but it must be a list of whole numbers, such as [0, 1, 2].")
-
-
-def check_sample(sample: object) -> None:
-    """Refuses a number of rows that is none."""
-    if sample is not None and (not isinstance(sample, int) or sample < 1):
-        raise UnveilError(f"sample is {sample!r}, but it must be a whole number of rows, 1 or more.")
 
 
 def evaluate_rows(

@@ -11,7 +11,7 @@ from typing import Any
 from unveil.errors import ReleaseError, RequirementError, SpecError, TableError
 from unveil.evaluation import Holdout, information_loss
 from unveil.evaluation.evaluation import Tally
-from unveil.evaluation.protocol import Given, Protocol, Split, by_person
+from unveil.evaluation.protocol import Given, Protocol, Split, by_person, check_trials
 from unveil.progress import Watcher, unwatched
 from unveil.publishers import resolved_requirements, start_joint, start_search, trial_release
 from unveil.reasons import (
@@ -38,7 +38,7 @@ from unveil.release import Release, open_release
 from unveil.schema import Spec, SpecLike, load_spec, share_text
 from unveil.tables import FrameSource, Table, load_table, raw_source
 from unveil.workflow.check import bound_notes
-from unveil.workflow.evaluate import DRAWN, OWNERS, Rows, check_trials, try_releases
+from unveil.workflow.evaluate import DRAWN, OWNERS, Rows, try_releases
 
 NAMED = "These reasons are counted on the raw rows and name small groups and hidden values. Keep them private."
 FROM_RELEASE = "Where the budget went is read from the release alone, so anyone who has the release may see it."

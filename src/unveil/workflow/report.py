@@ -8,20 +8,13 @@ from typing import Any
 
 from unveil.errors import ReleaseError, UnverifiedError
 from unveil.evaluation import Holdout
-from unveil.evaluation.evaluation import measures
-from unveil.evaluation.protocol import Protocol
-from unveil.evaluation.statistics import statistics
+from unveil.evaluation.protocol import Protocol, check_sample, check_trials
 from unveil.progress import Watcher, unwatched
-from unveil.reasons.prices import blocks_of
 from unveil.release import Release, check_absent, open_release, write_text
 from unveil.reports import Owner, handout_page, owner_page
 from unveil.schema import Spec, SpecLike, load_spec
 from unveil.tables import load_table
 from unveil.tables.sources import held_rows
-from unveil.workflow.check import fit_of
-from unveil.workflow.evaluate import Rows, check_sample, check_trials, evaluate_rows
-from unveil.workflow.explain import bought_by_omissions
-from unveil.workflow.publish import publish
 from unveil.workflow.verify import release_folder, verify
 
 HOLDOUTS = 5
@@ -85,8 +78,14 @@ def _owner(
     release: Release, spec: Spec, source: Any, protocol: Protocol, sample: int | None, progress: Watcher
 ) -> Owner:
     """The owner's figures. The raw table is read once for all of them, unless it is too large to hold."""
-    # Attacks publish again and again, for which loops are compiled: the page to hand out does not wait for them.
+    # These search and learn: the page to hand out waits neither for a compiler nor for classifiers.
+    from unveil.evaluation.evaluation import measures
+    from unveil.evaluation.statistics import statistics
     from unveil.workflow.attack import attack_rows
+    from unveil.workflow.check import fit_of
+    from unveil.workflow.evaluate import Rows, evaluate_rows
+    from unveil.workflow.explain import bought_by_omissions
+    from unveil.workflow.publish import publish
 
     progress("reading the table", 0, None)
     raw, notes = held_rows(source, sample, spec)
@@ -114,6 +113,8 @@ def _owner(
 
 def _steps(release: Release, whole: Release) -> list[dict[str, Any]] | None:
     """The steps that led to a release: those of the whole search, or the first of them where it was stopped early."""
+    from unveil.reasons.prices import blocks_of
+
     aim, cuts = ({name: set(held) for name, held in blocks_of(item).items()} for item in (release, whole))
     for count in range(len(whole.trace), -1, -1):
         if cuts == aim:
