@@ -1,4 +1,4 @@
-"""The joint search that may leave out records, by brute force, from its definition (docs/decisions 0049 and 0055).
+"""The joint search that may leave out records, by brute force, from its definition (docs/decisions 0049, 0055, 0089).
 
 Plain Python. What is left out is what no group holds any longer. Shares no code with the package.
 """
@@ -24,6 +24,12 @@ def class_entropy(records: Sequence[Record]) -> float:
     return -sum(count / size(records) * log2(count / size(records)) for count in freq.values())
 
 
+def units(records: Sequence[Record]) -> int:
+    """What a budget counts: the persons whose records these are, or the records."""
+    persons = {record.person for record in records}
+    return size(records) if "" in persons else len(persons)
+
+
 @dataclass
 class Leaving(Search):
     """A search that may leave out pieces that break a requirement."""
@@ -38,7 +44,7 @@ class Leaving(Search):
         """The boxes and blocks that may leave out nothing, though their pieces may."""
         for boxes in self.boxes.values():
             for box in boxes:
-                box.spare = self.budget * size(box.records) // size(self.problem.records)
+                box.spare = self.budget * units(box.records) // sum(units(other.records) for other in boxes)
 
     def broken(self, names: tuple[str, ...], records: Sequence[Record]) -> bool:
         """Whether these records break a requirement as a group of their own."""
@@ -46,11 +52,11 @@ class Leaving(Search):
         return not all(r.holds(r.level([self.tally(r, records)])) for r in mine)
 
     def left(self) -> int:
-        """How many records may still be left out."""
-        return self.budget - size(self.out)
+        """How many records or persons may still be left out."""
+        return self.budget - units(self.out)
 
     def bill(self, names: tuple[str, ...], box: Box, name: str, candidate: Candidate) -> tuple[Weighed, int] | None:
-        """What a candidate is worth in a box, and the records that it leaves out; None if it may not.
+        """What a candidate is worth in a box, and what it leaves out; None if it may not.
 
         Something of the box remains, and no value is disclosed of which records are left out. The information of a
         group, n·(H₀ − H), is lost with it.
@@ -65,7 +71,7 @@ class Leaving(Search):
         for piece in out:
             gain -= floor(size(piece) * self.entropy * self.fine + 0.5)
             gain -= floor(purity(piece, self.steering) * self.fine + 0.5)
-        return weighed._replace(gain=gain), sum(map(size, out))
+        return weighed._replace(gain=gain), sum(map(units, out))
 
     def alone(self, names: tuple[str, ...], box: Box, name: str, candidate: Candidate) -> Weighed | None:
         bill = self.bill(names, box, name, candidate)
@@ -85,10 +91,10 @@ class Leaving(Search):
         if name not in names:
             return pieces  # what the search starts with
         kept = [piece for piece in pieces if not self.broken(names, piece.records)]
-        rest = sum(size(piece.records) for piece in kept)
-        spare = max(box.spare - (size(box.records) - rest), 0)
+        rest = sum(units(piece.records) for piece in kept)
+        spare = max(box.spare - sum(units(piece.records) for piece in pieces if piece not in kept), 0)
         for piece in kept:
-            piece.spare = spare * size(piece.records) // rest
+            piece.spare = spare * units(piece.records) // rest
         return kept
 
     def refine_box(self, names: tuple[str, ...], box: Box, option: Local) -> Step | None:
@@ -114,7 +120,7 @@ class Leaving(Search):
         for boxes in self.boxes.values():
             for box in boxes:
                 box.records = [record for record in box.records if id(record) not in gone]
-        if size(out) <= self.budget and all(
+        if units(out) <= self.budget and all(
             box.records and not self.broken(names, box.records) for names, boxes in self.boxes.items() for box in boxes
         ):
             self.out = out
@@ -158,7 +164,7 @@ class LeavingResult:
 def leaving(
     problem: Problem, recoding: Literal["global", "local"], share: Fraction, how: Literal["drop", "mask"] = "drop"
 ) -> LeavingResult:
-    search = Leaving(problem, recoding, budget=floor(share * size(problem.records)))
+    search = Leaving(problem, recoding, budget=floor(share * units(problem.records)))
     steps = list(islice(search.steps(), problem.steps))
     hidden = how == "mask" and bool(search.out) and not any(search.broken(names, search.out) for names in search.boxes)
     return LeavingResult(Result(steps, search.boxes), search.out, hidden)

@@ -291,7 +291,13 @@ def spread_problems(draw: DrawFn) -> Problem:
 @st.composite
 def person_problems(draw: DrawFn) -> Problem:
     """Records of persons who have one or several, often in different groups; groups of k persons."""
-    problem = draw(st.one_of(problems(), mixed_problems(), spread_problems()))
+    return draw(with_persons(st.one_of(problems(), mixed_problems(), spread_problems())))
+
+
+@st.composite
+def with_persons(draw: DrawFn, drawn: SearchStrategy[Problem]) -> Problem:
+    """A problem in which the records belong to persons, whom k-anonymity counts."""
+    problem = draw(drawn)
     records = [replace(record, weight=1) for record in problem.records for _ in range(record.weight)]
     most = draw(st.sampled_from((2, len(records) // 2 + 1, len(records))))
     persons = draw(st.lists(st.integers(1, most), min_size=len(records), max_size=len(records)))

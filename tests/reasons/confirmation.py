@@ -10,6 +10,7 @@ from oracles.problem import (
     Closeness,
     Diversity,
     Group,
+    Headcount,
     Likeness,
     Problem,
     Record,
@@ -19,6 +20,7 @@ from oracles.problem import (
     equal_distance,
     ordered_distance,
     shares,
+    tally,
 )
 from oracles.tdr import assess, held, refined, refinements, size, tdr
 from unveil import Explanation
@@ -71,7 +73,9 @@ def confirm_invalid(
     breaks = {item.atom: item for item in stop.breaks}
     assert len(breaks) == len(stop.breaks)
     for requirement in problem.requirements:
-        groups = grouped(problem, table, requirement)
+        held_by = members(table, requirement)
+        values = problem.sensitive[requirement.sensitive] if requirement.sensitive else ()
+        groups = {key: tally(records, requirement, values) for key, records in held_by.items()}
         whole = added(groups.values())
         broken = [group for group in groups.values() if not requirement.holds(level(requirement, group, whole))]
         found = next((item for atom, item in breaks.items() if same(atom, requirement)), None)
@@ -79,6 +83,7 @@ def confirm_invalid(
         if found is not None:
             worst = min(level(requirement, group, whole) for group in broken)
             confirm_break(found, requirement, groups, whole, float(worst), len(broken))
+            assert found.records == size(held_by[tuple(found.group[name] for name in requirement.attributes)])
     assert all(any(same(atom, requirement) for requirement in problem.requirements) for atom in breaks)
     assert assess(relaxed(problem, stop), cuts, name, block, children).valid
 
@@ -93,7 +98,6 @@ def confirm_break(
 ) -> None:
     assert set(found.group) == set(requirement.attributes)
     named = groups[tuple(found.group[name] for name in requirement.attributes)]
-    assert sum(named.values()) == found.records
     assert isclose(float(level(requirement, named, whole)), worst, abs_tol=1e-9)
     assert isclose(found.level, float(unit(requirement, named, whole)), abs_tol=1e-9)
     assert isclose(found.bound, bound(requirement), abs_tol=1e-12)
@@ -110,14 +114,14 @@ def relaxed(problem: Problem, stop: Stop) -> Problem:
     ]
     return replace(
         problem,
-        qids=[item for item in every if isinstance(item, QID)],
-        inferences=[item for item in every if not isinstance(item, QID)],
+        qids=[item for item in every if isinstance(item, QID | Headcount)],
+        inferences=[item for item in every if not isinstance(item, QID | Headcount)],
     )
 
 
 def lowered(requirement: Requirement, item: Break) -> Requirement:
     match requirement:
-        case QID():
+        case QID() | Headcount():
             return requirement._replace(k=int(item.level))
         case Template():
             return replace(requirement, limit=Fraction(round(item.level * item.records), item.records))
@@ -131,13 +135,11 @@ def lowered(requirement: Requirement, item: Break) -> Requirement:
             return replace(requirement, e=str(item.level))
 
 
-def grouped(problem: Problem, table: list[Record], requirement: Requirement) -> dict[tuple[str, ...], Group]:
-    secret = requirement.sensitive
-    found: dict[tuple[str, ...], dict[str, int]] = {}
+def members(table: list[Record], requirement: Requirement) -> dict[tuple[str, ...], list[Record]]:
+    """The records of each group."""
+    found: dict[tuple[str, ...], list[Record]] = {}
     for record in table:
-        key = tuple(str(record.values[name]) for name in requirement.attributes)
-        empty = dict.fromkeys(problem.sensitive[secret] if secret else [""], 0)
-        found.setdefault(key, empty)[str(record.values[secret]) if secret else ""] += record.weight
+        found.setdefault(tuple(str(record.values[name]) for name in requirement.attributes), []).append(record)
     return found
 
 
@@ -170,7 +172,7 @@ def unit(requirement: Requirement, group: Group, whole: Group) -> float:
 
 def bound(requirement: Requirement) -> float:
     match requirement:
-        case QID(k=k):
+        case QID(k=k) | Headcount(k=k):
             return k
         case Template(limit=limit):
             return float(Fraction(limit))
@@ -189,7 +191,7 @@ def same(atom: Atom, requirement: Requirement) -> bool:
     if tuple(atom.attributes) != tuple(requirement.attributes) or atom.sensitive != requirement.sensitive:
         return False
     match atom, requirement:
-        case KAnonymity(k=k), QID():
+        case KAnonymity(k=k), QID() | Headcount():
             return k == requirement.k
         case OurTemplate(value=value, limit=limit), Template():
             return value == requirement.value and limit == float(requirement.limit)

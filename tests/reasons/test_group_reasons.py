@@ -135,10 +135,63 @@ def test_the_search_of_the_papers_names_them_too() -> None:
     found = unveil.explain(answers(), {**ANSWERS, "publish": {"search": "paper"}}, shadow=False)
     *_, town = found.cuts
     (fewest,) = [stop.fewest for stop in town.stops if stop.fewest]
-    assert fewest == (3, ("north", "south"), "1.5%")
+    assert fewest == (3, ("north", "south"), "1.5%", None)
     told = '3 records in groups that fall short cost you to disclose north, south: leave-out = "1.5%" would cover them'
     assert told in repr(found)
     assert found.to_dict()["attributes"][-1]["stops"][0]["fewest"]["leave_out"] == "1.5%"
+
+
+BY_PERSON: dict[str, Any] = {**ANSWERS, "table": {"class": "ill", "person": "who"}}
+
+
+def answers_of_persons() -> pd.DataFrame:
+    """Everybody answered twice, alike. Four more answers are by three people in the south, one of whom changed town."""
+    rows = [("no", "north", "a")] * 95 + [("yes", "north", "b")] * 62 + [("no", "south", "b")] * 40
+    twice = [(*row, f"p{place}") for place, row in enumerate(rows) for _ in range(2)]
+    few = [("yes", "south", "a", who) for who in ("q1", "q1", "q2", "p0")]
+    frame = pd.DataFrame([*twice, *few], columns=["answer", "town", "ill", "who"])
+    return frame.assign(reply=frame["answer"])
+
+
+@pytest.mark.parametrize("publish", [{"search": "paper"}, {"search": "joint", "recoding": "global"}])
+def test_persons_are_named_where_the_table_has_them(publish: dict[str, str]) -> None:
+    """Three of 199 persons, of whom one has answers in the north too."""
+    asked = {**BY_PERSON, "require": ANSWERS["require"][:1], "publish": publish}
+    found = unveil.explain(answers_of_persons(), asked, shadow=False)
+    town = found.cuts[-1]
+    (fewest,) = {stop.fewest for stop in town.stops if stop.fewest}
+    assert (fewest.records, fewest.persons, fewest.leave_out) == (4, 3, "1.51%")
+    assert "3 persons in groups that fall short cost you to disclose north, south: leave-out =" in summary(town)
+    assert "would have 3 persons; k asks for 10: 7 short" in repr(found)
+
+
+def test_what_the_papers_search_would_break_is_counted_by_person() -> None:
+    """What a disclosed value leaves has everybody who is also elsewhere."""
+    frame, asked = answers_of_persons(), {**BY_PERSON, "publish": {"search": "paper"}}
+    frame = frame[frame["town"] == "south"].assign(town="south")
+    found = unveil.explain(frame, {**asked, "require": [ANSWERS["require"][0] | {"k": 41}]}, shadow=False)
+    stops = {stop.into: stop.breaks[0] for stop in found.cuts[0].stops}
+    assert {into: (item.level, item.records) for into, item in stops.items()} == {
+        ("no", "⊥"): (3, 4),  # of the two groups the smaller: q1, q2 and p0 remain
+        ("yes", "⊥"): (3, 4),
+    }
+
+
+@pytest.mark.parametrize(("recoding", "share"), [("local", "20%"), ("global", "5%")])
+def test_what_persons_left_out_buy(recoding: str, share: str) -> None:
+    asked = {**BY_PERSON, "publish": {"search": "joint", "recoding": recoding, "leave-out": share}}
+    found, release = (
+        unveil.explain(answers_of_persons(), asked, shadow=False),
+        unveil.publish(answers_of_persons(), asked),
+    )
+    assert release.manifest.leave_out is not None
+    assert (release.manifest.leave_out.records, release.manifest.leave_out.persons) == (4, 3)
+    told = found.to_dict()["left-out"]
+    assert (told["records"], told["persons"]) == (4, 3)
+    words = (
+        f"4 of 398 records, which belong to 3 of 199 persons, are left out ({share} of the persons may be), which buys"
+    )
+    assert words in repr(found)
 
 
 def test_what_compares_with_the_whole_table_can_leave_out_nothing() -> None:

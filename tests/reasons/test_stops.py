@@ -18,6 +18,7 @@ from oracles.strategies import (
     diversities,
     domains,
     mixed_problems,
+    person_problems,
     problems,
     tables,
     template_problems,
@@ -52,6 +53,12 @@ def test_reasons_of_templates(problem: Problem) -> None:
 @settings(deadline=None, max_examples=200)
 @given(mixed_problems())
 def test_reasons_of_any_mix(problem: Problem) -> None:
+    confirm(problem, explained(problem))
+
+
+@settings(deadline=None, max_examples=60)
+@given(person_problems())
+def test_reasons_of_groups_of_persons(problem: Problem) -> None:
     confirm(problem, explained(problem))
 
 
@@ -226,9 +233,7 @@ def test_a_count_that_goes_wrong_is_found_out(kind: str, monkeypatch: pytest.Mon
     def wrong(self: Any, group: Any, cell: Any, counts: Any) -> pieces.Pieces:
         made = honest(self, group, cell, counts)
         if kind == "rest":
-            return made._replace(
-                way=made.way[:-1], child=made.child[:-1], group=made.group[:-1], counts=made.counts[:-1]
-            )
+            return pieces.Pieces(*(field[:-1] for field in made))
         if kind == "weight":
             return made._replace(counts=np.minimum(made.counts, 1))
         return made._replace(child=np.zeros_like(made.child))

@@ -1,5 +1,6 @@
 """Records that are left out, against a brute-force search: the same steps, the same rows set aside, the same table."""
 
+import json
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -12,8 +13,14 @@ from hypothesis.strategies import SearchStrategy
 import unveil
 from bridge import joint_spec, records_of, released_records, table_of
 from oracles.omissions import leaving
-from oracles.problem import QID, Generalized, Problem, Record, Suppressed
-from oracles.strategies import crossed_problems, crowded_problems, one_set_problems, several_set_problems
+from oracles.problem import QID, Generalized, Headcount, Problem, Record, Suppressed
+from oracles.strategies import (
+    crossed_problems,
+    crowded_problems,
+    one_set_problems,
+    several_set_problems,
+    with_persons,
+)
 from unveil.arrays import BoolArray, IntArray
 from unveil.errors import BrokenPromiseError
 from unveil.refine.omissions import Omissions
@@ -41,6 +48,9 @@ def assert_same(problem: Problem, recoding: Recoding, share: Fraction, way: Left
     omitted = release.manifest.leave_out
     assert omitted is not None
     assert omitted.records == sum(record.weight for record in expected.out)
+    whose = {record.person for record in problem.records} - {""}
+    assert omitted.all_persons == (len(whose) or None)
+    assert omitted.persons == (len({record.person for record in expected.out}) if whose else None)
     assert release.manifest.rows.left_out == len(expected.out)
     release.write(folder)
     assert unveil.verify(folder) == []
@@ -59,6 +69,23 @@ def test_same_steps_rows_set_aside_and_table(
     tmp_path_factory: pytest.TempPathFactory, problem: Problem, recoding: Recoding, share: Fraction, way: LeftOut
 ) -> None:
     assert_same(problem, recoding, share, way, tmp_path_factory.mktemp("left") / "release")
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    with_persons(st.one_of(one_set_problems(), crowded_problems(), several_set_problems(), crossed_problems())),
+    RECODINGS,
+    SHARES,
+    WAYS,
+)
+def test_same_persons_set_aside(
+    tmp_path_factory: pytest.TempPathFactory, problem: Problem, recoding: Recoding, share: Fraction, way: LeftOut
+) -> None:
+    """No more persons have records among those left out than the share allows."""
+    folder = tmp_path_factory.mktemp("left") / "release"
+    assert_same(problem, recoding, share, way, folder)
+    stated = json.loads((folder / "manifest.json").read_text())["leave-out"]
+    assert stated["persons"] <= share * len({record.person for record in problem.records})
 
 
 def test_labels_that_cover_all_values_alike_verify(tmp_path: Path) -> None:
@@ -84,6 +111,36 @@ def test_the_budget_is_used_up_to_its_last_record_and_no_further(
 ) -> None:
     assert assert_same(judges(3), recoding, Fraction(28, 100), way, tmp_path / "enough") == 3
     assert assert_same(judges(3), recoding, Fraction(27, 100), way, tmp_path / "short") == 0
+
+
+def judges_of_persons() -> Problem:
+    """Eight clerks with one record, and three judges with four: one of them judged once as a clerk."""
+    tree = ("Any", [("Clerk", []), ("Judge", [])])
+    clerks = [Record({"job": "Clerk"}, "Y" if number < 6 else "N", person=f"c{number}") for number in range(8)]
+    judges = [Record({"job": "Judge"}, "N", person=f"j{number}") for number in range(3) for _ in range(4)]
+    rows = [*clerks, *judges, Record({"job": "Clerk"}, "Y", person="j0")]
+    return Problem([Generalized("job", tree)], rows, qids=[Headcount(("job",), 4)])
+
+
+@pytest.mark.parametrize("recoding", ["local", "global"])
+@pytest.mark.parametrize("way", ["drop", "mask"])
+def test_the_budget_is_a_share_of_persons_where_the_table_has_them(
+    recoding: Recoding, way: LeftOut, tmp_path: Path
+) -> None:
+    """Three of eleven persons have twelve of 21 records, and one of them stays with another record."""
+    assert assert_same(judges_of_persons(), recoding, Fraction(28, 100), way, tmp_path / "enough") == 12
+    assert assert_same(judges_of_persons(), recoding, Fraction(27, 100), way, tmp_path / "short") == 0
+    manifest = json.loads((tmp_path / "enough" / "manifest.json").read_text())
+    assert manifest["persons"] == (9 if manifest["leave-out"]["as"] == "drop" else 11)
+    assert "12 of 21 records, which belong to 3 of 11 persons, were" in manifest["guarantee"]
+
+
+@pytest.mark.parametrize("recoding", ["local", "global"])
+def test_a_person_too_many_is_noticed(recoding: Recoding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A planted defect."""
+    monkeypatch.setattr("unveil.publishers.joint._spare", lambda table, spec: 3)
+    with pytest.raises(BrokenPromiseError, match="left out 3 persons, more than it may"):
+        assert_same(judges_of_persons(), recoding, Fraction(27, 100), "drop", tmp_path / "release")
 
 
 @pytest.mark.parametrize("recoding", ["local", "global"])

@@ -13,6 +13,7 @@ import pytest
 
 import unveil
 from commands import Run
+from unveil.schema import Taxonomy
 from verify.releases import edit_manifest
 
 SPEC = """\
@@ -152,6 +153,14 @@ def test_check_says_how_many_persons_have_several_rows(tmp_path: Path) -> None:
     assert fit.groups[0].people == 60  # in groups of one age, where nobody has two rows
 
 
+def test_check_says_of_how_many_persons_records_may_be_left_out(tmp_path: Path) -> None:
+    spec, _ = publish(tmp_path, "joint")
+    spec.write_text(spec.read_text() + 'leave-out = "12%"\n')
+    told = unveil.check(spec).persons
+    assert told is not None
+    assert told.endswith("3 at most. Records of at most 2 of them may be left out (leave-out = 12%).")
+
+
 def lone_records(seed: int) -> pa.Table:
     """Persons with several rows on two sets of attributes; the number tells every released row."""
     draw = np.random.default_rng(seed)
@@ -198,3 +207,88 @@ def test_records_left_out_for_another_set_count_where_they_are(left_out: str, re
         asked = {**spec, "require": [spec["require"][0], {**spec["require"][1], "k": smallest + 1}]}
         found = unveil.verify(folder, raw=asked, table=raw)
         assert any(finding.claim == "persons" and "requirement 2" in finding.message for finding in found)
+
+
+JOBS = Taxonomy(("Any", [("Clerk", []), ("Judge", [])]))
+TOWNS = Taxonomy(("All", [("Mainland", []), ("Islet", [])]))
+
+
+def few() -> dict[str, list[str]]:
+    """Forty clerks, three judges with two records each, of whom one was a clerk once, and two clerks of the islet."""
+    rows = [("Clerk", "Mainland", f"c{number}", "y" if number % 3 else "n") for number in range(40)]
+    rows += [("Judge", "Mainland", f"j{number}", "n") for number in range(3) for _ in range(2)]
+    rows += [("Clerk", "Mainland", "j0", "y"), *(("Clerk", "Islet", f"i{number}", "n") for number in range(2))]
+    return {name: [row[place] for row in rows] for place, name in enumerate(("job", "town", "who", "ill"))}
+
+
+@pytest.fixture(params=["drop", "mask"])
+def omitting(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, dict[str, Any]]:
+    """A release that leaves out judges and the islet, 8 of 49 records and 5 of 45 persons, and its spec."""
+    spec = {
+        "table": {"class": "ill", "person": "who"},
+        "attributes": {
+            "job": {"kind": "category", "taxonomy": JOBS},
+            "town": {"kind": "category", "taxonomy": TOWNS},
+        },
+        "require": [{"kind": "k-anonymity", "quasi-identifier": ["job", "town"], "k": 4}],
+        "publish": {"leave-out": "12%", "left-out": request.param},
+    }
+    unveil.publish(pa.table(few()), spec).write(tmp_path / "release")
+    return tmp_path / "release", spec
+
+
+def test_persons_left_out_are_stated_and_verify(omitting: tuple[Path, dict[str, Any]]) -> None:
+    folder, spec = omitting
+    assert unveil.verify(folder, raw=spec, table=pa.table(few())) == []
+    manifest = json.loads((folder / "manifest.json").read_text())
+    done = "left out" if manifest["leave-out"]["as"] == "drop" else "fully masked"
+    assert manifest["guarantee"].endswith(f"8 of 49 records, which belong to 5 of 45 persons, were {done}.")
+    assert manifest["persons"] == (41 if done == "left out" else 45)
+
+
+STATED: dict[str, tuple[dict[str, Any], str]] = {
+    "one person too many for the share": ({"share": "11.1%"}, "5 of 45 persons are left out, which is more than 11.1%"),
+    "more persons than records": ({"persons": 9, "share": "90%"}, "8 records of 9 persons are left out"),
+    "nobody": ({"persons": 0}, "8 records of 0 persons are left out"),
+    "too many in all": ({"all-persons": 90}, "which does not fit 90 persons in all"),
+    "too few in all": ({"all-persons": 40}, "which does not fit 40 persons in all"),
+    "persons not counted": ({"persons": None, "all-persons": None}, "does not say how many persons are left out"),
+}
+
+
+@pytest.mark.parametrize("defect", STATED)
+def test_a_wrong_number_of_persons_left_out_is_caught(defect: str, omitting: tuple[Path, dict[str, Any]]) -> None:
+    folder, _ = omitting
+    changes, words = STATED[defect]
+    edit_manifest(folder, lambda manifest: manifest["leave-out"].update(changes))
+    found = [finding.message for finding in unveil.verify(folder) if finding.claim == "left-out"]
+    assert any(words in message for message in found), found
+
+
+def test_persons_of_a_table_without_any_are_caught(omitting: tuple[Path, dict[str, Any]]) -> None:
+    folder, _ = omitting
+    edit_manifest(folder, lambda manifest: manifest.pop("persons"))
+    assert "but the records are of no persons" in str(unveil.verify(folder))
+
+
+def test_one_person_too_many_left_out_is_caught(omitting: tuple[Path, dict[str, Any]]) -> None:
+    """The files are all that they were; but in the raw table, one of the records left out is somebody else's."""
+    folder, spec = omitting
+    columns = few()
+    columns["who"][42] = "c1"
+    found = [
+        finding for finding in unveil.verify(folder, raw=spec, table=pa.table(columns)) if finding.claim == "left-out"
+    ]
+    assert "records of 6 persons are not released under their labels, but manifest.json says that 5" in found[0].message
+    columns["who"][42] = "somebody new"
+    found = [
+        finding for finding in unveil.verify(folder, raw=spec, table=pa.table(columns)) if finding.claim == "persons"
+    ]
+    assert any("45 persons in all, but the raw table has 46" in finding.message for finding in found)
+
+
+def test_a_larger_share_than_the_owner_allows_is_caught(omitting: tuple[Path, dict[str, Any]]) -> None:
+    folder, spec = omitting
+    asked = {**spec, "publish": {**spec["publish"], "leave-out": "11%"}}
+    found = str(unveil.verify(folder, raw=asked, table=pa.table(few())))
+    assert "lets 12% of the persons be left out, but the spec 11" in found

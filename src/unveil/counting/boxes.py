@@ -95,6 +95,12 @@ class BoxRows:
         return slice(1 + private, 2 + private) if self._by_person else slice(0, 1)
 
     @property
+    def unit(self) -> int:
+        """Which count of a piece is its size."""
+        unit: int = self.size_section.start
+        return unit
+
+    @property
     def _by_person(self) -> bool:
         return bool(self._whose.shape[1] == 2)
 
@@ -217,11 +223,15 @@ class BoxRows:
         numbers: IntArray = self._codes[_rows_of(boxes), -1].astype(np.int64)
         return numbers
 
-    def weights(self) -> IntArray:
-        """How many records each row represents, by the numbers of the rows."""
-        weights: IntArray = np.empty(len(self), dtype=np.int64)
-        weights[self._codes[:, -1]] = self._weight
-        return weights
+    def whose(self, boxes: Boxes) -> IntArray:
+        """For each row of some boxes the number of its person, or 0, and how many persons it represents.
+
+        Without persons each record counts as one.
+        """
+        rows = _rows_of(boxes)
+        if self._by_person:
+            return self._whose[rows]
+        return np.stack([np.zeros(len(rows), dtype=np.int64), self._weight[rows]], axis=1)
 
     def take_out(self, boxes: Boxes, out: BoolArray) -> IntArray:
         """Moves rows, by their numbers, behind the others of their boxes; returns where these stop now."""

@@ -103,6 +103,8 @@ class LeftOut:
     """How many records these are, as the search counted them. An engine that finds another number releases nothing."""
     labels: Mapping[str, str] | None = None
     """The root label of every masked attribute, if the rows are released with these; None if they are dropped."""
+    persons: int | None = None
+    """How many persons have records among them, if the table says whose they are."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from unveil.arrays import IntArray
 from unveil.counting import Engine, Marked
 from unveil.counting.boxes import BoxRows
 from unveil.counting.far import FarMarked, FarRows, numbered
-from unveil.errors import BrokenPromiseError
+from unveil.errors import BrokenPromiseError, count_text
 from unveil.masking import LEAF, AnyMasking, Block, BoxTree, LeftOut, Split, freeze, vocabulary
 from unveil.progress import Tasks, Watcher, unwatched
 from unveil.publishers.guards import checked_levels, resolved_requirements
@@ -59,8 +59,8 @@ def start_joint(table: Outline, spec: Spec, engine: Engine, progress: Watcher = 
 
 
 def _spare(table: Outline, spec: Spec) -> int:
-    """How many records may be left out."""
-    return int(spec.leave_out * table.records)
+    """How many persons may be left out, or how many records if the table does not say whose they are."""
+    return int(spec.leave_out * (table.records if table.persons is None else table.persons.count))
 
 
 def _own_rows(
@@ -127,16 +127,18 @@ def check_groups(search: JointSearch) -> None:
 
 
 def left_out(search: JointSearch, spec: Spec) -> LeftOut | None:
-    """The records that the search left out, if it may leave out any.
+    """The records that the search left out, if it may leave out any, counted again.
 
     They are released fully masked only if they satisfy every requirement by themselves.
     """
     if not spec.leave_out:
         return None
     counts = [search.left_out(number) for number in range(len(search.partitions))]
-    records = int(counts[0][0])
-    if records > spec.leave_out * search.partitions[0].records:
-        raise BrokenPromiseError(f"the search left out {records:,} records, more than it may; nothing was released.")
+    first, records = search.partitions[0], int(counts[0][0])
+    unit = first.rows.unit
+    if (found := int(counts[0][unit])) > spec.leave_out * int(first.rows.total(first.everything)[unit]):
+        what = count_text(found, "person" if unit else "record")
+        raise BrokenPromiseError(f"the search left out {what}, more than it may; nothing was released.")
     masked = spec.left_out == "mask" and all(
         bool(level.holds(level.of(held[None, section]))[0])
         for partition, held in zip(search.partitions, counts, strict=True)
@@ -145,7 +147,7 @@ def left_out(search: JointSearch, spec: Spec) -> LeftOut | None:
     )
     labels = {search.blocks.attribute(root).name: search.blocks.label(root) for root in search.blocks.roots}
     trees, leaves, _ = zip(*(_tree(search, number) for number in range(len(search.partitions))), strict=True)
-    return LeftOut(trees, leaves, records, labels if masked else None)
+    return LeftOut(trees, leaves, records, labels if masked else None, found if unit else None)
 
 
 def frozen(search: JointSearch) -> tuple[dict[str, AnyMasking], tuple[BoxTree, ...]]:

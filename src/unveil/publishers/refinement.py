@@ -92,7 +92,7 @@ def publish_refinement(
     progress("masking rows", 0, None)
     rows = engine.released(masking, spec.table.weight, aside)
     gone = 0 if aside is None or aside.labels is not None else aside.records
-    left = _left(aside, spec)
+    left = _left(aside, spec, table)
     promised = [requirement.sentence() for requirement in requirements]
     promised += [] if left is None else [left.sentence(table.records - gone)]
     promised += [succession_sentence(len(after), table.withheld, table.records)]
@@ -195,12 +195,19 @@ def _persons(table: Outline, search: Search | JointSearch, gone: int) -> int | N
     return int(partition.rows.total(partition.groups)[-1])
 
 
-def _left(aside: LeftOut | None, spec: Spec) -> LeaveOut | None:
+def _left(aside: LeftOut | None, spec: Spec, table: Outline) -> LeaveOut | None:
     """What the manifest says about records that are left out."""
     if aside is None:
         return None
     how: Literal["drop", "mask"] = "drop" if aside.labels is None else "mask"
-    return LeaveOut(share=share_text(spec.leave_out), records=aside.records, as_=how, labels=dict(aside.labels or {}))
+    return LeaveOut(
+        share=share_text(spec.leave_out),
+        records=aside.records,
+        persons=aside.persons,
+        all_persons=None if table.persons is None else table.persons.count,
+        as_=how,
+        labels=dict(aside.labels or {}),
+    )
 
 
 def describe(step: Step | JointStep) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from unveil import html
 from unveil.errors import count_text, listed
 from unveil.reasons.prices import Bought, Price
 from unveil.reasons.spending import Spending
-from unveil.reasons.stops import Break, Cut, Stop
+from unveil.reasons.stops import Break, Cut, Fewest, Stop
 from unveil.schema import SUPPRESSED, Spec
 
 REFINED = {"generalization": "labels", "suppression": "values", "discretization": "intervals"}
@@ -167,16 +167,21 @@ def _against(cut: Cut) -> str:
     farthest = sorted(nearest.breaks, key=lambda item: -item.share)[:1]
     told = f"{held}; {'nearest is ' if ways > 1 else ''}{_step(nearest)}: {_breaks(farthest)}"
     costs = [
-        (stop.fewest.records, _step(replace(stop, into=stop.fewest.into)), stop.fewest.leave_out)
+        (_few(stop.fewest), _step(replace(stop, into=stop.fewest.into)), stop.fewest.leave_out)
         for stop in cut.invalid
         if stop.fewest is not None
     ]
     if not costs:
         return told
-    records, step, share = min(costs)
+    (count, unit), step, share = min(costs)
     many = f" (and {count_text(len(costs) - 1, f'other {what}')} theirs)" if len(costs) > 1 else ""
-    price = f"{count_text(records, 'record')} in groups that fall short cost you {step}{many}"
-    return f'{told}; {price}: leave-out = "{share}" would cover {"it" if records == 1 else "them"}'
+    price = f"{count_text(count, unit)} in groups that fall short cost you {step}{many}"
+    return f'{told}; {price}: leave-out = "{share}" would cover {"it" if count == 1 and unit == "record" else "them"}'
+
+
+def _few(fewest: Fewest) -> tuple[int, str]:
+    """How many records keep a block from being refined, or persons if they are counted."""
+    return (fewest.records, "record") if fewest.persons is None else (fewest.persons, "person")
 
 
 def _step(stop: Stop) -> str:

@@ -6,7 +6,6 @@ and the group that breaks it most may be any group with the block.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -48,8 +47,8 @@ class Tried:
     breaks: tuple[Broken, ...]
     distance: float
     """How far it is from valid, as a share of what is asked."""
-    small: int
-    """How many records are in the pieces that break something."""
+    small: IntArray
+    """How many records are in the pieces that break something, and how many persons, or records again."""
 
 
 def group_cuts(
@@ -82,10 +81,12 @@ class Groups:
         self._mixed: list[BoolArray] = []
         self._by_group: dict[tuple[int, int, int], Tried] = {}
         self._by_block: dict[int, dict[tuple[int, int], Tried]] = {}
-        self._small: Counter[tuple[int, int, int]] = Counter()
+        self._small: dict[tuple[int, int, int], IntArray] = {}
         self._at_once: dict[tuple[int, int, int], Tried] = {}
         """For each group and attribute: to refine it into all parts of its block."""
-        self._records = 0 if any(requirement.of_whole for requirement in requirements) else table.records
+        self._may_leave_out = not any(requirement.of_whole for requirement in requirements)
+        self._total = table.records if table.persons is None else table.persons.count
+        self._by_person = table.persons is not None
         self._open: set[tuple[int, int, int]] = set()
         """The groups and attributes that could be refined, but by nothing that pays."""
         self._ways: dict[int, set[tuple[int, int]]] = {}
@@ -119,7 +120,7 @@ class Groups:
         for place, (scan, valid, _, sizes, mixed) in enumerate(scans):
             if partition.endless:
                 self._note_valid(number, scan, valid)
-            for tried in _tried(number, live, scan, partition.levels, atoms):
+            for tried in _tried(number, live, scan, partition.levels, atoms, partition.rows.unit):
                 self._note(tried)
             if not place:  # the arrays are of all groups, and are filled as the scan goes on
                 self._sizes.append(sizes)
@@ -151,7 +152,7 @@ class Groups:
         ways = self._by_block.setdefault(block, {})
         for cell in tried.cells:
             way = tried.way, cell
-            self._small[block, *way] += tried.small
+            self._small[block, *way] = self._small.get((block, *way), 0) + tried.small
             if way not in ways or tried.distance > ways[way].distance:
                 ways[way] = tried
 
@@ -193,23 +194,23 @@ class Groups:
             elif ways and mixed:
                 (_, cell), nearest = min(ways.items(), key=lambda item: item[1].distance)
                 stop = self._stop(block, nearest, cell, records, None)
-                small = self._small[block, ALL, 0]
-                yield (
-                    stop
-                    if (ALL, 0) not in ways
-                    else replace(stop, fewest=self._fewest(block, ways[ALL, 0], small, records))
-                )
+                if (ALL, 0) in ways:
+                    small = self._small[block, ALL, 0]
+                    stop = replace(stop, fewest=self._fewest(block, ways[ALL, 0], small, records))
+                yield stop
             else:
                 yield Stop(blocks.label(block), (), "pure" if ways else "unveiled", records)
 
-    def _fewest(self, block: int, at_once: Tried, small: int, records: int) -> Fewest | None:
+    def _fewest(self, block: int, at_once: Tried, small: IntArray, records: int) -> Fewest | None:
         """How many records keep a block from being refined into all its parts, if they are few.
 
         Of an interval or one part alone it says nothing: to leave out a small piece is always enough to cut it off.
         """
-        if small > FEW * records or not self._records:
+        few, units = small.tolist()
+        if few > FEW * records or not self._may_leave_out:
             return None
-        return Fewest(small, self._into(block, at_once, 0), share_above(small, self._records))
+        share = share_above(units, self._total)
+        return Fewest(few, self._into(block, at_once, 0), share, units if self._by_person else None)
 
     def _stop(self, block: int, tried: Tried, cell: int, records: int, group: dict[str, str] | None) -> Stop:
         into = self._into(block, tried, cell)
@@ -246,7 +247,7 @@ class Groups:
 
 
 def _tried(
-    number: int, live: IntArray, scan: Scan, levels: Sequence[tuple[Level, slice]], atoms: Sequence[Atom]
+    number: int, live: IntArray, scan: Scan, levels: Sequence[tuple[Level, slice]], atoms: Sequence[Atom], unit: int
 ) -> Iterator[Tried]:
     """The candidates of a scan that would break something."""
     breaks: dict[int, list[Broken]] = {}
@@ -255,12 +256,13 @@ def _tried(
         fails |= ~level.holds(level.of(scan.pieces[:, section]))
         for candidate, broken in _broken(place, level, scan.pieces[:, section], scan):
             breaks.setdefault(candidate, []).append(broken)
-    small = np.bincount(scan.owner, weights=scan.pieces[:, 0] * fails, minlength=len(scan.box))
+    small = np.zeros((len(scan.box), 2), dtype=np.int64)
+    np.add.at(small, scan.owner[fails], scan.pieces[fails][:, [0, unit]])
     for candidate, found in breaks.items():
         distance = max(_share(atoms[broken.atom], broken.level) for broken in found)
         box, column = int(live[scan.box[candidate]]), int(scan.column[candidate])
         way, cells = int(scan.way[candidate]), _cells(scan, candidate)
-        yield Tried(number, box, column, way, cells, tuple(found), distance, int(small[candidate]))
+        yield Tried(number, box, column, way, cells, tuple(found), distance, small[candidate])
 
 
 def _cells(scan: Scan, candidate: int) -> range:

@@ -58,7 +58,8 @@ class Pieces(NamedTuple):
     group: IntArray
     """The group that it is a piece of."""
     counts: IntArray
-    """One row per piece, one column per sensitive value."""
+    """One row per piece, one column per sensitive value; without any, its size: its persons, if these are known."""
+    records: IntArray
 
 
 class Groups:
@@ -73,6 +74,7 @@ class Groups:
         self._secret = None if sensitive is None else table.columns[sensitive].codes
         self._width = 1 if sensitive is None else len(table.columns[sensitive])
         self._weight = table.row_records
+        self._person = table.person if sensitive is None else None
         held = {
             column: _block_numbers(cuts[column], self._sizes[column])[codes] for column, codes in self._codes.items()
         }
@@ -86,7 +88,9 @@ class Groups:
         return self._cuts[column][int(self._blocks[column][group])]
 
     def total(self) -> IntArray:
-        """The counts of all records."""
+        """The counts of all records, or of all persons."""
+        if self._person is not None:
+            return np.array([len(np.unique(self._person))])
         secret = np.zeros(len(self._group), dtype=np.int64) if self._secret is None else self._secret
         return np.bincount(secret, weights=self._weight, minlength=self._width).astype(np.int64)
 
@@ -103,6 +107,12 @@ class Groups:
         group, cell = self._group[first], cell[first]
         weight = self._weight[rows[pairs.order]]
         secret = None if self._secret is None else self._secret[rows[pairs.order]]
+        if self._person is not None:
+            records = np.add.reduceat(weight, pairs.starts)
+            yield cells.pieces(
+                group, cell, records[:, None], _headcounts(pairs.numbers, group, self._person[rows[pairs.order]])
+            )
+            return
         for start, stop in _batches(group, max(ROOM // self._width, 1)):
             inside = slice(int(ends[start]), int(ends[stop]))
             flat = (pairs.numbers[inside] - start) * self._width + (0 if secret is None else secret[inside])
@@ -120,15 +130,40 @@ class Groups:
         rows = np.flatnonzero(cell >= 0)
         pieces = grouped([self._group[rows] * (len(way.parts) + 1) + cell[rows]])
         rows = rows[pieces.order]
-        flat = pieces.numbers * self._width + (0 if self._secret is None else self._secret[rows])
-        counts = np.bincount(flat, weights=self._weight[rows], minlength=len(pieces.starts) * self._width)
-        counts = counts.astype(np.int64).reshape(-1, self._width)
+        if self._person is not None:
+            whole = np.arange(len(pieces.starts))
+            counts = _headcounts(pieces.numbers, whole, self._person[rows]).held[:, None]
+        else:
+            flat = pieces.numbers * self._width + (0 if self._secret is None else self._secret[rows])
+            counts = np.bincount(flat, weights=self._weight[rows], minlength=len(pieces.starts) * self._width)
+            counts = counts.astype(np.int64).reshape(-1, self._width)
         fails = np.zeros(len(counts), dtype=np.bool_)
         for level in levels:
             fails |= ~level.holds(level.of(counts))
         short: BoolArray = np.zeros(len(self._group), dtype=np.bool_)
         short[rows] = fails[pieces.numbers]
         return short
+
+
+class _Heads(NamedTuple):
+    """The distinct persons of the cells of groups."""
+
+    held: IntArray
+    """Of each cell."""
+    rest: IntArray
+    """Of the other cells of its group: all persons of the group, but those who are in this cell only."""
+
+
+def _headcounts(cell: IntArray, group: IntArray, person: IntArray) -> _Heads:
+    """Counts persons, from the cell and the person of each row, and the group of each cell."""
+    found = grouped(packed_keys([cell, person], [len(group), int(person.max(initial=0)) + 1]))
+    cell, person = cell[found.order[found.starts]], person[found.order[found.starts]]
+    groups = int(group.max(initial=-1)) + 1
+    whose = grouped(packed_keys([group[cell], person], [groups, int(person.max(initial=0)) + 1]))
+    alone = cell[whose.order[whose.starts[np.diff(whose.starts, append=len(cell)) == 1]]]
+    everybody = np.bincount(group[cell[whose.order[whose.starts]]], minlength=groups)
+    rest = everybody[group] - np.bincount(alone, minlength=len(group))
+    return _Heads(np.bincount(cell, minlength=len(group)), rest)
 
 
 class _Cells:
@@ -143,9 +178,10 @@ class _Cells:
         for number, (_, _, part) in enumerate(told):
             self.of[part.codes] = number
 
-    def pieces(self, group: IntArray, cell: IntArray, counts: IntArray) -> Pieces:
+    def pieces(self, group: IntArray, cell: IntArray, counts: IntArray, heads: _Heads | None = None) -> Pieces:
         """The pieces, from the counts of each cell of each group; a disclosure also leaves the rest of the group."""
-        made = Pieces(self.way[cell], self._child[cell], group, counts)
+        sizes = counts if heads is None else heads.held[:, None]
+        made = Pieces(self.way[cell], self._child[cell], group, sizes, counts.sum(axis=1))
         if not self._discloses:
             return made
         starts = np.flatnonzero(np.append(True, group[1:] != group[:-1]))
@@ -156,7 +192,8 @@ class _Cells:
             np.concatenate([made.way, made.way[left]]),
             np.concatenate([made.child, made.child[left] + 1]),
             np.concatenate([group, group[left]]),
-            np.concatenate([counts, rest[left]]),
+            np.concatenate([sizes, (rest if heads is None else heads.rest[:, None])[left]]),
+            np.concatenate([made.records, rest[left].sum(axis=1)]),
         )
 
 

@@ -48,6 +48,8 @@ class Ended:
     labels: dict[str, int]
     """How many labels of each attribute groups hold."""
     left_out: int
+    persons_left_out: int | None
+    """How many persons have records among them, if the table says whose they are."""
 
 
 def ended(search: JointSearch, steps: int, bits: float) -> Ended:
@@ -59,7 +61,8 @@ def ended(search: JointSearch, steps: int, bits: float) -> Ended:
             held = labels.setdefault(search.blocks.hierarchies[attribute].attribute.name, set())
             held.update(np.unique(partition.blocks.rows[live, column]).tolist())
     counts = {name: len(held) for name, held in labels.items()}
-    return Ended(steps, bits, counts, int(search.left_out(0)[0]))
+    out, unit = search.left_out(0), search.partitions[0].rows.unit
+    return Ended(steps, bits, counts, int(out[0]), int(out[unit]) if unit else None)
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,8 @@ class Bought:
     without: Ended
     """The search that leaves out nothing."""
     found: Ended
+    persons: int | None = None
+    """How many persons there are, if the table says whose the records are."""
 
     @property
     def labels(self) -> dict[str, int]:
@@ -80,13 +85,21 @@ class Bought:
         more = {name: count - self.without.labels[name] for name, count in self.found.labels.items()}
         return {name: count for name, count in more.items() if count}
 
+    @property
+    def _allowed(self) -> str:
+        return "may be" if self.persons is None else "of the persons may be"
+
     def sentence(self) -> str:
         """How many records are left out, and what that buys."""
         out = self.found.left_out
         if not out:
-            return f"No record is left out, though {self.share} may be."
-        verb = "is" if out == 1 else "are"
-        told = f"{out:,} of {records_text(self.records)} {verb} left out ({self.share} may be)"
+            return f"No record is left out, though {self.share} {self._allowed}."
+        verb, belong = ("is", "belongs") if out == 1 else ("are", "belong")
+        told = f"{out:,} of {records_text(self.records)}"
+        if self.persons is not None:
+            persons = count_text(self.persons, "person")
+            told += f", which {belong} to {self.found.persons_left_out:,} of {persons},"
+        told += f" {verb} left out ({self.share} {self._allowed})"
         change = [f"{self.without.steps:,} → {count_text(self.found.steps, 'refinement')}"]
         change += [
             f"{count:+,} {'label' if abs(count) == 1 else 'labels'} of {name}" for name, count in self.labels.items()
@@ -98,6 +111,7 @@ class Bought:
         """Everything in plain values, for JSON."""
         return {
             "records": self.found.left_out,
+            "persons": self.found.persons_left_out,
             "share": self.share,
             "steps": {"before": self.without.steps, "after": self.found.steps},
             "bits": {"before": self.without.bits, "after": self.found.bits},

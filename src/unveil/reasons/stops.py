@@ -106,7 +106,9 @@ class Fewest(NamedTuple):
     records: int
     into: tuple[str, ...]
     leave_out: str
-    """The share of all records that would have to be left out."""
+    """The share of all records, or persons, that would have to be left out."""
+    persons: int | None = None
+    """How many persons have these records, if the table says whose they are; who is in two groups may count twice."""
 
 
 @dataclass(frozen=True)
@@ -226,7 +228,10 @@ def _fewest(table: Table, column: int, item: Remaining, counted: Sequence[Counte
     kept = set(np.unique(table.columns[column].codes[~short]).tolist())
     if not 0 < records <= FEW * item.records or sum(not kept.isdisjoint(part.codes.tolist()) for part in way.parts) < 2:
         return None
-    return Fewest(records, way.labels, share_above(records, table.records))
+    if table.person is None or table.persons is None:
+        return Fewest(records, way.labels, share_above(records, table.records))
+    persons = len(np.unique(table.person[short]))
+    return Fewest(records, way.labels, share_above(persons, table.persons.count), persons)
 
 
 def _cut(
@@ -328,7 +333,7 @@ class _Worst:
     def take(self, pieces: Pieces) -> None:
         """Counts in some more pieces."""
         levels = self._level.of(pieces.counts)
-        sizes = pieces.counts.sum(axis=1)
+        sizes = pieces.records
         self._pieces += np.bincount(pieces.way, minlength=len(self._pieces))
         self._broken += np.bincount(pieces.way[~self._level.holds(levels)], minlength=len(self._pieces))
         order = np.lexsort((pieces.child, pieces.group, -sizes, levels, pieces.way))

@@ -14,7 +14,7 @@ from unveil.counting.scans import ALL, SPLIT, Scan, first_best
 from unveil.counting.splits import Boxes, Choices, Parts
 from unveil.refine.blocks import Blocks
 from unveil.refine.gains import Candidates, Goal, anonymity_lost
-from unveil.refine.omissions import Omissions
+from unveil.refine.omissions import Omissions, Spent
 from unveil.refine.ranking import Best, Turn
 from unveil.schema import Level, hold_alone
 
@@ -77,12 +77,12 @@ class Partition:
         self.turn: list[Turn | None] = []
         """When the turn of each box is, if it can be split by itself."""
         self.aside, self.spare = Growing(np.bool_), Growing(np.int64)
-        """If records may be left out: whether those of a box are, and how many it may leave out."""
+        """If records may be left out: whether those of a box are, and how many (or persons) it may still leave out."""
         self.frugal = Growing(np.bool_)
         """Whether a box is only split by what leaves out nothing, though its pieces may leave out records."""
         self.omissions: Omissions | None = None
-        self.left_out: IntArray = np.zeros(1, dtype=np.int64)
-        """The counts of the records that it leaves out: how many, then by the values of each sensitive attribute."""
+        self.spent = Spent()
+        """What it leaves out, if it is the only partition."""
         self._names = [blocks.hierarchies[attribute].attribute.name for attribute in attributes]
         roots = [blocks.roots[attribute] for attribute in attributes]
         self._add(np.array([0]), np.array([len(rows)]), np.array([roots]), np.array([0]))
@@ -151,14 +151,13 @@ class Partition:
         """The pieces into which boxes are split."""
         return np.array([piece for box in boxes.tolist() for piece in self.pieces_of(box)], dtype=np.int64)
 
-    def leave_out(self, records: int) -> None:
-        """Lets the groups leave out records, in proportion to their sizes."""
+    def leave_out(self, budget: int) -> None:
+        """Lets the groups leave out records or persons, in proportion to how many they have."""
         hidden = np.array([self._blocks.hides(root) for root in self.blocks.rows[0].tolist()])
-        self.omissions = Omissions(self._levels, self.rows.entropy(), hidden)
+        self.omissions = Omissions(self._levels, self.rows.entropy(), hidden, self.rows.unit)
         groups = np.flatnonzero(self.live.rows)
-        counts = self.rows.totals(self.boxes(groups))
-        self.spare.rows[groups] = records * counts[:, 0] // self.records
-        self.left_out = np.zeros_like(counts[0])
+        counts = self.rows.totals(self.boxes(groups))[:, self.rows.unit]
+        self.spare.rows[groups] = budget * counts // counts.sum()
 
     @property
     def everything(self) -> Boxes:
@@ -193,7 +192,7 @@ class Partition:
         made = self.pieces_of_all(boxes)
         if self.omissions is not None:
             aside = self.aside.rows[made]
-            self.left_out += self.rows.totals(self.boxes(made[aside])).sum(axis=0)
+            self.spent.pay(self.rows.whose(self.boxes(made[aside])))
             made = made[~aside]
         self.live.rows[boxes] = False
         self.done.rows[boxes] = True

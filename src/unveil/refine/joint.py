@@ -67,7 +67,7 @@ class JointSearch:
     ) -> None:
         """Finds the first candidates.
 
-        If `spare` records may be left out, several partitions must share their rows, by number.
+        If `spare` records, or persons, may be left out, several partitions must share their rows, by number.
         """
         self.blocks, self.partitions, self._fine = blocks, partitions, goal.fine
         self._spare = spare
@@ -312,9 +312,8 @@ class JointSearch:
     def _spend(self) -> None:
         """Takes what was left out from what may be left out."""
         if self._cuts.spare:
-            members = self._memberships
-            left_out = int(self.partitions[0].left_out[0]) if members is None else members.records
-            self._cuts.spend(self._cuts.spare - (self._spare - left_out))
+            spent = self.partitions[0].spent if self._memberships is None else self._memberships.spent
+            self._cuts.spend(self._cuts.spare - (self._spare - spent.total))
 
     def _replace(self, shared: Refined, made: Sequence[tuple[int, IntArray]]) -> list[int]:
         """Replaces a block in its cut; returns the blocks that take its place.

@@ -1,4 +1,8 @@
-"""Records that a search may leave out: pieces that break a requirement are set aside while a budget lasts."""
+"""Records that a search may leave out: pieces that break a requirement are set aside while a budget lasts.
+
+The budget is in records, or in persons where the table says who they are. A person counts as left out with the first of
+their records. Of several pieces, persons are added up: a sum may count somebody twice, but never misses anybody.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from unveil.counting.scans import ALL, Scan
 from unveil.schema import Level
 
 BARRED = 1 << 40
-"""What a candidate costs that may not leave out its pieces: more records than there are."""
+"""What a candidate costs that may not leave out its pieces: more than there are."""
 
 
 class Judged(NamedTuple):
@@ -22,7 +26,7 @@ class Judged(NamedTuple):
     gain: IntArray
     """The gain less the information of these pieces."""
     cost: IntArray
-    """The records of these pieces."""
+    """The records of these pieces, or their persons."""
 
     def affordable(self, spare: IntArray) -> BoolArray:
         """Whether a candidate costs nothing, or costs no more than there is and loses no information."""
@@ -44,6 +48,8 @@ class Omissions:
     """The entropy of the targets in the whole table, in the steps of gains."""
     _discloses: BoolArray
     """Which attributes are suppressed, so that refining them discloses values."""
+    _unit: int = 0
+    """Which count of a piece the budget is in: its records, or its persons."""
 
     def broken(self, counts: IntArray) -> BoolArray:
         """Which pieces break a requirement, from their sizes and their counts by sensitive value."""
@@ -57,7 +63,7 @@ class Omissions:
         broken = self.broken(scan.pieces)
         owner, size = scan.owner[broken], scan.pieces[broken, 0]
         gain, cost = scan.gain.copy(), np.zeros(len(scan.gain), dtype=np.int64)
-        np.add.at(cost, owner, size)
+        np.add.at(cost, owner, scan.pieces[broken, self._unit])
         lost = np.floor(size * self._entropy + 0.5).astype(np.int64) + scan.purity[broken]
         np.subtract.at(gain, owner, lost)
         cost[self._barred(scan, broken)] = BARRED
@@ -81,7 +87,7 @@ class Omissions:
 
         `parent` is the box that each piece comes from, and `spare` what each of these boxes may leave out.
         """
-        broken, size = self.broken(counts), counts[:, 0]
+        broken, size = self.broken(counts), counts[:, self._unit]
         cost, kept = np.zeros_like(spare), np.zeros_like(spare)
         np.add.at(cost, parent[broken], size[broken])
         np.add.at(kept, parent[~broken], size[~broken])
@@ -89,3 +95,27 @@ class Omissions:
         # Python's integers, because a product may not fit in 64 bits, and a share too large would break the budget.
         share = left[parent].astype(object) * size // np.maximum(kept, 1)[parent]
         return broken, np.where(broken, 0, share).astype(np.int64)
+
+
+class Spent:
+    """How much is left out: the records, or the distinct persons."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._known: BoolArray = np.zeros(1, dtype=np.bool_)
+
+    def bill(self, whose: IntArray) -> int:
+        """What it adds to leave out rows, given as `BoxRows.whose` has them; whoever is left out adds nothing."""
+        return int(whose[whose[:, 0] == 0, 1].sum()) + len(self._new(whose))
+
+    def pay(self, whose: IntArray) -> None:
+        """Leaves out rows."""
+        self.total += self.bill(whose)
+        self._known[self._new(whose)] = True
+
+    def _new(self, whose: IntArray) -> IntArray:
+        """The numbered persons who are not left out yet."""
+        persons = np.unique(whose[:, 0])
+        persons = persons[persons > 0]
+        self._known = np.pad(self._known, (0, max(int(persons.max(initial=0)) + 1 - len(self._known), 0)))
+        return persons[~self._known[persons]]

@@ -17,6 +17,7 @@ from unveil.counting.scans import ALL, INTERVAL, PEEL, SPLIT, Scan
 from unveil.refine.blocks import Blocks
 from unveil.refine.boxes import NONE, Partition
 from unveil.refine.gains import Candidates, Goal
+from unveil.refine.omissions import Spent
 from unveil.refine.ranking import Turn
 
 GAIN, BITS, COST, BROKEN, PRICE = range(5)
@@ -70,7 +71,7 @@ class Cuts:
         self._best: dict[int, Refined | None] = {}
         self._touched: set[int] = set()
         self.spare = spare
-        """How many records may still be left out."""
+        """How many records, or persons, may still be left out."""
         self._leaves_out = spare > 0
         self._frugal: set[int] = set()
         """The blocks that are only refined by what leaves out nothing, though their parts may leave out records."""
@@ -108,10 +109,10 @@ class Cuts:
         self._frugal.add(block)
         self._touched.add(block)
 
-    def spend(self, records: int) -> None:
-        """Leaves out records; what others cost is compared with what is left."""
-        if records:
-            self.spare -= records
+    def spend(self, cost: int) -> None:
+        """Leaves out records or persons; what others cost is compared with what is left."""
+        if cost:
+            self.spare -= cost
             self._touched |= {block for block in self._best if self._first.rows[block] >= 0}
 
     def best(self) -> Refined | None:
@@ -197,13 +198,14 @@ class Memberships:
     def __init__(self, partitions: Sequence[Partition]) -> None:
         """Notes the groups as they are."""
         self._partitions = partitions
-        rows = len(partitions[0].rows)
-        self._group: list[IntArray] = [np.full(rows, NONE) for _ in partitions]
-        self._weight = partitions[0].rows.weights()
-        self.out: BoolArray = np.zeros(rows, dtype=np.bool_)
+        held, everything = partitions[0].rows, partitions[0].everything
+        self._group: list[IntArray] = [np.full(len(held), NONE) for _ in partitions]
+        self._whose = np.zeros((len(held), 2), dtype=np.int64)
+        self._whose[held.numbers(everything)] = held.whose(everything)
+        self.out: BoolArray = np.zeros(len(held), dtype=np.bool_)
         """The rows that are left out."""
-        self.records = 0
-        """How many records these represent."""
+        self.spent = Spent()
+        """How many records or persons these represent."""
         for number, partition in enumerate(partitions):
             self.enter(number, np.flatnonzero(partition.live.rows))
 
@@ -229,11 +231,12 @@ class Memberships:
 
     def leave(self, leaving: IntArray, spare: int) -> bool:
         """Leaves out rows, if there is a budget for them and the groups that they leave stay valid; says whether."""
-        records = int(self._weight[leaving].sum())
-        if records > spare:
+        whose = self._whose[leaving]
+        if self.spent.bill(whose) > spare:
             return False
         self.out[leaving] = True
         valid = all(self._partitions[number].holds(boxes, self.out) for number, boxes in self.left_by(leaving))
         self.out[leaving] = valid
-        self.records += records if valid else 0
+        if valid:
+            self.spent.pay(whose)
         return valid

@@ -33,9 +33,13 @@ class LeaveOut(Entry):
     """What the owner allowed the search to set aside, and what it did set aside."""
 
     share: str
-    """The largest share of the records, as the spec says it."""
+    """The largest share of the records, or of the persons if they are counted, as the spec says it."""
     records: int
     """How many records were set aside."""
+    persons: int | None = Field(default=None, exclude_if=lambda count: count is None)
+    """How many persons have records among them, if the table says whose they are."""
+    all_persons: int | None = Field(default=None, alias="all-persons", exclude_if=lambda count: count is None)
+    """How many persons the table has."""
     as_: Literal["drop", "mask"] = Field(alias="as")
     labels: dict[str, str] = Field(default_factory=dict, exclude_if=not_)
     """For rows released fully masked: the label of every masked attribute."""
@@ -49,7 +53,10 @@ class LeaveOut(Entry):
         if not self.records:
             return ""
         total, done = (released, "fully masked") if self.as_ == "mask" else (released + self.records, "left out")
-        return f"{self.records:,} of {records_text(total)} {'was' if self.records == 1 else 'were'} {done}."
+        verb, belong = ("was", "belongs") if self.records == 1 else ("were", "belong")
+        every = self.all_persons
+        whose = "" if every is None else f", which {belong} to {self.persons:,} of {count_text(every, 'person')},"
+        return f"{self.records:,} of {records_text(total)}{whose} {verb} {done}."
 
 
 def succession_sentence(earlier: int, held_back: int, persons: int) -> str:

@@ -85,7 +85,7 @@ class Spec:
     recoding: Recoding = "local"
     """Whether the joint search refines a block everywhere, or in each group by itself."""
     leave_out: Fraction = Fraction(0)
-    """The share of the records that the joint search may leave out; rounded down to what a spec file can say."""
+    """The share of the records, or persons, that the joint search may leave out; rounded down to what a spec says."""
     left_out: LeftOut = "drop"
     """What happens to them: they are dropped, or released fully masked."""
     goal: Goal = "class"

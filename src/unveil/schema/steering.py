@@ -43,7 +43,7 @@ def recoding_of(publish: PublishSection) -> Recoding:
 
 
 def share_of(publish: PublishSection, origin: str) -> Fraction:
-    """The share of the records that may be left out."""
+    """The share of the records, or of the persons, that may be left out."""
     if publish.leave_out is None:
         return Fraction(0)
     written = PERCENTAGE.fullmatch(publish.leave_out)

@@ -64,7 +64,7 @@ class TopDownRefinement(Refining):
         person: The columns that say whose row each is: k then counts persons. They are never released.
         search: `paper` or `joint`; this and the next five are the keys of `[publish]` in a spec, with its defaults.
         recoding: `global` or `local`: refine a block everywhere, or in each group by itself.
-        leave_out: The share of the records that may be left out, such as `1%`.
+        leave_out: The share of the records, or of the persons, that may be left out, such as `1%`.
         left_out: `drop` or `mask`: what happens to them.
         goal: `class`, `statistics`, or columns that are released as they are.
         criterion: For the paper's search: `score`, gain for loss, or `infogain`, gain alone; `anonymity` for the joint.
@@ -114,7 +114,7 @@ class ProgressiveDisclosure(Refining):
         person: The columns that say whose row each is, as there.
         search: How to search, as there, and so the next five.
         recoding: `global` or `local`.
-        leave_out: The share of the records that may be left out.
+        leave_out: The share of the records, or of the persons, that may be left out.
         left_out: `drop` or `mask`.
         goal: `class`, `statistics`, or columns.
         criterion: `score`, `infogain` or `anonymity`.

@@ -253,7 +253,8 @@ def _search_problems(manifest: RefinementManifest, spec: Spec) -> Iterator[str]:
     if left_out is None:
         return
     if left_out.most > spec.leave_out:
-        yield f"lets {left_out.share} of the records be left out, but the spec {float(spec.leave_out):.6%}"
+        whom = "records" if left_out.persons is None else "persons"
+        yield f"lets {left_out.share} of the {whom} be left out, but the spec {float(spec.leave_out):.6%}"
     if left_out.how == "mask" and spec.left_out != "mask":
         yield "says that records are fully masked, but by the spec they are dropped"
     for name, label in left_out.labels.items():

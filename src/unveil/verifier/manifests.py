@@ -48,17 +48,20 @@ class Rows(Part):
 
 
 class LeaveOut(Part):
-    """Records that the search set aside: how many it may, how many it did, and whether they are dropped."""
+    """Records that the search set aside: how many it may, how many it did, whose, and whether they are dropped."""
 
     share: Percent
     records: RecordCount
+    persons: RecordCount | None = None
+    all_persons: RecordCount | None = Field(default=None, alias="all-persons")
+    """How many persons there are, with those whose records are all dropped."""
     how: Literal["drop", "mask"] = Field(alias="as")
     labels: dict[Name, Name] = Field(default_factory=dict)
     """For records that are released fully masked: what every masked attribute holds."""
 
     @property
     def most(self) -> Fraction:
-        """The largest share of the records."""
+        """The largest share of the records or persons."""
         return Fraction(self.share.removesuffix("%")) / 100
 
 

@@ -32,9 +32,12 @@ def omission_sentence(manifest: RefinementManifest) -> str:
     left_out = manifest.leave_out
     if left_out is None or not left_out.records:
         return ""
-    verb = "was" if left_out.records == 1 else "were"
+    verb, belong = ("was", "belongs") if left_out.records == 1 else ("were", "belong")
     done = "left out" if left_out.how == "drop" else "fully masked"
-    return f"{left_out.records:,} of {records_text(manifest.records + manifest.dropped)} {verb} {done}."
+    told = f"{left_out.records:,} of {records_text(manifest.records + manifest.dropped)}"
+    if left_out.persons is not None and left_out.all_persons is not None:
+        told += f", which {belong} to {left_out.persons:,} of {count_text(left_out.all_persons, 'person')},"
+    return f"{told} {verb} {done}."
 
 
 def succession_sentence(manifest: RefinementManifest) -> str:
@@ -63,7 +66,7 @@ def check_succession(manifest: RefinementManifest) -> Iterator[Finding]:
 
 
 def check_omissions(manifest: RefinementManifest) -> Iterator[Finding]:
-    """No more records were left out than the stated share allows, and the numbers fit each other."""
+    """No more records or persons were left out than the stated share allows, and the numbers fit each other."""
     left_out, rows = manifest.leave_out, manifest.rows.left_out
     if left_out is None:
         if rows:
@@ -74,9 +77,28 @@ def check_omissions(manifest: RefinementManifest) -> Iterator[Finding]:
     records, total = left_out.records, manifest.records + manifest.dropped
     if records < rows or bool(records) != bool(rows) or (manifest.weight is None and records != rows):
         yield _finding(f"{rows_text(rows)} and {records_text(records)} are left out, which does not fit")
-    if records > left_out.most * total:
+    if manifest.persons is None and records > left_out.most * total:
         yield _finding(f"{records:,} of {records_text(total)} are left out, which is more than {left_out.share}")
+    yield from map(_finding, _person_problems(manifest, left_out))
     yield from map(_finding, _label_problems(left_out, manifest.masked))
+
+
+def _person_problems(manifest: RefinementManifest, left_out: LeaveOut) -> Iterator[str]:
+    """Where there are persons, they are what the share is of; one of whom some records are left out is left out."""
+    out, every, shown = left_out.persons, left_out.all_persons, manifest.persons
+    if shown is None:
+        if out is not None or every is not None:
+            yield "persons are left out, but the records are of no persons"
+        return
+    if out is None or every is None:
+        yield "it does not say how many persons are left out, and of how many"
+        return
+    if not min(left_out.records, 1) <= out <= left_out.records:
+        yield f"{records_text(left_out.records)} of {count_text(out, 'person')} are left out, which does not fit"
+    if not shown <= every <= shown + (out if left_out.how == "drop" else 0):
+        yield f"{shown:,} persons are released and {out:,} left out, which does not fit {every:,} persons in all"
+    if out > left_out.most * every:
+        yield f"{out:,} of {count_text(every, 'person')} are left out, which is more than {left_out.share}"
 
 
 def _label_problems(left_out: LeaveOut, masked: dict[str, Masked]) -> Iterator[str]:
@@ -216,10 +238,7 @@ class Whose:
         keys, rows = self._tally.result()
         masked, persons = keys[: len(self._names)], keys[len(self._names) :]
         gone, some = self._lost(compared, masked, rows)
-        claimed, counted = self._manifest.persons, len(summed(persons, rows)[1])
-        if claimed is None or not counted - self._manifest.dropped <= claimed <= counted:
-            message = f"{MANIFEST} says that persons is {claimed}, but the raw table has {counted:,}."
-            yield Finding(PERSONS, message)
+        yield from self._number_findings(persons, gone, some)
         for number, stated in enumerate(self._manifest.requirements, start=1):
             names = stated.get("quasi-identifier")
             if counts_persons(stated) and isinstance(names, list) and set(names) <= set(self._names):
@@ -228,6 +247,29 @@ class Whose:
                 held = np.stack([masked[place] for place in places], axis=1)
                 groups = self._groups([columns[place] for place in places], shown, held, persons, gone, some)
                 yield from _few_persons(f"requirement {number}", int(stated["k"]), groups)
+
+    def _number_findings(
+        self, persons: Sequence[Codes], gone: NDArray[np.bool_], some: NDArray[np.bool_]
+    ) -> Iterator[Finding]:
+        """Numbers of persons that the raw table does not give: in all, released, and left out."""
+
+        def count(which: NDArray[np.bool_]) -> int:
+            return len(summed([codes[which] for codes in persons], np.ones(which.sum(), dtype=np.int64))[1])
+
+        left_out, shown, every = self._manifest.leave_out, self._manifest.persons, count(np.ones_like(gone))
+        dropped = left_out is not None and left_out.how == "drop"
+        fewest, most = (count(~gone & ~some), count(~gone)) if dropped else (every, every)
+        if shown is None or not fewest <= shown <= most:
+            yield Finding(PERSONS, f"{MANIFEST} says that persons is {shown}, but the raw table has {most:,}.")
+        if left_out is None or left_out.persons is None:
+            return  # `check_omissions` reports it
+        if left_out.all_persons != every:
+            message = f"{MANIFEST} says that there are {left_out.all_persons} persons in all"
+            yield Finding(PERSONS, f"{message}, but the raw table has {every:,}.")
+        fewest, most = count(gone), count(gone | some)
+        if left_out.persons < fewest or (dropped and left_out.persons > most):
+            message = f"records of {count_text(fewest, 'person')} are not released under their labels"
+            yield Finding("left-out", f"{message}, but {MANIFEST} says that {left_out.persons:,} were left out.")
 
     def _lost(
         self, compared: Groups, masked: Sequence[Codes], rows: Counts

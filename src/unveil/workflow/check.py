@@ -11,7 +11,7 @@ from unveil.evaluation import GroupRisk, InferenceRisk, group_risk, inference_ri
 from unveil.evaluation.population import Population, population
 from unveil.progress import Watcher, unwatched
 from unveil.publishers import make_guards, redundant_atoms, resolved_requirements, start_joint
-from unveil.schema import Atom, KAnonymity, Requirement, Spec, SpecLike, Template, load_spec
+from unveil.schema import Atom, KAnonymity, Requirement, Spec, SpecLike, Template, load_spec, share_text
 from unveil.tables import Table, load_table
 
 
@@ -59,10 +59,15 @@ class Fit:
         held = self.table.persons
         if held is None:
             return None
-        if not held.several:
-            return f"Each of {count_text(held.count, 'person')} has one row."
-        said = f"{held.several:,} of {count_text(held.count, 'person')} have several rows, {held.most:,} at most."
-        return " ".join([said, *bound_notes(self.spec, self.table)])
+        every = count_text(held.count, "person")
+        said = f"Each of {every} has one row."
+        if held.several:
+            said = f"{held.several:,} of {every} have several rows, {held.most:,} at most."
+            said = " ".join([said, *bound_notes(self.spec, self.table)])
+        if self.spec.leave_out:
+            most, share = int(self.spec.leave_out * held.count), share_text(self.spec.leave_out)
+            said += f" Records of at most {most:,} of them may be left out (leave-out = {share})."
+        return said
 
     @property
     def population(self) -> Population | None:

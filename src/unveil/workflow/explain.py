@@ -135,7 +135,8 @@ def _bought(table: Table, spec: Spec, found: Ended, progress: Watcher) -> Bought
     if not spec.leave_out:
         return None
     without, _ = _joint(table, replace(spec, leave_out=Fraction(0)), progress) if found.left_out else (found, None)
-    return Bought(share_text(spec.leave_out), table.records, without, found)
+    persons = None if table.persons is None else table.persons.count
+    return Bought(share_text(spec.leave_out), table.records, without, found, persons)
 
 
 def bought_by_omissions(table: Table, spec: Spec, progress: Watcher = unwatched) -> Bought | None:

@@ -159,7 +159,7 @@ function leaving(publish) {
         slide(wanted === "0%" ? { do: "unset", path } : { do: "set", path, value: wanted }, `leave-${began}`);
       },
       onchange: ended,
-    }), el("output", {}, percent(share / 100)), el("small", {}, "of the records may be left out, so that all others are finer")));
+    }), el("output", {}, percent(share / 100)), el("small", {}, "of the records (or persons, if a column says whose row it is) may be left out, so that all others are finer")));
 }
 
 function searching(publish) {
