@@ -147,8 +147,8 @@ def tree_accuracy(release: Release, test: pa.Table) -> float:
     known = encoder.fit_transform(_values(held, list(release.masking)))
     tree = DecisionTreeClassifier(criterion="entropy", ccp_alpha=PRUNING, random_state=0)
     tree.fit(known, held[CLASS].to_pylist(), sample_weight=counts[counts > 0])
-    told = tree.predict(encoder.transform(_values(masked, list(release.masking))))
-    return float((told == np.array(test[CLASS].to_pylist())).mean())
+    answers = tree.predict(encoder.transform(_values(masked, list(release.masking))))
+    return float((answers == np.array(test[CLASS].to_pylist())).mean())
 
 
 def _values(table: pa.Table, names: Sequence[str]) -> np.ndarray:

@@ -29,8 +29,8 @@ def private_parts(found: Mapping[str, Found], splits: int, draws: int) -> dict[s
     for table, held in found.items():
         epsilons = sorted({float(key.rpartition("@")[2]) for key in held if not key.startswith("raw@")})
         if table == "census":
-            told = f"Mean ± standard deviation of {draws} {'release' if draws == 1 else 'releases'}."
-            parts["census"] = "\n".join([told, "", *_learned(held, epsilons, "balanced")])
+            heading = f"Mean ± standard deviation of {draws} {'release' if draws == 1 else 'releases'}."
+            parts["census"] = "\n".join([heading, "", *_learned(held, epsilons, "balanced")])
             continue
         measured = {key.rpartition("@")[0] for key in held}
         absent = ", ".join(title for method, title in TITLES.items() if method not in measured)

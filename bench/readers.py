@@ -95,11 +95,11 @@ def learned(release: Readable, truth: Array) -> Iterator[tuple[str, Scores]]:
 
 def scores(chances: Array, truth: Array) -> Scores:
     """Accuracy, AUC and balanced accuracy of the chances of the second class."""
-    told = chances > 0.5
+    answers = chances > 0.5
     return {
-        "accuracy": float(accuracy_score(truth, told)),
+        "accuracy": float(accuracy_score(truth, answers)),
         "auc": float(roc_auc_score(truth, chances)),
-        "balanced": float(balanced_accuracy_score(truth, told)),
+        "balanced": float(balanced_accuracy_score(truth, answers)),
     }
 
 

@@ -69,9 +69,9 @@ def kept() -> Found:
     """What earlier runs found."""
     if not KEPT.exists():
         return Found()
-    told = json.loads(KEPT.read_text(encoding="utf-8"))
-    cells = [Cell(**{**one, "worth": Worth(**one["worth"])}) for one in told.pop("cells")]
-    return Found(**told, cells=cells)
+    kept = json.loads(KEPT.read_text(encoding="utf-8"))
+    cells = [Cell(**{**one, "worth": Worth(**one["worth"])}) for one in kept.pop("cells")]
+    return Found(**kept, cells=cells)
 
 
 def mean(cells: Sequence[Cell], figure: str) -> float:

@@ -50,13 +50,13 @@ def measure(plan: Plan) -> Case:
     """One case in a process of its own."""
     before = load()
     usage = _publish(plan)
-    told = json.loads(usage.output.splitlines()[-1])
-    moments = told["moments"]
+    result = json.loads(usage.output.splitlines()[-1])
+    moments = result["moments"]
     stages = {}
     for name, start, stop in zip(STAGES, moments[:-1], moments[1:], strict=True):
         cpu, peak = usage.between(start, stop)
         stages[name] = Stage(stop - start, cpu, peak)
-    facts = {"steps": told["steps"], "distinct": told["distinct"], "load": before}
+    facts = {"steps": result["steps"], "distinct": result["distinct"], "load": before}
     return Case(plan, usage.seconds, usage.cpu, usage.peak, stages=stages, **facts)
 
 

@@ -77,10 +77,10 @@ def _place(case: Case) -> tuple[int, int, str, bool]:
 
 
 def kept() -> Found:
-    told = json.loads(KEPT.read_text(encoding="utf-8"))
-    return Found(Machine(**told["machine"]), [_case(case) for case in told["cases"]])
+    kept = json.loads(KEPT.read_text(encoding="utf-8"))
+    return Found(Machine(**kept["machine"]), [_case(case) for case in kept["cases"]])
 
 
-def _case(told: dict) -> Case:
-    stages = {name: Stage(**stage) for name, stage in told.pop("stages").items()}
-    return Case(plan=Plan(**told.pop("plan")), stages=stages, **told)
+def _case(kept: dict) -> Case:
+    stages = {name: Stage(**stage) for name, stage in kept.pop("stages").items()}
+    return Case(plan=Plan(**kept.pop("plan")), stages=stages, **kept)

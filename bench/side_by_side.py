@@ -165,8 +165,8 @@ def main() -> None:
             for tool in TOOLS:
                 status.update(f"{tool}, {rows:,} rows")
                 outcomes.append(outcome(tool, rows, options.limit))
-    told = {"load": before, "limit": options.limit, "outcomes": [asdict(one) for one in outcomes]}
-    KEPT.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    kept = {"load": before, "limit": options.limit, "outcomes": [asdict(one) for one in outcomes]}
+    KEPT.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     table = Table(title=f"k = {K} on {len(GA)} attributes: from csv to released csv")
     for title in HEADER:
         table.add_column(title, justify="left" if title == "tool" else "right", no_wrap=True)

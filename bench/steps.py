@@ -4,7 +4,7 @@
 
 Numbers: all different, random classes, k = 1, so that intervals are split down to single records. Values: suppressed,
 two records each, random classes, k = 1, so that all are disclosed. Rests: the same values and one that is alone, k = 2,
-by the joint search group by group and with the release: values are told apart one after the other.
+by the joint search group by group and with the release: values are separated one after the other.
 
 Each table is doubled three times. The exponent is the slope of the logarithms, from the first size to the last: 1 is in
 proportion to the steps, 2 is to their square. Nothing is asserted. Figures go to the terminal and to

@@ -114,7 +114,7 @@ def _features(rows: pd.DataFrame, masked: Domains, class_: str) -> pd.DataFrame:
 
 
 def _boosted(train: pd.DataFrame, positive: pd.Series, test: pd.DataFrame, masked: Domains, class_: str) -> np.ndarray:
-    """The chance of the class for each test row. Categories are told apart by the codes of the training rows."""
+    """The chance of the class for each test row. Categories are distinguished by the codes of the training rows."""
     tested = _features(test, masked, class_)
     texts = [name for name in train if not pd.api.types.is_numeric_dtype(train[name])]
     for name in texts:

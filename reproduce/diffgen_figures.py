@@ -74,7 +74,7 @@ def _remark(results: Results) -> str:
     if not len(results):
         return ""
     return (
-        f"Ours is the {_runs(results)}. Some details of the paper's implementation are not told: the ranges that "
+        f"Ours is the {_runs(results)}. Some details of the paper's implementation are not given: the ranges that "
         "splits are drawn from, and how C4.5 was given noisy counts."
     )
 

@@ -102,12 +102,12 @@ def _origin(results: Iterable[Results], sources: Mapping[str, str], versions: Ma
     points = {key_of(point.setting): point for found in results for point in found}
     for point in points.values():
         commits[point.commit] = commits.get(point.commit, 0) + 1
-    told = "; ".join(f"{count} points at commit {name}" for name, count in commits.items())
+    commits_text = "; ".join(f"{count} points at commit {name}" for name, count in commits.items())
     data = "; ".join(f"{name}: {source}" for name, source in sources.items())
     tools = ", ".join(f"{name} {number}" for name, number in versions.items())
     return (
         "## Where these numbers come from\n\n"
-        f"- Measured: {told or 'nothing yet'}.\n"
+        f"- Measured: {commits_text or 'nothing yet'}.\n"
         f"- Data: {data}. The rows are the bundled ones.\n"
         f"- Seeds: everything random follows from {SEED} (private runs: `seed_of` in `reproduce/diffgen.py`).\n"
         f"- Versions: {tools}.\n"

@@ -99,8 +99,8 @@ def _compare_3a(results: Results) -> list[Statement]:
 
 
 def _gap_remark(se: dict[int, float], re: dict[int, float]) -> str:
-    told = ", ".join(f"Top{top} RE {re[top]:.1f}%, SE {se[top]:.1f}%" for top in se)
-    return f"Ours: {told}. One of the 188 test records is worth {100 / 188:.2f} points."
+    shown = ", ".join(f"Top{top} RE {re[top]:.1f}%, SE {se[top]:.1f}%" for top in se)
+    return f"Ours: {shown}. One of the 188 test records is worth {100 / 188:.2f} points."
 
 
 def _compare_3b(results: Results) -> list[Statement]:

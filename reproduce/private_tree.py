@@ -120,7 +120,7 @@ class _Grower:
         self._share = ledger.left / ((2 + len(self._numbers)) * depth + 2)
         self._rate = self._share / 2  # the Max operator has sensitivity 1
         self._noise = TwoSidedGeometric(self._share, source)
-        # A node is worth splitting while its classes can be told from the noise in every child (Algorithm 1, line 6).
+        # A node is worth splitting while the noise in every child does not hide its classes (Algorithm 1, line 6).
         widest = max(2 if column in self._numbers else size for column, size in enumerate(self._sizes))
         self._enough = math.sqrt(2) / float(self._share) * widest * self._width
 

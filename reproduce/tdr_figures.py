@@ -163,15 +163,15 @@ def _compare_10(results: Results) -> list[Statement]:
     line = results.series("k", "error", what="AE")
     if not line:
         return []
-    told = f"{min(line.values()):.1f}% to {max(line.values()):.1f}% for k = {min(line)} to {max(line)}"
+    shown = f"{min(line.values()):.1f}% to {max(line.values()):.1f}% for k = {min(line)} to {max(line)}"
     be, ue = results.one("error", what="BE"), results.one("error", what="UE")
     if be is not None and ue is not None:
-        told += f"; BE {be:.1f}%, UE {ue:.1f}%"
+        shown += f"; BE {be:.1f}%, UE {ue:.1f}%"
     slowest = max(point["seconds"] for point in results if point.value.get("seconds"))
     found = [
         Statement(
             "slightly better than the genetic algorithm with CM, better than with LM for k ≥ 100 (errors not printed)",
-            told,
+            shown,
         ),
         Statement("7 s to mask the data, against 18 hours", f"{slowest:.2f} s a fold at most", slowest < 7),
     ]

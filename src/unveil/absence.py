@@ -30,7 +30,7 @@ class Absence(MetaPathFinder):
 
 @contextmanager
 def absent(package: str) -> Iterator[None]:
-    """Lets this thread look for a package in vain."""
+    """Hides a package from this thread."""
     absence = Absence(package)
     sys.meta_path.insert(0, absence)
     try:
@@ -40,7 +40,7 @@ def absent(package: str) -> Iterator[None]:
 
 
 def keep_pandas_out() -> None:
-    """Lets Arrow look for pandas, once and in vain."""
+    """Lets Arrow look for pandas once while it is hidden."""
     import pyarrow
 
     with absent("pandas"):

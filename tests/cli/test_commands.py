@@ -54,7 +54,7 @@ def test_a_group_of_one_record(project: Project, run: Run) -> None:
     assert "the smallest has 1 record, the middle one" in run("publish", project.spec, "--to", project.release).out
 
 
-def test_csv_beside_parquet(project: Project, run: Run) -> None:
+def test_csv_next_to_parquet(project: Project, run: Run) -> None:
     assert run("publish", project.spec, "--to", project.release, "--format", "csv").code == 0
     assert (project.release / "data.csv").exists()
     assert run("verify", project.release, "--raw", project.spec).code == 0

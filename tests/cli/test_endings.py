@@ -102,7 +102,7 @@ def test_a_full_stdout(command: str, written: str, project: Project) -> None:
     assert project.release.exists() == bool(written)
 
 
-def test_a_verdict_that_nobody_reads_is_no_verdict(project: Project) -> None:
+def test_a_verdict_that_nobody_reads_is_not_a_verdict(project: Project) -> None:
     unveil.publish(project.spec).write(project.release)
     assert shell(f"{UNVEIL} verify release > /dev/full", project.folder).code == 3
     found = shell(f"{UNVEIL} verify release | true", project.folder)
@@ -144,7 +144,7 @@ def test_a_terminal_that_lacks_characters(encoding: str, project: Project) -> No
     assert (found.code, found.err.count("\n")) == (2, 1)
 
 
-def test_a_name_that_is_no_text(project: Project) -> None:
+def test_a_name_that_is_not_text(project: Project) -> None:
     r"""A byte that is not UTF-8 is half of a surrogate pair in Python, and is shown as its number."""
     shutil.copy(project.spec, os.fsencode(project.folder) + b"/odd\xff.toml")
     before = project.files()

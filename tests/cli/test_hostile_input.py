@@ -136,7 +136,7 @@ def test_values_that_python_cannot_hold(
 
 @pytest.mark.parametrize("name", ["text", "long text"])
 @pytest.mark.parametrize("engine", ["memory", "stream"])
-def test_bytes_that_are_no_text_are_not_released_as_they_are(
+def test_bytes_that_are_not_text_are_not_released_as_they_are(
     name: str, engine: str, odd: Callable[[pa.Array], None], project: Project, run: Run
 ) -> None:
     odd(UNREADABLE[name])

@@ -65,7 +65,7 @@ def test_columns_with_any_name_and_all_different_values(project: Project, run: R
     assert run("check", spec).code == 0
 
 
-def test_a_mark_that_is_a_label_of_the_class_is_no_missing_value(run: Run) -> None:
+def test_a_mark_that_is_a_label_of_the_class_is_not_a_missing_value(run: Run) -> None:
     crx = Path(unveil.__file__).parent / "data" / "crx.parquet"
     draft = tomllib.loads(run("init", crx).out)
     assert draft["table"]["class"] == "class"
@@ -103,7 +103,7 @@ def test_a_spec_that_exists_is_not_overwritten(project: Project, run: Run) -> No
     assert project.spec.read_text() == before
 
 
-def test_a_table_without_names_is_told(project: Project, run: Run) -> None:
+def test_a_table_without_names_is_reported(project: Project, run: Run) -> None:
     """Values of a row are seldom all different, so most such tables stop here; the others are drafted in doubt."""
     draft = project.folder / "draft.toml"
     project.table.write_text("39,0,clerk,0,yes\n50,1,baker,0,no\n")
@@ -129,7 +129,7 @@ def test_names_are_not_doubted_without_reason(project: Project, run: Run) -> Non
     assert "looks like values" not in run("init", years).out
 
 
-def test_what_dropping_rows_would_cost_is_told(project: Project, run: Run) -> None:
+def test_what_dropping_rows_would_cost_is_reported(project: Project, run: Run) -> None:
     lines = project.table.read_text().splitlines()
     spoiled = [lines[0], *(line.replace(",Cork,", ",NA,") for line in lines[1:])]
     project.table.write_text("\n".join(spoiled) + "\n")
@@ -150,7 +150,7 @@ def test_what_dropping_rows_would_cost_is_told(project: Project, run: Run) -> No
     assert "# guess: no row lacks a value\n" in run("init", project.table).out
 
 
-def test_whole_numbers_that_may_be_codes_are_told(project: Project, run: Run) -> None:
+def test_whole_numbers_that_may_be_codes_are_reported(project: Project, run: Run) -> None:
     rows = [f"{i % 3},{i},{i % 40},{'ab'[i % 2]}" for i in range(50)]
     project.table.write_text("\n".join(["benefits,size,job code,target", *(rows * 2)]) + "\n")
     text = run("init", project.table).out

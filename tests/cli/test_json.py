@@ -122,7 +122,7 @@ def test_demo(tmp_path: Path, facts: Any) -> None:
         assert found["accuracy"]["masked"] < item["accuracy"] < 1
 
 
-def test_what_is_bad_is_no_json(project: Project, run: Run) -> None:
+def test_what_is_bad_is_not_json(project: Project, run: Run) -> None:
     project.edit(project.spec, "range", "rnage")
     for words in (("check", project.spec), ("publish", project.spec, "--to", project.release)):
         outcome = run(*words, "--json")

@@ -79,7 +79,7 @@ def test_an_error_takes_the_line_away(project: Project) -> None:
     assert found.err.splitlines()[-1].rpartition("\x1b[2K")[2].startswith("unveil: people.toml: no release of")
 
 
-def test_quiet_where_stderr_is_no_terminal(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quiet_where_stderr_is_not_a_terminal(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Even where colours are asked for, which makes rich take anything for a terminal."""
     monkeypatch.setenv("FORCE_COLOR", "1")
     command = [sys.executable, "-c", PATIENT, "0", "publish", str(project.spec), "--to", str(project.release)]

@@ -26,7 +26,7 @@ def long_tree(tmp_path: Path) -> Path:
 # ---- Draft ----
 
 
-def test_a_draft_is_printed_as_a_tree_and_the_guess_beside_it(project: Project, run: Run) -> None:
+def test_a_draft_is_printed_as_a_tree_and_the_guess_next_to_it(project: Project, run: Run) -> None:
     outcome = run("taxonomy", "draft", project.table, "town")
     assert outcome.code == 0
     (project.folder / "town.tree").write_text(outcome.out)

@@ -277,7 +277,7 @@ def test_a_driver_that_is_killed_leaves_no_release(project: Project) -> None:
     assert unveil.verify(project.release, project.spec) == []
 
 
-def test_java_that_is_killed_is_told_in_one_sentence_and_leaves_nothing(project: Project) -> None:
+def test_java_that_is_killed_is_reported_in_one_sentence_and_leaves_nothing(project: Project) -> None:
     mark, before = project.folder / "writing", project.files()
     told = subprocess.run(driver_of(project, LOSE_JAVA, mark), capture_output=True, text=True, check=False, timeout=400)
     assert mark.exists()
@@ -288,7 +288,7 @@ def test_java_that_is_killed_is_told_in_one_sentence_and_leaves_nothing(project:
     assert project.files() == before
 
 
-def test_a_call_that_java_never_answers_is_told_in_one_sentence(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_call_that_java_never_answers_is_reported_in_one_sentence(capfd: pytest.CaptureFixture[str]) -> None:
     from py4j.protocol import Py4JError
 
     def unanswered() -> None:

@@ -143,7 +143,7 @@ BAD: dict[str, tuple[Make, list[str]]] = {
         ["a.csv", "cannot be read", "got 3"],
     ),
     "a row that is too long": (texts(a=LINES + "x,30,baker,Cork,1,no,no\n"), ["a.csv", "cannot be read", "got 7"]),
-    "bytes that are no text": (
+    "bytes that are not text": (
         texts(a=LINES.encode() + b"x,30,baker,\xff,1,no\n"),
         ["a.csv", "UTF8"],
     ),

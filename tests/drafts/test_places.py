@@ -101,7 +101,7 @@ def test_a_region_that_is_also_a_value_is_told_apart() -> None:
     assert "Asia" in taxonomy.leaves
 
 
-def test_antarctica_stands_below_the_root() -> None:
+def test_antarctica_is_below_the_root() -> None:
     assert above(countries("AQ", "FR", "DE"), "AQ") == []
 
 

@@ -89,7 +89,7 @@ def test_the_way_that_is_guessed(values: list[object], name: str, by: str) -> No
     assert draft(column(*values, name=name), name).by == by
 
 
-def test_missing_values_are_no_leaves_and_are_counted() -> None:
+def test_missing_values_are_not_leaves_and_are_counted() -> None:
     found = draft(column("a", "?", None, "NA", "b", "?"), "x")
     assert found.taxonomy.leaves == ("a", "b")
     assert (found.values.missing, found.values.missing_rows) == (("?", "NA"), 4)

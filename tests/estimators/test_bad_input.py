@@ -33,7 +33,7 @@ def test_a_missing_target():
         (["yes"] * 120, "the class 'class' has one label only, 'yes', so there is nothing to learn."),
     ],
 )
-def test_targets_that_are_no_class(y, sentence):
+def test_targets_that_are_not_class(y, sentence):
     assert sentence in refused(TopDownRefinement(), y=y)
 
 
@@ -120,7 +120,7 @@ def test_arguments_that_cannot_be_followed(masker, sentence):
 
 
 @pytest.mark.parametrize("weights", [np.full(120, 0.5), np.full(120, -1)])
-def test_weights_that_are_no_records(weights):
+def test_weights_that_are_not_records(weights):
     assert "is not a whole number above 0" in refused(TopDownRefinement(), sample_weight=weights)
 
 

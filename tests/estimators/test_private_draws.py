@@ -75,7 +75,7 @@ def test_declared_labels_need_not_have_the_type_of_those_that_occur():
     assert set(fitted.training_data()[1]) <= {"0", "1", "unknown"}
 
 
-def test_what_a_fitted_transformer_says_beside_its_draws_does_not_depend_on_the_rows():
+def test_what_a_fitted_transformer_says_next_to_its_draws_does_not_depend_on_the_rows():
     """Two tables that share no value and no class, drawn alike: all that is not drawn is the same."""
     first = pd.DataFrame({"age": [20, 21], "job": ["clerk", "clerk"], "town": ["Cork"] * 2, "income": [1.0, 2.0]})
     second = pd.DataFrame({"age": [70, 71], "job": ["smith"] * 2, "town": ["Aarhus"] * 2, "income": [90, 95]})

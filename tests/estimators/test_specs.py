@@ -108,7 +108,7 @@ def test_the_class_is_not_among_the_rows(project, rows):
         TopDownRefinement(spec=project.spec).fit(rows, rows["ill"])
 
 
-def test_a_weight_of_the_spec_and_one_beside_it():
+def test_a_weight_of_the_spec_and_one_next_to_it():
     X, y = people()
     spec = {**MAPPING, "table": {**MAPPING["table"], "weight": "n"}}
     fitted = TopDownRefinement(spec=spec).fit(X.assign(n=2), y)

@@ -332,7 +332,7 @@ def test_refining_only_ever_loses_less(spec: Spec, rows: list[Row]) -> None:
         before = after
 
 
-def test_the_rows_of_the_helpers_are_as_told() -> None:
+def test_the_rows_of_the_helpers_are_as_described() -> None:
     """The arithmetic above relies on these."""
     assert RAW_HEADER[1:4] == ("age", "education", "sex")
     groups = Counter(row[:3] for row in draft().rows)

@@ -157,7 +157,7 @@ def test_a_population_of_counts() -> None:
 
 
 @pytest.mark.parametrize("as_text", [False, True])
-def test_a_population_beside_the_raw_table(as_text: bool, raw: Table) -> None:
+def test_a_population_next_to_the_raw_table(as_text: bool, raw: Table) -> None:
     """Raw, Ann (17, Bachelors, M) has three peers in the population, the others only themselves."""
     ages: list[Any] = [17, 17, 17, 17, 25]
     population = people(*[(str(age) if as_text else age, "Bachelors", "M") for age in ages])
@@ -190,7 +190,7 @@ def test_the_threshold_itself_is_not_above() -> None:
         assert attacker_risk(sizes, sizes, threshold=1 / (size + 1)).above == 1
 
 
-def test_only_the_smallest_sizes_are_told() -> None:
+def test_only_the_smallest_sizes_are_reported() -> None:
     planted = draft()
     names = ["9th", "10th", "Bachelors", "Masters"]
     planted.rows = [(YOUNG, name, "M", 0.0, "low") for size, name in enumerate(names, 2) for _ in range(size)]

@@ -60,7 +60,7 @@ def test_a_small_table_is_evaluated_whole(spec: Path) -> None:
     assert found.measures.loss.records == 399
 
 
-def test_a_sample_that_was_asked_for_is_told(spec: Path) -> None:
+def test_a_sample_that_was_asked_for_is_reported(spec: Path) -> None:
     found = unveil.evaluate(spec, protocol=Holdout(seeds=[0]), sample=100)
     assert found.measures is not None
     assert found.measures.loss.records in (99, 100)

@@ -64,7 +64,7 @@ def released(seed: int = 0, **changed: object) -> unveil.Release:
     return unveil.publish(people(), {**DECLARED, **changed}, unsafe_seed=seed)
 
 
-def test_a_list_of_columns_is_no_goal_of_weights() -> None:
+def test_a_list_of_columns_is_not_a_goal_of_weights() -> None:
     with pytest.raises(unveil.SpecError, match="goal is a list of columns, but the method 'additive' has the goal"):
         released(publish={"method": "additive", "goal": ["town"]})
 

@@ -125,7 +125,7 @@ def test_where_floats_are_in_doubt_the_same_bits_are_looked_at_again(monkeypatch
 
 
 @pytest.mark.parametrize(("first", "option"), [(0, 0), (2**64 - 1, 1)])
-def test_the_ends_are_no_boundaries(first: int, option: int) -> None:
+def test_the_ends_are_not_boundaries(first: int, option: int) -> None:
     """Nothing lies before the first option or after the last, so no more bits are needed there."""
     source = Scripted([chunk(first)])
     assert exponential_choice(np.array([3, 3]), RATE, np.array([1, 1]), source) == option

@@ -1,4 +1,4 @@
-"""Contributions: what the owner and readers are told about the rows of a person that are used, and the ledger."""
+"""Contributions: what the owner and readers learn about the rows of a person that are used, and the ledger."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def _disclosed(search: Any, number: int) -> set[str]:
     return {offer.parts[number - offer.first].label}
 
 
-def test_lemma_3_1_redundant_templates_are_dropped_and_told(table_1: pa.Table) -> None:
+def test_lemma_3_1_redundant_templates_are_dropped_and_reported(table_1: pa.Table) -> None:
     weaker, stronger = template(["Job"], 0.8), template(["Job", "Country"], 0.75)
     both = unveil.publish(table_1, spec(weaker, stronger))
     assert both.redundant == (Template(("Job",), "Bankruptcy", "Discharged", 0.8),)
@@ -137,7 +137,7 @@ def test_lemma_3_1_redundant_templates_are_dropped_and_told(table_1: pa.Table) -
     assert redundant_atoms(resolved_requirements(load_table(checked, table_1), checked)) == ()
 
 
-def test_lemma_3_3_what_cannot_hold_is_told_before_the_search(table_1: pa.Table) -> None:
+def test_lemma_3_3_what_cannot_hold_is_reported_before_the_search(table_1: pa.Table) -> None:
     with pytest.raises(RequirementError, match=r"Discharged, 20%⟩: its smallest reachable confidence is 20\.83%"):
         unveil.publish(table_1, spec(template(["Job", "Country"], 0.2)))
 

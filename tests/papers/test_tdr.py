@@ -307,7 +307,7 @@ def test_equation_5_the_score_of_disclosing_a_value() -> None:
     assert found["Masters"] == Printed(gain=0.1664, loss=34 - 7, score=0.1664 / (27 + 1))
     # Bachelors: 8Y2N, which leaves 13Y11N. InfoGain = 0.9597 − 10/34 × 0.7219 − 24/34 × 0.9950 = 0.0450.
     assert found["Bachelors"] == Printed(gain=0.0450, loss=34 - 10, score=0.0450 / (24 + 1))
-    # Disclosing M leaves F alone under ⊥, so that both are told apart: the same as refining ANY_Sex.
+    # Disclosing M leaves F alone under ⊥, so that both are distinguished: the same as refining ANY_Sex.
     assert found["M"] == found["F"] == candidates(search(TABLE_I, with_trees(QID_1)))["ANY_Sex"]
     # 9th and Doctorate have fewer than 4 records: disclosing one of them is invalid.
     assert found.keys() == {"10th", "11th", "12th", "Bachelors", "Masters", "M", "F"}

@@ -35,7 +35,7 @@ def test_laplace_noise_cast_to_int_is_caught() -> None:
     assert abs(cut.loss - EXACT.add(1, EXACT.ln(Decimal(2)))) < TOLERANCE
 
 
-def test_laplace_noise_cast_to_int_is_caught_beside_a_structure() -> None:
+def test_laplace_noise_cast_to_int_is_caught_next_to_a_structure() -> None:
     verdict = worst_release(
         TOWN_AND_SEX, [((), (("here", "f", "Y"),))], PrivatePlan(ONE, 1), 1, nullcontext, cut_laplace_chances
     )

@@ -26,7 +26,7 @@ def test_why_no_attribute_is_finer(project: Project, run: Run) -> None:
     assert project.files() == before
 
 
-def test_every_block_is_told(project: Project, run: Run) -> None:
+def test_every_block_is_reported(project: Project, run: Run) -> None:
     short = run("explain", project.spec, "--no-shadow").out.splitlines()
     long = run("explain", project.spec, "--no-shadow", "--all").out.splitlines()
     stops = [stop for cut in unveil.explain(project.spec, shadow=False).cuts for stop in cut.stops]
@@ -41,7 +41,7 @@ def test_prices(project: Project, run: Run) -> None:
     assert "33% of the rows held out, 2 times" in outcome.out
 
 
-def test_what_is_not_priced_is_told(project: Project, run: Run) -> None:
+def test_what_is_not_priced_is_reported(project: Project, run: Run) -> None:
     project.edit(project.spec, "= 3\n", "= 2\n")
     outcome = run("explain", project.spec, "--seeds", 1)
     assert "Not priced: k = 2 of requirement 1 on {age, job, town}: any less would require nothing." in outcome.out

@@ -38,7 +38,7 @@ def test_prices_are_those_of_a_run(project: Project) -> None:
     assert found.protocol == str(TWICE)
 
 
-def test_a_part_too_small_for_the_requirement_is_told(project: Project) -> None:
+def test_a_part_too_small_for_the_requirement_is_reported(project: Project) -> None:
     project.edit(project.spec, "= 3\n", "= 40\n")
     found = unveil.explain(project.spec, protocol=TWICE)
     assert found.prices

@@ -94,7 +94,7 @@ def test_other_requirements(require: dict[str, Any], expected: list[str]) -> Non
         {"kind": "t-closeness", **QI, "sensitive": "s", "t": 1.0},
     ],
 )
-def test_what_cannot_be_relaxed_is_told(require: dict[str, Any]) -> None:
+def test_what_cannot_be_relaxed_is_reported(require: dict[str, Any]) -> None:
     (left,) = tried(require)
     assert isinstance(left, Unrelaxed)
     assert left.reason.endswith("any less would require nothing.")

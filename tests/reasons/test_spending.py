@@ -56,7 +56,7 @@ def test_explaining_draws_nothing_that_is_private(private: PrivateProject, monke
     assert all(price.accuracy["tree"].n == 2 for price in found.prices)
 
 
-def test_of_a_release_only_what_it_says_is_told(private: PrivateProject) -> None:
+def test_of_a_release_only_what_it_says_is_reported(private: PrivateProject) -> None:
     unveil.publish(private.spec, unsafe_seed=1).write(private.release)
     one = unveil.explain(private.spec, release=private.release, shadow=False)
     rows = private.table.read_text().splitlines()

@@ -263,7 +263,7 @@ def test_sentences_name_requirement_group_and_distance() -> None:
     assert any("to disclose " in line and "short" in line for line in told)
 
 
-def test_what_rounding_alone_rules_out_is_told_as_such() -> None:
+def test_what_rounding_alone_rules_out_is_reported_as_such() -> None:
     stop = Stop("[0, 9)", ("[0, 4)", "[4, 9)"), "invalid", 9)
     assert reason(stop) == "[0, 9) → [0, 4), [4, 9): ruled out by rounding at a bound."
     cut = Cut("age", "discretization", 1, (stop,), ())

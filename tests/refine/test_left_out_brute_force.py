@@ -200,7 +200,7 @@ def islanders(clerks: int, least: int) -> Problem:
 @pytest.mark.parametrize("recoding", ["local", "global"])
 @pytest.mark.parametrize("way", ["drop", "mask"])
 def test_nobody_is_left_out_whom_another_group_needs(recoding: Recoding, way: LeftOut, tmp_path: Path) -> None:
-    """Towns are told apart first. Then the judges can be left out only if enough clerks remain in the islet."""
+    """Towns are separated first. Then the judges can be left out only if enough clerks remain in the islet."""
     assert assert_same(islanders(4, 4), recoding, Fraction(1, 5), way, tmp_path / "enough") == 3
     assert assert_same(islanders(3, 4), recoding, Fraction(1, 5), way, tmp_path / "too few") == 0
     assert assert_same(islanders(0, 3), recoding, Fraction(1, 5), way, tmp_path / "none at all") == 0

@@ -96,7 +96,7 @@ def test_a_release_opens_again(project: Project) -> None:
     assert "48 rows" in repr(again)
 
 
-def test_what_is_no_release_is_refused(tmp_path: Path) -> None:
+def test_what_is_not_a_release_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ReleaseError, match="not a release"):
         unveil.open_release(tmp_path)
     (tmp_path / "manifest.json").write_text('{"schema_version": 99}')

@@ -185,7 +185,7 @@ def _edit(folder: Path, change: dict[str, Any]) -> None:
     path.write_text(json.dumps(manifest, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
 
-def test_a_reader_is_told_what_weights_give_away(written: Callable[..., Any]) -> None:
+def test_a_reader_is_reported_what_weights_give_away(written: Callable[..., Any]) -> None:
     for form, words in (("exact", "released as they are: "), ("rounded", "rounded to 0.5")):
         folder, _ = written(form)
         notes = " ".join(judge_release(folder).notes)
@@ -292,7 +292,7 @@ def test_a_weight_in_the_wrong_place_is_refused() -> None:
 
 
 @pytest.mark.parametrize(("weight", "words"), [(-1.0, "is below 0"), ("x", "is not a number")])
-def test_a_value_that_is_no_weight_is_refused(weight: Any, words: str) -> None:
+def test_a_value_that_is_not_a_weight_is_refused(weight: Any, words: str) -> None:
     table = people()
     texts = [str(value) for value in [weight, *table["w"].to_pylist()[1:]]]
     for form in ("exact", "rounded", "group-mean"):

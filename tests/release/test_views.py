@@ -127,7 +127,7 @@ def test_a_marker_that_is_a_label_is_refused() -> None:
         release.to_pandas(suppressed="Rome")
 
 
-def test_a_value_without_a_block_is_null_where_intervals_are_no_text(release: unveil.Release) -> None:
+def test_a_value_without_a_block_is_null_where_intervals_are_not_text(release: unveil.Release) -> None:
     rows = PEOPLE.head(2).assign(age=[10**6, 30])
     for intervals in ("interval", "bounds", "midpoint"):
         shown = release.masking.apply(rows, unseen="suppress", intervals=intervals)["age"]

@@ -22,7 +22,7 @@ def published(project: Project) -> Project:
     return project
 
 
-def test_a_page_beside_the_release(published: Project, run: Run) -> None:
+def test_a_page_next_to_the_release(published: Project, run: Run) -> None:
     outcome = run("report", published.release)
     assert outcome.code == 0, outcome
     page = published.folder / "release-report.html"
@@ -119,7 +119,7 @@ def test_the_steps_of_a_search_that_was_stopped(steps: int, project: Project) ->
     assert told[steps] in text
 
 
-def test_steps_that_do_not_lead_to_the_release_are_not_told(published: Project) -> None:
+def test_steps_that_do_not_lead_to_the_release_are_not_reported(published: Project) -> None:
     """A release that keeps to a stricter k is true by this spec too, but its search ends elsewhere."""
     other = published.folder / "other.toml"
     text = published.spec.read_text(encoding="utf-8")
@@ -164,7 +164,7 @@ def test_an_owners_page_of_another_table_is_refused(published: Project, run: Run
         (["--owner", "{folder}/no.toml"], "no.toml"),
     ],
 )
-def test_what_cannot_be_written_is_told_first(
+def test_what_cannot_be_written_is_reported_first(
     words: list[str], sentence: str | None, published: Project, run: Run
 ) -> None:
     (published.folder / "taken.html").write_text("mine", encoding="utf-8")
@@ -181,7 +181,7 @@ def test_what_cannot_be_written_is_told_first(
     assert (published.folder / "taken.html").read_text() == "mine"
 
 
-def test_a_folder_that_is_no_release(tmp_path: Path, run: Run) -> None:
+def test_a_folder_that_is_not_a_release(tmp_path: Path, run: Run) -> None:
     outcome = run("report", tmp_path)
     assert outcome.code == 2
     assert "manifest.json" in outcome.err

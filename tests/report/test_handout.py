@@ -50,7 +50,7 @@ def leaks(page: str, folder: Path, spec: Path) -> list[str]:
     return [*told, *steps, *strange_numbers(page, manifest_of(folder))]
 
 
-def test_nothing_secret_is_told(owned: Release) -> None:
+def test_nothing_secret_is_reported(owned: Release) -> None:
     spec, folder = owned
     manifest = manifest_of(folder)
     assert manifest["rows"]["dropped"] == DROPPED
@@ -67,7 +67,7 @@ def test_the_checks_see_what_the_owners_page_tells(owned: Release) -> None:
     assert trace_texts(spec) & set(found)
 
 
-def test_what_stands_above_a_cut_is_known_to_the_owner_alone(owned: Release) -> None:
+def test_what_is_above_a_cut_is_known_to_the_owner_alone(owned: Release) -> None:
     spec, folder = owned
     assert "Any job" not in (folder / "manifest.json").read_text(encoding="utf-8")
     assert "Any job" not in read(unveil.report(folder)).text

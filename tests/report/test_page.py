@@ -131,7 +131,7 @@ SENSITIVE = {"sensitive": "illness"}
         ),
     ],
 )
-def test_every_kind_of_requirement_is_told(entry: dict[str, Any], words: str) -> None:
+def test_every_kind_of_requirement_is_reported(entry: dict[str, Any], words: str) -> None:
     told = promise(entry)
     assert words in told.promise
     assert told.cannot
@@ -147,7 +147,7 @@ def test_every_kind_of_requirement_is_told(entry: dict[str, Any], words: str) ->
         {"kind": "confidence", "channel": ["age"], **SENSITIVE, "values": ["flu"], "limit": 1},
     ],
 )
-def test_a_bound_that_bounds_nothing_is_no_promise(entry: dict[str, Any]) -> None:
+def test_a_bound_that_bounds_nothing_is_not_a_promise(entry: dict[str, Any]) -> None:
     told = promise(entry)
     assert told.headline == "Nothing is promised"
     assert told.cannot == ""

@@ -74,7 +74,7 @@ def test_the_detail_of_a_code_is_a_count_of_labels(handout: str, folder: Path) -
     assert float(share[1]) / 352 == pytest.approx(blocks["code"] / 717, abs=0.001)
 
 
-def test_who_is_alone_on_all_columns_is_told_in_red(handout: str, private: str, folder: Path) -> None:
+def test_who_is_alone_on_all_columns_is_reported_in_red(handout: str, private: str, folder: Path) -> None:
     held = Counter(tuple(row.values()) for row in unveil.open_release(folder).table.to_pylist())
     alone = sum(count == 1 for count in held.values())
     assert alone / ROWS > 0.95

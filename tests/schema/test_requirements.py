@@ -35,7 +35,7 @@ def test_of_two_equal_ones_the_first_is_kept() -> None:
     assert without_redundant([BA4, AB4, BA4]) == (BA4,)
 
 
-def test_what_a_reader_is_told() -> None:
+def test_what_a_reader_is_reported() -> None:
     requirement = KAnonymity(quasi_identifier=("age", "sex"), k=1_500)
     assert requirement.sentence() == (
         "Every combination of released values of {age, sex} is shared by at least 1,500 records."

@@ -193,7 +193,7 @@ def test_a_requirement_that_does_not_fit(load: Load, old: str, new: str, problem
     assert sentence(SpecError, lambda: load(changed(old, new))) == f"ward.toml: {problem}"
 
 
-def test_the_second_requirement_is_told_from_the_first(load: Load) -> None:
+def test_the_second_requirement_is_distinguished_from_the_first(load: Load) -> None:
     second = '[[require]]\nkind = "k-anonymity"\nquasi-identifier = ["name"]\nk = 2\n'
     assert sentence(SpecError, lambda: load(WARD + second)).startswith("ward.toml: [[require]] number 2: ")
 
@@ -247,7 +247,7 @@ def test_the_class_is_not_described_like_an_attribute(load: Load, section: str) 
     )
 
 
-def test_a_label_of_the_class_that_stands_twice(load: Load) -> None:
+def test_a_label_of_the_class_that_appears_twice(load: Load) -> None:
     message = sentence(SpecError, lambda: load(WARD + '[attributes.outcome]\nvalues = ["cured", "cured"]\n'))
     assert message == "ward.toml: [attributes.outcome] values hold 'cured' twice."
 
@@ -261,7 +261,7 @@ def test_a_weight_that_is_another_column(load: Load, weight: str) -> None:
 # ---- Taxonomies that the spec names ----
 
 
-def test_a_bad_taxonomy_is_told_with_the_attribute_that_names_it(load: Load) -> None:
+def test_a_bad_taxonomy_is_reported_with_the_attribute_that_names_it(load: Load) -> None:
     message = sentence(TaxonomyError, lambda: load(changed("job.tree", "twice.tree")))
     assert message == "ward.toml: [attributes.job]: twice.tree: the leaf 'Clerk' appears twice."
 
@@ -335,7 +335,7 @@ def test_words_that_readers_could_not_read(load: Load, key: str, problem: str) -
         ("[table]", "[tabel]", "the file has the unknown key 'tabel'; did you mean 'table'?"),
     ],
 )
-def test_an_unknown_key_is_told_with_the_nearest_known_one(load: Load, old: str, new: str, problem: str) -> None:
+def test_an_unknown_key_is_reported_with_the_nearest_known_one(load: Load, old: str, new: str, problem: str) -> None:
     assert sentence(SpecError, lambda: load(changed(old, new))) == f"ward.toml: {problem}"
 
 
@@ -387,7 +387,7 @@ def test_a_value_of_the_wrong_kind(load: Load, old: str, new: str, parts: tuple[
         assert part in message
 
 
-def test_of_several_mistakes_one_is_told(load: Load) -> None:
+def test_of_several_mistakes_one_is_reported(load: Load) -> None:
     text = changed("k = 5", "k = 0").replace("kind =", "knd =").replace('"outcome"', "7")
     assert sentence(SpecError, lambda: load(text)).count("ward.toml") == 1
 

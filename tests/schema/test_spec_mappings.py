@@ -22,7 +22,7 @@ def k_of(spec: Spec) -> object:
     return spec.requirements[0].describe()["k"]
 
 
-def test_a_taxonomy_stands_in_place_of_its_path():
+def test_a_taxonomy_takes_the_place_of_its_path():
     assert load_spec(mapping(JOBS)).attributes["job"].taxonomy is JOBS
 
 

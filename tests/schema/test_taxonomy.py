@@ -79,5 +79,5 @@ def test_a_label_that_stays_itself_on_the_next_level_is_one_node() -> None:
     ],
     ids=["leaf twice", "inner twice", "cycle", "own child", "no leaf", "no leaf but itself", "empty label", "⊥"],
 )
-def test_what_is_no_tree_of_distinct_labels_is_refused(branch: Branch, problem: str) -> None:
+def test_what_is_not_a_tree_of_distinct_labels_is_refused(branch: Branch, problem: str) -> None:
     assert sentence(TaxonomyError, lambda: Taxonomy(branch, "edu.tree")) == f"edu.tree: {problem}"

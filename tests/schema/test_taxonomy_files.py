@@ -198,7 +198,7 @@ def test_a_quote_that_never_closes_is_refused_however_long_the_file(tmp_path: Pa
     assert message.startswith("job.csv: ")
 
 
-def test_spaces_that_do_not_break_are_no_indentation(tmp_path: Path) -> None:
+def test_spaces_that_do_not_break_are_not_indentation(tmp_path: Path) -> None:
     # They come with text copied from a web page or a word processor, and nobody sees the difference.
     message = sentence(TaxonomyError, lambda: read(tmp_path, "job.tree", "Any\n\u00a0\u00a0Clerk\n"))
     assert message == f"job.tree: line 2: 'Clerk' {NOT_INDENTED}"

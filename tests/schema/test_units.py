@@ -47,7 +47,7 @@ def test_a_time_stamp_counts_as_the_day_that_it_shows(value: object) -> None:
         True,
     ],
 )
-def test_what_is_no_date(value: object) -> None:
+def test_what_is_not_a_date(value: object) -> None:
     assert number_of(value, "date") is None
 
 

@@ -251,7 +251,7 @@ def test_the_keyboard_is_enough(browser: Browser, studio: Studio) -> None:
     page.until("document.getElementById('redo').disabled === false")
 
 
-def test_a_closed_tab_frees_its_table_and_a_dead_server_is_told(browser: Browser, folder: Path) -> None:
+def test_a_closed_tab_frees_its_table_and_a_dead_server_is_reported(browser: Browser, folder: Path) -> None:
     with serving(folder, "adult.csv") as served:
         Page(browser, served)
         assert served.tabs == 1

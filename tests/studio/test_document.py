@@ -175,7 +175,7 @@ def test_an_edit_that_makes_no_sense_changes_nothing(operation: dict[str, object
     assert held.undoable == 0
 
 
-def test_a_text_that_is_not_toml_is_kept_and_told() -> None:
+def test_a_text_that_is_not_toml_is_kept_and_reported() -> None:
     held = document()
     held.edit({"do": "text", "text": "this is [ not TOML"})
     with pytest.raises(SpecError, match="not TOML"):

@@ -59,7 +59,7 @@ def test_a_path_outside_the_folder_is_refused(tab: Client, file: str, tmp_path: 
     outside.write_text("secret\n", encoding="utf-8")
     (tmp_path / "link.csv").symlink_to(outside)
     answer = tab.post("open", file=file)
-    if answer.status_code == 200:  # the folder itself is no table
+    if answer.status_code == 200:  # the folder itself is not a table
         tab.session = answer.json()["session"]
         assert "problem" in tab.hear(lambda heard: "problem" in heard)
     else:

@@ -147,7 +147,7 @@ def test_a_constant_that_does_not_fit_is_refused_whether_a_row_meets_it_or_not(
     refused(private, run, ["people.duckdb", "cannot be run", "date field"])
 
 
-def test_a_query_that_is_given_beside_a_private_spec_is_checked_too(private: PrivateProject) -> None:
+def test_a_query_that_is_given_next_to_a_private_spec_is_checked_too(private: PrivateProject) -> None:
     query = Query(private.folder / "people.duckdb", f"{QUERY} limit 10")
     with pytest.raises(TableError, match="but this one has LIMIT"):
         unveil.publish(query, private.spec, unsafe_seed=1)

@@ -162,7 +162,7 @@ def test_a_query_that_answers_differently_each_time_is_refused_by_the_engine_tha
         unveil.publish(project.spec, engine="stream")
 
 
-def test_nothing_is_written_beside_the_release(project: Project) -> None:
+def test_nothing_is_written_next_to_the_release(project: Project) -> None:
     queried(project)
     before, content = project.files(), (project.folder / "people.duckdb").read_bytes()
     unveil.publish(project.spec, engine="stream").write(project.release)

@@ -114,7 +114,7 @@ def test_observed_ranges_are_widened_to_round_numbers(project: Project) -> None:
     assert interval.from_ % 10 == interval.to % 10 == 0
 
 
-def test_what_is_no_table(project: Project) -> None:
+def test_what_is_not_a_table(project: Project) -> None:
     with pytest.raises(TableError, match="dict is not a table"):
         unveil.publish({"a": [1]}, project.spec)
     with pytest.raises(TableError, match="appears twice"):

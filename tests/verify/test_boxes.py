@@ -60,7 +60,7 @@ def _swapped(tree: Tree) -> None:
 
 
 def _again(tree: Tree) -> None:
-    """School is told apart from a rest that it is not in, because it was told apart before."""
+    """School is separated from a rest that it is not in, because it was separated before."""
     tree["splits"] += [split("education", "Any, other", ["University", "Any, other"])]
     tree["order"][-1:] = [5, -1, -1]
 
@@ -79,7 +79,7 @@ BROKEN_TREES: dict[str, tuple[Callable[[Draft], None], str]] = {
     "a rest of another node": (_split(2, into=["Bachelors", "Any, other"]), "is not what a split of 'University'"),
     "a rest in front": (_split(4, into=["Any, other", "University"]), "is not the last part"),
     "a rest alone": (_split(4, into=["Any, other"]), "separates nothing"),
-    "a rest that covers what is told apart": (_tree(_again), "that it does not cover"),
+    "a rest that covers what is separated": (_tree(_again), "that it does not cover"),
     "a disclosed value with nothing hidden": (_split(3, into=["M"]), "leaves nothing hidden"),
     "a hidden value in front": (_split(3, into=["⊥", "M"]), "leaves nothing hidden"),
     "an order that ends early": (_order(*[0, 1, 2, 3, -1, -1, -1, -1, 4, 3, -1]), "not complete"),
@@ -135,7 +135,7 @@ BROKEN_TREES: dict[str, tuple[Callable[[Draft], None], str]] = {
         _entry("education", lambda entry: entry["blocks"][5].update(rest=True)),
         "is called a rest",
     ),
-    "values that are no range": (
+    "values that are not a range": (
         _entry("education", lambda entry: entry["blocks"][2].update(values=["Bachelors", "9th"])),
         "are not a range",
     ),

@@ -99,7 +99,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("defect", BROKEN)
-def test_a_cut_that_is_no_partition_is_found(verify_planted: Verify, defect: str) -> None:
+def test_a_cut_that_is_not_a_partition_is_found(verify_planted: Verify, defect: str) -> None:
     edit, words = BROKEN[defect]
     findings = verify_planted(lambda planted: edit(planted.manifest["masking"]))
     assert any(finding.claim == "cut" and words in finding.message for finding in findings), findings
@@ -229,14 +229,14 @@ def test_a_weighted_release_may_have_fewer_rows_than_were_read_but_not_more(veri
     assert "does not add up" in finding.message
 
 
-def test_equal_rows_beside_weights_are_found(verify_planted: Verify) -> None:
+def test_equal_rows_next_to_weights_are_found(verify_planted: Verify) -> None:
     [finding] = verify_planted(lambda planted: planted.weigh([1] * 10))
     assert finding.claim == "equal-rows"
     assert "appears in 2 rows" in finding.message
 
 
 @pytest.mark.parametrize("weight", [0, -1, 1.5, float("nan"), float("inf"), 2**60, "2", None])
-def test_a_weight_that_is_no_count_is_found(tmp_path: Path, weight: object) -> None:
+def test_a_weight_that_is_not_a_count_is_found(tmp_path: Path, weight: object) -> None:
     planted = draft()
     _weighted(planted)
     column = planted.table()["n"].to_pylist()

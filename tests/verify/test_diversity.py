@@ -40,7 +40,7 @@ def test_one_value_too_few_is_found(tmp_path: Path) -> None:
     )
 
 
-def test_the_values_of_the_worst_group_are_told(tmp_path: Path) -> None:
+def test_the_values_of_the_worst_group_are_reported(tmp_path: Path) -> None:
     [finding] = found(tmp_path, release_of(DIVERSE, diversity(4)))
     assert "(age='[37, 91)') has 2 different values of 'disease' ('cold', 'gout') in 4 records" in finding.message
     assert "at least 4 (too few in 2 of 2 groups)" in finding.message

@@ -78,7 +78,7 @@ def test_a_release_must_list_its_parquet_file(release: Path) -> None:
     assert claims(verify_release(release)) == ["files", "files"]
 
 
-def test_a_link_to_a_file_elsewhere_is_no_file_of_the_release(release: Path) -> None:
+def test_a_link_to_a_file_elsewhere_is_not_a_file_of_the_release(release: Path) -> None:
     (release / "data.parquet").rename(release.parent / "elsewhere.parquet")
     (release / "data.parquet").symlink_to(release.parent / "elsewhere.parquet")
     findings = verify_release(release)
@@ -86,7 +86,7 @@ def test_a_link_to_a_file_elsewhere_is_no_file_of_the_release(release: Path) -> 
     assert all("it is a link" in finding.message for finding in findings)
 
 
-def test_a_data_file_that_is_no_parquet_is_found(release: Path) -> None:
+def test_a_data_file_that_is_not_parquet_is_found(release: Path) -> None:
     _replace(release, b"age,income\n17,low\n")
     assert claims(verify_release(release)) == ["data-file"]
 
@@ -158,7 +158,7 @@ def test_a_column_that_is_released_as_it_is_may_be_of_any_plain_type(
     assert claims(verify_release(planted.write(tmp_path / "unsorted", table=table))) == ["order"]
 
 
-def test_bytes_are_no_plain_type(tmp_path: Path) -> None:
+def test_bytes_are_not_plain_type(tmp_path: Path) -> None:
     planted, table = _typed_hours(pa.binary(), [b"a", b"b"])
     assert claims(verify_release(planted.write(tmp_path / "planted", table=table))) == ["columns"]
 

@@ -100,7 +100,7 @@ def test_one_changed_value_is_found(tmp_path: Path) -> None:
     )
 
 
-def test_the_highest_share_is_told(tmp_path: Path) -> None:
+def test_the_highest_share_is_reported(tmp_path: Path) -> None:
     [finding] = found(tmp_path, release_of(FAIR, confidence(0.3, "gout", "flu", "cold")))
     assert "disease='flu' in 3 of the 4 records of (age='[17, 37)'), a share of 0.75" in finding.message
     assert "at most 0.3 (too high in 2 of 2 groups)" in finding.message

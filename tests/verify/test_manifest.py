@@ -35,7 +35,7 @@ def test_no_folder(tmp_path: Path) -> None:
         verify_release(tmp_path / "nothing")
 
 
-def test_a_file_is_no_release(release: Path) -> None:
+def test_a_file_is_not_a_release(release: Path) -> None:
     with pytest.raises(ReleaseError, match="no such folder"):
         verify_release(release / "data.parquet")
 
@@ -73,7 +73,7 @@ def test_a_manifest_that_cannot_be_opened(release: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("content", [[], "text", 1, None])
-def test_a_manifest_that_is_no_object(release: Path, content: object) -> None:
+def test_a_manifest_that_is_not_an_object(release: Path, content: object) -> None:
     write_manifest(release, content)
     with pytest.raises(ReleaseError, match="not a JSON object"):
         verify_release(release)

@@ -106,7 +106,7 @@ def test_a_renamed_part_is_found(release: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["part-1.parquet", "part-000001.parquet", "part-0000a.parquet", "../data.parquet"])
-def test_a_part_with_another_name_is_no_part(release: Path, name: str) -> None:
+def test_a_part_with_another_name_is_not_a_part(release: Path, name: str) -> None:
     edit_manifest(release, lambda content: content["files"].update({f"data.parquet/{name}": {"sha256": "0" * 64}}))
     assert claims(verify_release(release)) == ["manifest"]
 
@@ -143,7 +143,7 @@ def test_a_file_and_parts_cannot_both_be_listed(release: Path) -> None:
     assert claims(verify_release(release)) == ["parts", "files"]
 
 
-def test_a_folder_of_parts_elsewhere_is_no_part_of_the_release(release: Path) -> None:
+def test_a_folder_of_parts_elsewhere_is_not_a_part_of_the_release(release: Path) -> None:
     (release / "data.parquet").rename(release.parent / "elsewhere")
     (release / "data.parquet").symlink_to(release.parent / "elsewhere")
     findings = verify_release(release)

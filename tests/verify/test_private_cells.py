@@ -55,7 +55,7 @@ def test_with_a_threshold_a_release_may_have_no_rows(tmp_path: Path) -> None:
     assert verify_release(planted.write(tmp_path / "planted", table=planted.table().slice(0, 0))) == []
 
 
-def test_a_cell_that_stands_twice_is_found(tmp_path: Path) -> None:
+def test_a_cell_that_appears_twice_is_found(tmp_path: Path) -> None:
     found(
         verify_private(tmp_path, lambda planted: planted.rows.append((*planted.rows[5][:6], 9))), "equal-rows", "2 rows"
     )
@@ -101,7 +101,7 @@ def test_counts_of_another_type_are_found(tmp_path: Path, kind: pa.DataType) -> 
     found(verify_release(planted.write(tmp_path / "planted", table=table)), "columns", "'count' holds")
 
 
-def test_a_class_that_is_no_text_is_found(tmp_path: Path) -> None:
+def test_a_class_that_is_not_text_is_found(tmp_path: Path) -> None:
     planted = private_draft()
     table = planted.table().set_column(5, "income", pa.array([number % 2 for number in range(72)]))
     found(verify_release(planted.write(tmp_path / "planted", table=table)), "columns", "'income' holds int64, not text")

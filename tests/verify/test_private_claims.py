@@ -159,7 +159,7 @@ def test_an_observed_domain_is_found(tmp_path: Path, name: str) -> None:
     found(verify_private(tmp_path, plant), "domain", f"the domain of {name!r} is observed")
 
 
-def test_a_class_label_that_stands_twice_is_found(tmp_path: Path) -> None:
+def test_a_class_label_that_appears_twice_is_found(tmp_path: Path) -> None:
     findings = verify_private(tmp_path, _with(classes=["low", "high", "low"], threshold=1, cells=108))
     assert "classes" in {finding.claim for finding in findings}
 
@@ -189,7 +189,7 @@ def _masking(planted: PrivateDraft) -> dict[str, Any]:
         "marker disclosed": (lambda masking: masking["sex"].update(disclosed=["F", "⊥"]), "disclosed as a value"),
     }
 )
-def test_a_cut_that_is_no_partition_is_found(tmp_path: Path, case: tuple[Any, str]) -> None:
+def test_a_cut_that_is_not_a_partition_is_found(tmp_path: Path, case: tuple[Any, str]) -> None:
     edit, words = case
     findings = verify_private(tmp_path, lambda planted: edit(_masking(planted)))
     assert any(finding.claim == "cut" and words in finding.message for finding in findings), findings

@@ -191,13 +191,13 @@ def test_a_masking_of_another_kind_is_found(tmp_path: Path) -> None:
     assert {finding.claim for finding in findings} == {"spec-domain"}
 
 
-def test_a_private_release_beside_a_spec_for_refinement_is_found(tmp_path: Path) -> None:
+def test_a_private_release_next_to_a_spec_for_refinement_is_found(tmp_path: Path) -> None:
     folder = private_draft().write(tmp_path / "release")
     [finding] = verify_against_raw(folder, load_spec(write_raw(tmp_path)))
     assert finding == Finding("spec-method", "manifest.json has the method 'diffgen', but the spec 'refinement'.")
 
 
-def test_a_refinement_beside_a_private_spec_is_found(tmp_path: Path) -> None:
+def test_a_refinement_next_to_a_private_spec_is_found(tmp_path: Path) -> None:
     folder = draft().write(tmp_path / "release")
     [finding] = verify_against_raw(folder, load_spec(write_spec(tmp_path)))
     assert finding == Finding("spec-method", "manifest.json has the method 'refinement', but the spec 'diffgen'.")

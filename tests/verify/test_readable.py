@@ -88,7 +88,7 @@ def test_a_limit_on_a_value_that_no_row_holds_is_noted(tmp_path: Path) -> None:
     assert "Requirement 1 limits 'HIV' of 'disease', which no row holds." in notes_of(tmp_path, planted)
 
 
-def test_what_a_reader_must_judge_is_told(tmp_path: Path) -> None:
+def test_what_a_reader_must_judge_is_reported(tmp_path: Path) -> None:
     notes = notes_of(tmp_path, draft())
     assert "the owner's choice: {age, education, sex}." in notes
     assert "Released as they are: 'hours', 'income'." in notes
@@ -107,7 +107,7 @@ def test_weights_are_for_a_reader_to_judge(tmp_path: Path) -> None:
     assert "1 of 2 rows (50.0%) is unique" in notes
 
 
-def test_of_a_private_release_it_is_told_that_noise_cannot_be_seen(tmp_path: Path) -> None:
+def test_of_a_private_release_it_is_reported_that_noise_cannot_be_seen(tmp_path: Path) -> None:
     assert "That noise was added cannot be seen from the release" in notes_of(tmp_path, private_draft())
 
 

@@ -197,7 +197,7 @@ def test_what_is_a_number(value: Any, expected: float) -> None:
     "value",
     ["", "1_000", "1,5", "１７", "0x10", "nan", "inf", "1e999", "7th", None, True, float("nan"), float("-inf")],
 )
-def test_what_is_no_number(value: Any) -> None:
+def test_what_is_not_a_number(value: Any) -> None:
     assert number(value) is None
 
 

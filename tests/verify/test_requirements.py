@@ -82,7 +82,7 @@ def test_a_quasi_identifier_that_is_not_masked_is_found(verify_planted: Verify, 
     assert words in finding.message
 
 
-def test_the_weight_is_no_quasi_identifier(verify_planted: Verify) -> None:
+def test_the_weight_is_not_a_quasi_identifier(verify_planted: Verify) -> None:
     def plant(planted: Draft) -> None:
         planted.rows = sorted(set(planted.rows))
         planted.weigh([2] * len(planted.rows))

@@ -29,7 +29,7 @@ def masked_key(stated: Stated) -> str:
     return "channel" if "channel" in stated else "quasi-identifier"
 
 
-def test_all_kinds_hold_beside_each_other(tmp_path: Path) -> None:
+def test_all_kinds_hold_next_to_each_other(tmp_path: Path) -> None:
     assert found(tmp_path, release_of(ROWS, *HOLDING.values())) == []
 
 

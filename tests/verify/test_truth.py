@@ -173,7 +173,7 @@ def test_a_wrong_weight_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("weight", ["0.5", "1.5", "0", "-2", "two", "1e30"])
-def test_a_raw_weight_that_is_no_count_is_an_error(tmp_path: Path, weight: str) -> None:
+def test_a_raw_weight_that_is_not_a_count_is_an_error(tmp_path: Path, weight: str) -> None:
     rows = [*WEIGHTED_ROWS[:-1], (*RAW_ROWS[0], weight)]
     spec = write_raw(tmp_path, rows, WEIGHTED_SPEC, (*RAW_HEADER, "n"))
     with pytest.raises(TableError, match=f"n='{weight}' is a weight"):
@@ -202,7 +202,7 @@ def _as_dictionaries(folder: Path, table: pa.Table) -> None:
 
 
 def _as_folder(folder: Path, table: pa.Table) -> None:
-    """A folder with folders below it, and with files that are no part of the table."""
+    """A folder with folders below it, and with files that are not part of the table."""
     source = folder / "raw.parquet"
     (source / "k=1.parquet").mkdir(parents=True)
     pq.write_table(table.slice(0, 6), source / "k=1.parquet" / "a.parquet")

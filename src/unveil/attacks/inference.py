@@ -137,8 +137,8 @@ def _outcome(attack: str, secret: str, names: Sequence[str], seen: Beliefs, abse
     succeeds, words = ATTACKS[attack]
     success = seen.rate(succeeds(seen))
     control = None if absent is None else absent.rate(succeeds(absent))
-    told = words.format(columns=braced(names, 8), secret=secret)
-    sentence = f"{told} for {success.hits:,} of {success.tries:,} people"
+    claim = words.format(columns=braced(names, 8), secret=secret)
+    sentence = f"{claim} for {success.hits:,} of {success.tries:,} people"
     if control is not None:
         sentence += f", and for {control.hits:,} of {control.tries:,} who are not in the table"
     return Outcome(attack, f"{sentence}.", success, control, figures={"columns": list(names), "about": secret})

@@ -221,7 +221,7 @@ def _watched(search: Search) -> Watched:
 def _swaps(search: Search, drawn: np.random.Generator, doubts: Tasks, tries: int) -> Outcome:
     """Pairs of one group with different values: does the release say who has which?"""
     groups, values = search.groups, search.values
-    told = done = 0
+    excluded = done = 0
     for row in drawn.permutation(len(groups)):
         others = np.flatnonzero((groups == groups[row]) & (values != values[row]))
         if done == tries:
@@ -230,10 +230,10 @@ def _swaps(search: Search, drawn: np.random.Generator, doubts: Tasks, tries: int
             giver = np.arange(len(groups))
             other = int(drawn.choice(others))
             giver[row], giver[other] = other, row
-            told += search.moved(giver)
+            excluded += search.moved(giver)
             done += 1
             doubts.finish()
-    rate = Rate(told, done)
+    rate = Rate(excluded, done)
     sentence = (
         f"A reader who knows everything except which of two people in a group has which unmasked values finds out for "
         f"{rate.hits:,} of {rate.tries:,} pairs, because the other way the search would have ended elsewhere."
@@ -245,7 +245,7 @@ def _downcoding(search: Search, drawn: np.random.Generator, doubts: Tasks, tries
     """Another value under the same label: does the release say that it is not that one?"""
     table, rows, labels = search.truth.table, search.truth.rows, search.labels
     places = [place for place, column in enumerate(table.columns) if column.name in search.masked]
-    told = done = 0
+    excluded = done = 0
     for row in drawn.permutation(table.rows):
         if done == tries:
             break
@@ -257,10 +257,10 @@ def _downcoding(search: Search, drawn: np.random.Generator, doubts: Tasks, tries
         one = rows.slice(int(row), 1)
         other = one.set_column(one.column_names.index(column.name), column.name, [column.array.take(pa.array([code]))])
         if search.release.masking.labels(other, unseen="suppress").to_pylist() == labels.slice(int(row), 1).to_pylist():
-            told += search.changed(int(row), place, code)
+            excluded += search.changed(int(row), place, code)
             done += 1
             doubts.finish()
-    rate = Rate(told, done)
+    rate = Rate(excluded, done)
     sentence = (
         f"A reader who knows everything except which of two values under a label a person has finds out for "
         f"{rate.hits:,} of {rate.tries:,} people, because the other way the search would have ended elsewhere."

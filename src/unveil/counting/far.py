@@ -42,7 +42,7 @@ class Tally(NamedTuple):
 
 
 Gather = Callable[[Callable[[Held], Tally], Sequence[int]], Tally]
-"""Asks all rows for some numbers, of which it is told how many values each can have: the distinct ones with the sums of
+"""Asks all rows for some numbers, given how many values each can have: the distinct ones with the sums of
 their weights."""
 
 
@@ -110,7 +110,7 @@ class Move(NamedTuple):
 
 
 class Places(NamedTuple):
-    """What tells the box of a row: the splits made so far, and the cells of codes by depth."""
+    """What gives the box of a row: the splits made so far, and the cells of codes by depth."""
 
     offsets: IntArray
     moves: tuple[Move, ...]
@@ -145,7 +145,7 @@ class FarRows(BoxRows):
         Args:
             rows: The distinct rows.
             offsets: The number of the first value of each attribute.
-            targets: How many marks are to be told apart.
+            targets: How many marks are to be distinguished.
             fine: How many small fractions a bit has in gains.
         """
         sections = np.cumsum([1, *rows.widths])

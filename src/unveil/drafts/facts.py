@@ -62,7 +62,7 @@ class Dependency:
 
     by: str
     determined: str
-    told: float
+    share: float
     """For which share of the rows; 1 if the dependency is exact."""
     mutual: bool = False
     """Whether both tell each other, so that one repeats the other."""
@@ -70,7 +70,7 @@ class Dependency:
     @property
     def exact(self) -> bool:
         """Whether it has no exception."""
-        return self.told == 1
+        return self.share == 1
 
 
 def dependencies(columns: Sequence[Coded], seed: int = 0) -> list[Dependency]:
@@ -140,8 +140,8 @@ def _near(column: Coded, by: Sequence[Coded], rows: IntArray) -> Dependency | No
     coarse = [other for other in by if other.size <= len(rows) / REPEATS]
     part = _part(column, rows)
     for other in coarse[:TRIED]:
-        if (told := share_told(part, _part(other, rows))) is not None:
-            return Dependency(other.name, column.name, told)
+        if (share := determined_share(part, _part(other, rows))) is not None:
+            return Dependency(other.name, column.name, share)
     return None
 
 
@@ -154,14 +154,14 @@ def is_determined(column: Coded, by: Coded) -> bool:
     return bool((held[by.codes] == column.codes).all())
 
 
-def share_told(column: Coded, by: Coded) -> float | None:
+def determined_share(column: Coded, by: Coded) -> float | None:
     """For which share of the rows one column gives another; None if that is all, not much, or no more than a guess."""
     rows = len(column.codes)
     pairs, counts = np.unique(by.codes.astype(np.int64) * column.size + column.codes, return_counts=True)
     best: IntArray = np.zeros(by.size, dtype=np.int64)
     np.maximum.at(best, pairs // column.size, counts)
-    told, guessed = int(best.sum()) / rows, int(np.bincount(column.codes).max()) / rows
-    return told if TELLS <= told < 1 and 1 - told <= BETTER * (1 - guessed) else None
+    share, guessed = int(best.sum()) / rows, int(np.bincount(column.codes).max()) / rows
+    return share if TELLS <= share < 1 and 1 - share <= BETTER * (1 - guessed) else None
 
 
 @dataclass(frozen=True, eq=False)

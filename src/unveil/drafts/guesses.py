@@ -156,13 +156,13 @@ def guess_columns(columns: Sequence[Facts], doubt: str = "") -> TableGuess:
     class_ = _class_of(columns)
     marks = _marks(columns, class_)
     guesses = [_guess(column, column is class_, marks) for column in columns]
-    told = tuple(dependencies([column.coded() for column in columns]))
-    guesses = [_judged(guess, column, told) for guess, column in zip(guesses, columns, strict=True)]
+    determined = tuple(dependencies([column.coded() for column in columns]))
+    guesses = [_judged(guess, column, determined) for guess, column in zip(guesses, columns, strict=True)]
     missing = [
         column.missing(marks) for column, guess in zip(columns, guesses, strict=True) if guess.role != "identifier"
     ]
     incomplete = int(np.logical_or.reduce(missing).sum())
-    return TableGuess(tuple(guesses), marks, columns[0].rows, incomplete, doubt, told)
+    return TableGuess(tuple(guesses), marks, columns[0].rows, incomplete, doubt, determined)
 
 
 def _marks(columns: Sequence[Facts], class_: Facts) -> tuple[str, ...]:
@@ -256,7 +256,7 @@ def _number(name: str, numbers: FloatArray, rows: int) -> Guess:
     return Guess(name, "number", f"{distinct:,} different numbers{codes}", whole, bounds)
 
 
-def _judged(guess: Guess, column: Facts, told: Sequence[Dependency]) -> Guess:
+def _judged(guess: Guess, column: Facts, determined: Sequence[Dependency]) -> Guess:
     """The guess with what is risky about it, and whether others can know it."""
     if guess.role in ("identifier", "survey-weight", "class"):
         return guess
@@ -266,7 +266,7 @@ def _judged(guess: Guess, column: Facts, told: Sequence[Dependency]) -> Guess:
         risks.append("constant, so it says nothing")
     if own >= OWN:
         risks.append(f"{own:.0%} of the rows have a unique value")
-    risks += [_dependency(item) for item in told if item.determined == guess.name]
+    risks += [_dependency(item) for item in determined if item.determined == guess.name]
     known = "known by its name" if KNOWN_NAMES.search(guess.name) else "it nearly identifies" if own >= OWN else ""
     return replace(guess, risk="; ".join(risks), known="" if guess.distinct == 1 else known)
 
@@ -286,7 +286,7 @@ def _dependency(item: Dependency) -> str:
     return (
         f"determined by {item.by!r}"
         if item.exact
-        else f"determined by {item.by!r} for {_percent(item.told)} of the rows"
+        else f"determined by {item.by!r} for {_percent(item.share)} of the rows"
     )
 
 

@@ -134,14 +134,14 @@ def number_kept(
     released = float(held @ (intervals.sum(axis=1) - unit) / 2)
     below = np.cumsum(shares)
     raw = [float(values[min(int(np.searchsorted(below, share - ROUNDING)), len(values) - 1)]) for share in QUANTILES]
-    told = spread_quantiles(intervals, held, unit)
-    ranks = [_rank_error(values, below, value, share) for value, share in zip(told, QUANTILES, strict=True)]
+    quantiles = spread_quantiles(intervals, held, unit)
+    ranks = [_rank_error(values, below, value, share) for value, share in zip(quantiles, QUANTILES, strict=True)]
     return NumberKept(
         raw_mean=mean,
         released_mean=released,
         mean_error=abs(released - mean) / (deviation or float(np.ptp(intervals)) or 1),
         raw_quantiles=tuple(raw),
-        released_quantiles=tuple(told),
+        released_quantiles=tuple(quantiles),
         quantile_error=float(np.mean(ranks)),
     )
 

@@ -155,7 +155,7 @@ def encoded_words(train: Examples, test: Examples) -> Iterator[tuple[Coded | Num
 def _numbers_of(
     words: Vocabulary, numbers: Array, name: str, train: Examples, test: Examples, unknown: float = np.nan
 ) -> Iterator[Numbers]:
-    """Columns of numbers that labels have; a text that is no label has the one for what is unknown."""
+    """Columns of numbers that labels have; a text that is not a label has the one for what is unknown."""
     known = np.vstack([numbers, np.full((1, numbers.shape[1]), unknown)]).astype(np.float64)
     held = [known[_labelled(words, part.columns[name])] for part in (train, test)]
     yield from (Numbers(*(part[:, column] for part in held)) for column in range(numbers.shape[1]))

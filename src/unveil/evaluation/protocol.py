@@ -233,9 +233,9 @@ def scores(answers: Answers, test: Examples) -> Scores:
 
 def _scores(answers: Answers, test: Examples) -> Scores:
     labels, chances, truth = _aligned(answers, test.labels)
-    told, weight = np.argmax(chances, axis=1), test.weight
+    chosen, weight = np.argmax(chances, axis=1), test.weight
     # What the records of each true class are said to be.
-    counts = np.bincount(truth * len(labels) + told, weights=weight, minlength=len(labels) ** 2)
+    counts = np.bincount(truth * len(labels) + chosen, weights=weight, minlength=len(labels) ** 2)
     counts = counts.reshape(len(labels), -1)
     held, said, right = counts.sum(axis=1), counts.sum(axis=0), np.diag(counts)
     classes = tuple(

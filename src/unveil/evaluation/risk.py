@@ -209,21 +209,21 @@ def _gives_away(name: str, spec: Spec, table: Table) -> Iterator[str]:
         return
     for attribute, column in zip(table.attributes, table.columns, strict=True):
         if attribute.name in spec.masked and attribute.name != name:
-            told = _told(codes[:LOOKED_AT], column.codes[:LOOKED_AT].astype(np.int64))
-            if told is not None:
+            share = _determined(codes[:LOOKED_AT], column.codes[:LOOKED_AT].astype(np.int64))
+            if share is not None:
                 yield (
                     f"{name!r} is released as it is, and reveals the raw value of the masked {attribute.name!r} for "
-                    f"{told:.0%} of the rows"
+                    f"{share:.0%} of the rows"
                 )
 
 
-def _told(codes: IntArray, hidden: IntArray) -> float | None:
+def _determined(codes: IntArray, hidden: IntArray) -> float | None:
     """For how many rows one column determines another one; None where that is not much, or no more than a guess."""
     if not len(codes):
         return None
-    told = best_guesses(codes, hidden).rows.sum() / len(codes)
+    share = best_guesses(codes, hidden).rows.sum() / len(codes)
     guessed = np.bincount(hidden).max() / len(hidden)
-    return float(told) if determines(told, guessed) else None
+    return float(share) if determines(share, guessed) else None
 
 
 class Guesses(NamedTuple):
@@ -247,9 +247,9 @@ def best_guesses(codes: IntArray, hidden: IntArray) -> Guesses:
     return Guesses(value, rows)
 
 
-def determines(told: float, guessed: float) -> bool:
+def determines(share: float, guessed: float) -> bool:
     """Whether columns that tell a value for a share of the rows determine it, where another guess is right for one."""
-    return bool(told >= TELLS and 1 - told <= BETTER * (1 - guessed) and guessed < 1)
+    return bool(share >= TELLS and 1 - share <= BETTER * (1 - guessed) and guessed < 1)
 
 
 def _codes(name: str, table: Table) -> IntArray:

@@ -278,8 +278,8 @@ def _compared_numbers(
     whole = (entry.scale.lo, entry.scale.hi)
     intervals = np.array([known[label].numbers or whole for label in labels]).reshape(-1, 2)
     starts = _starts(values, counts, whole[0])
-    told = len(starts) + np.array([kinds.index(label) for label in column.missing], dtype=np.int64)
-    cell_of = np.concatenate([np.searchsorted(starts, values, side="right") - 1, told])
+    gaps = len(starts) + np.array([kinds.index(label) for label in column.missing], dtype=np.int64)
+    cell_of = np.concatenate([np.searchsorted(starts, values, side="right") - 1, gaps])
     unit = 1.0 if entry.whole else spec.attributes[name].step or 0.0
     blocks = [known[label] for label in labels]
     spread = Spread(places, _with_missing(_overlaps(intervals, np.append(starts, whole[1])), blocks, kinds))

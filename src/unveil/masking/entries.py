@@ -220,7 +220,7 @@ class SurveyWeight(Entry):
 
     @property
     def words(self) -> str:
-        """What a reader is told about the weights."""
+        """What readers learn about the weights."""
         if self.step is None:
             return "survey weights as they are"
         step = number_text(self.step)
@@ -254,7 +254,7 @@ class AsIs(Entry):
 
     @property
     def words(self) -> str:
-        """What a reader is told about the values."""
+        """What readers learn about the values."""
         return "every value as it is" if self.survey_weight is None else self.survey_weight.words
 
 

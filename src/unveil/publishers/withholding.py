@@ -145,8 +145,8 @@ class Withholding:
             return True
         place_of = {value: place for place, value in enumerate(then.values)}
         now = np.array([place_of[value] for value in sensitive_values(self._table, then.column)], dtype=np.int64)
-        told = then.codes[self._numbers]
-        return bool(((told < len(then.values)) & (told != now[self._codes[then.column]]) & self.released).any())
+        before = then.codes[self._numbers]
+        return bool(((before < len(then.values)) & (before != now[self._codes[then.column]]) & self.released).any())
 
     def _then(self, column: int) -> Iterator[Then]:
         attribute, values = self._table.attributes[column], sensitive_values(self._table, column)

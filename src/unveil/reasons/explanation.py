@@ -115,8 +115,8 @@ def _cut_lines(cuts: Sequence[Cut], *, every: bool) -> Iterator[str]:
 def summary(cut: Cut) -> str:
     """Why an attribute is not finer, in one sentence: what prevents it, and what is nearest to valid."""
     counts: Counter[str] = Counter(stop.why for stop in cut.stops)
-    told = [_against(cut)] if cut.invalid else []
-    told += [
+    clauses = [_against(cut)] if cut.invalid else []
+    clauses += [
         f"{counts[why]} {words}"
         for why, words in (
             ("pure", "of one class only, so nothing is gained"),
@@ -127,8 +127,8 @@ def summary(cut: Cut) -> str:
         if counts[why]
     ]
     if set(counts) <= {"unveiled", "unheld"}:
-        told = ["as fine as can be"]
-    return f"{cut.attribute}, {_blocks(cut)}: {'; '.join(told)}."
+        clauses = ["as fine as can be"]
+    return f"{cut.attribute}, {_blocks(cut)}: {'; '.join(clauses)}."
 
 
 def reason(stop: Stop) -> str:
@@ -165,18 +165,18 @@ def _against(cut: Cut) -> str:
     held = f"{many}held back by {which or 'rounding at a bound'}"
     nearest = cut.invalid[0]
     farthest = sorted(nearest.breaks, key=lambda item: -item.share)[:1]
-    told = f"{held}; {'nearest is ' if ways > 1 else ''}{_step(nearest)}: {_breaks(farthest)}"
+    clause = f"{held}; {'nearest is ' if ways > 1 else ''}{_step(nearest)}: {_breaks(farthest)}"
     costs = [
         (_few(stop.fewest), _step(replace(stop, into=stop.fewest.into)), stop.fewest.leave_out)
         for stop in cut.invalid
         if stop.fewest is not None
     ]
     if not costs:
-        return told
+        return clause
     (count, unit), step, share = min(costs)
     many = f" (and {count_text(len(costs) - 1, f'other {what}')} theirs)" if len(costs) > 1 else ""
     price = f"{count_text(count, unit)} in groups that fall short cost you {step}{many}"
-    return f'{told}; {price}: leave-out = "{share}" would cover {"it" if count == 1 and unit == "record" else "them"}'
+    return f'{clause}; {price}: leave-out = "{share}" would cover {"it" if count == 1 and unit == "record" else "them"}'
 
 
 def _few(fewest: Fewest) -> tuple[int, str]:

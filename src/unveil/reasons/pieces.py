@@ -171,11 +171,11 @@ class _Cells:
 
     def __init__(self, ways: Sequence[Way], size: int) -> None:
         self._discloses = any(way.rest for way in ways)
-        told = [(number, place, part) for number, way in enumerate(ways) for place, part in enumerate(way.parts)]
-        self.way: IntArray = np.array([number for number, _, _ in told], dtype=np.int64)
-        self._child: IntArray = np.array([place for _, place, _ in told], dtype=np.int64)
+        parts = [(number, place, part) for number, way in enumerate(ways) for place, part in enumerate(way.parts)]
+        self.way: IntArray = np.array([number for number, _, _ in parts], dtype=np.int64)
+        self._child: IntArray = np.array([place for _, place, _ in parts], dtype=np.int64)
         self.of: IntArray = np.full(size, -1, dtype=np.int64)
-        for number, (_, _, part) in enumerate(told):
+        for number, (_, _, part) in enumerate(parts):
             self.of[part.codes] = number
 
     def pieces(self, group: IntArray, cell: IntArray, counts: IntArray, heads: _Heads | None = None) -> Pieces:

@@ -95,17 +95,17 @@ class Bought:
         if not out:
             return f"No record is left out, though {self.share} {self._allowed}."
         verb, belong = ("is", "belongs") if out == 1 else ("are", "belong")
-        told = f"{out:,} of {records_text(self.records)}"
+        left_out = f"{out:,} of {records_text(self.records)}"
         if self.persons is not None:
             persons = count_text(self.persons, "person")
-            told += f", which {belong} to {self.found.persons_left_out:,} of {persons},"
-        told += f" {verb} left out ({self.share} {self._allowed})"
+            left_out += f", which {belong} to {self.found.persons_left_out:,} of {persons},"
+        left_out += f" {verb} left out ({self.share} {self._allowed})"
         change = [f"{self.without.steps:,} → {count_text(self.found.steps, 'refinement')}"]
         change += [
             f"{count:+,} {'label' if abs(count) == 1 else 'labels'} of {name}" for name, count in self.labels.items()
         ]
         bits = f"{self.without.bits / self.records:.4f} → {self.found.bits / self.records:.4f}"
-        return f"{told}, which buys {', '.join(change)}, and {bits} bits of information per record."
+        return f"{left_out}, which buys {', '.join(change)}, and {bits} bits of information per record."
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain values, for JSON."""
@@ -265,11 +265,11 @@ class Price:
         """What it buys, in one sentence."""
         learned = [_points(name, gain) for name, gain in self.accuracy.items()]
         if self.same:
-            told = ["nothing: the release stays the same", *(line for line in learned if line != UNCHANGED)]
+            clauses = ["nothing: the release stays the same", *(line for line in learned if line != UNCHANGED)]
         else:
-            told = [*self._structure(), *learned]
+            clauses = [*self._structure(), *learned]
         verb = "gives" if self.after.kept is None else "buys"
-        return f"{self.relaxation} {verb} {'; '.join(told)}."
+        return f"{self.relaxation} {verb} {'; '.join(clauses)}."
 
     def _structure(self) -> list[str]:
         if self.before.cells is not None and self.after.cells is not None:

@@ -87,18 +87,18 @@ class Spending:
 
     def sentences(self) -> tuple[str, ...]:
         """What the owner reads."""
-        told = [self._budget(), self._structure()]
+        sentences = [self._budget(), self._structure()]
         if self.unrefined:
-            told.append(self._left_out(", ".join(self.unrefined)))
+            sentences.append(self._left_out(", ".join(self.unrefined)))
         if self.noise is None:
-            return tuple(told)
+            return tuple(sentences)
         kind = "records" if self.seeded else "noisy records"
         cell, many = CELLS[self.counted]
-        told.append(
+        sentences.append(
             f"A {cell} has {self.average:,.1f} {kind} on average ({self.records:,} in {self.cells:,.0f} {many}), and "
             f"its count is off by {self.noise:,.1f} on average."
         )
-        return tuple(told)
+        return tuple(sentences)
 
     def _left_out(self, names: str) -> str:
         if self.specializations is None:
@@ -200,6 +200,6 @@ def _purposes(manifests: Sequence[PrivateManifest]) -> dict[str, float]:
     for manifest in manifests:
         total = Fraction(str(manifest.requirements[0]["epsilon"]))
         for entry in manifest.ledger:
-            purpose = next(told for begins, told in PURPOSES.items() if entry.purpose.startswith(begins))
+            purpose = next(name for begins, name in PURPOSES.items() if entry.purpose.startswith(begins))
             shares[purpose] += float(Fraction(entry.epsilon) / total) / len(manifests)
     return {purpose: share for purpose, share in shares.items() if share}

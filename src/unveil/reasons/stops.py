@@ -285,8 +285,8 @@ def _breaks(
             for (number, atom), worst in zip(atoms, _worst(levels, groups, column, ways[column]), strict=True):
                 for place, piece in worst.broken():
                     way = ways[column][place]
-                    told = _labels(table, cuts, groups, columns, column, way, piece)
-                    found[column][place].append(break_of(number, atom, piece, *told))
+                    where = _labels(table, cuts, groups, columns, column, way, piece)
+                    found[column][place].append(break_of(number, atom, piece, *where))
     return found
 
 

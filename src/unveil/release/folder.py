@@ -164,7 +164,7 @@ def write_folder(folder: Path, write: Callable[[Path], None], what: str) -> None
     A crash, a full disk or Ctrl-C before the move leaves nothing behind, and an existing folder is never touched.
     """
     check_absent(folder, "output folder")
-    with _told(folder, what), drafted(folder, folder=True) as (draft, mode):
+    with _reported(folder, what), drafted(folder, folder=True) as (draft, mode):
         write(draft)
         draft.chmod(mode)
         _settle(draft, folder)
@@ -173,7 +173,7 @@ def write_folder(folder: Path, write: Callable[[Path], None], what: str) -> None
 def write_whole(path: Path, write: Callable[[Path], None], what: str) -> None:
     """Writes a single file next to its final place and moves it there when it is complete."""
     check_absent(path, what)
-    with _told(path, what), drafted(path) as (draft, mode):
+    with _reported(path, what), drafted(path) as (draft, mode):
         write(draft)
         draft.chmod(mode)
         _sync(draft)
@@ -195,7 +195,7 @@ def replace_text(path: Path, text: str, what: str) -> None:
 
     When it returns, the text is on disk and survives a crash of the machine.
     """
-    with _told(path, what), drafted(path) as (draft, _):
+    with _reported(path, what), drafted(path) as (draft, _):
         draft.write_text(text, encoding="utf-8")
         if path.exists():
             _own_like(draft, path.stat())
@@ -205,7 +205,7 @@ def replace_text(path: Path, text: str, what: str) -> None:
 
 
 @contextmanager
-def _told(path: Path, what: str) -> Iterator[None]:
+def _reported(path: Path, what: str) -> Iterator[None]:
     """Turns an error that prevents an output into one sentence."""
     try:
         yield

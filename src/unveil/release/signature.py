@@ -87,7 +87,7 @@ def key_name(number: bytes) -> str:
 
 
 def _number(key: Ed25519PrivateKey) -> bytes:
-    """What tells keys apart: it follows from the public key."""
+    """What distinguishes keys: it follows from the public key."""
     return hashlib.blake2b(key.public_key().public_bytes_raw(), digest_size=KEY_NUMBER).digest()
 
 

@@ -198,8 +198,8 @@ def _x(depth: int, step: float) -> float:
 def _place(rows: list[Row], number: int, step: float, shares: Mapping[str, Share]) -> PlacedRow:
     row = rows[number]
     x, y = _x(row.depth, step), TREE_ROW * number + TREE_ROW / 2
-    told = shares.get(row.label) if row.state == "released" and not row.counted else None
-    share = row.share if told is None else told.text
+    shown = shares.get(row.label) if row.state == "released" and not row.counted else None
+    share = row.share if shown is None else shown.text
     label = fitted(row.text, WIDTH - x - 3 * EDGE - (text_width(share, SIZE - 1) + SIZE if share else SIZE))
     return PlacedRow(
         full=row.text,
@@ -322,8 +322,8 @@ def _generalized(name: str, entry: Generalization, spec: Spec | None) -> Branch:
 
 
 def _number_panel(name: str, entry: Discretization, domain: str, shares: dict[str, Share], figure: Figure) -> Panel:
-    told = entry.blocks[:INTERVALS]
-    bars = [Bar(block.label, *shares.get(block.label, figure(0.0))) for block in told]
+    shown = entry.blocks[:INTERVALS]
+    bars = [Bar(block.label, *shares.get(block.label, figure(0.0))) for block in shown]
     return Panel(
         name,
         KINDS[entry.kind],
@@ -331,7 +331,7 @@ def _number_panel(name: str, entry: Discretization, domain: str, shares: dict[st
         _one_of(len(entry.blocks), "interval"),
         line=number_line(name, entry),
         bars=Bars.of(f"Share of the records in each interval of {name}", bars),
-        left_out=len(entry.blocks) - len(told),
+        left_out=len(entry.blocks) - len(shown),
     )
 
 

@@ -140,15 +140,15 @@ CLASSES = 20
 def handout_page(release: Release) -> str:
     """The page to hand out. It says what follows from the release folder, in coarse shares and without exact counts."""
     alone = _alone(release)
-    told: dict[str, Any] = {"owner": None, "alone": alone, "alarm": alone is not None and alone.drawn >= STEP}
-    told |= {"population": _people(release, None)}
-    return render("page.html", {**_facts(release, coarse, None), **told})
+    more: dict[str, Any] = {"owner": None, "alone": alone, "alarm": alone is not None and alone.drawn >= STEP}
+    more |= {"population": _people(release, None)}
+    return render("page.html", {**_facts(release, coarse, None), **more})
 
 
 def owner_page(release: Release, owner: Owner) -> str:
     """The owner's page, which is private: exact figures, steps, risks and what classifiers keep."""
     whole = None if owner.measures is None else owner.measures.whole_row
-    told = {
+    more = {
         "owner": owner,
         "accuracy": accuracies(owner.evaluation),
         "score_names": list(SCORES),
@@ -158,7 +158,7 @@ def owner_page(release: Release, owner: Owner) -> str:
         "alone": None if whole is None else _share_alone(whole, exact),
         "alarm": whole is not None and whole.uniques > 0,
     }
-    return render("page.html", {**_facts(release, exact, owner.spec), **told})
+    return render("page.html", {**_facts(release, exact, owner.spec), **more})
 
 
 def _kept(owner: Owner) -> dict[str, Any]:

@@ -146,7 +146,7 @@ class Attribute:
 
     @property
     def called(self) -> str:
-        """What messages call a column that is no attribute, and why a requirement cannot name it."""
+        """What messages call a column that is not an attribute, and why a requirement cannot name it."""
         if self.role == "survey-weight":
             return f"the survey weight {self.name!r}, which is not masked"
         return f"the identifier {self.name!r}, which is never released"

@@ -31,7 +31,7 @@ class Numbers:
 
     def names(self, name: str, output: Output) -> list[str]:
         """One column, and one for missing values that are kept."""
-        return _told(name, self.missing, output)
+        return _with_missing(name, self.missing, output)
 
     def encoded(self, column: pa.ChunkedArray, output: Output) -> FloatArray:
         """The number; NaN if it is missing or not a number. One that is kept is 0, with a 1 in the next column."""
@@ -45,7 +45,7 @@ class Numbers:
         return numbers[:, None]
 
 
-def _told(name: str, missing: Sequence[str], output: Output) -> list[str]:
+def _with_missing(name: str, missing: Sequence[str], output: Output) -> list[str]:
     """The column of a number, and one for each kind of missing values; where labels are shown there is one."""
     return [name] if output == "labels" else [name, *(f"{name}={kind}" for kind in missing)]
 
@@ -62,7 +62,7 @@ class Midpoints:
 
     def names(self, name: str, output: Output) -> list[str]:
         """One column, and one for each kind of missing values."""
-        return _told(name, self.missing, output)
+        return _with_missing(name, self.missing, output)
 
     def encoded(self, column: pa.ChunkedArray, output: Output) -> FloatArray:
         """The middle; NaN for a value that has no block, and the middle of the range for a missing one."""
@@ -81,7 +81,7 @@ class Ends:
 
     def names(self, name: str, output: Output) -> list[str]:
         """Two columns, and one for each kind of missing values."""
-        return [name] if output == "labels" else [f"{name} from", *_told(f"{name} to", self.missing, output)]
+        return [name] if output == "labels" else [f"{name} from", *_with_missing(f"{name} to", self.missing, output)]
 
     def encoded(self, column: pa.ChunkedArray, output: Output) -> FloatArray:
         """Both ends; NaN for a value that has no block, and those of the range for a missing one."""

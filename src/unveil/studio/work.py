@@ -21,7 +21,7 @@ class Latest:
     """A thread that does one job at a time. A new job ends the one that runs and replaces the one that waits."""
 
     def __init__(self, failed: Callable[[Exception], None]) -> None:
-        """Starts the thread; `failed` is told about an error that a user can fix, or about any other."""
+        """Starts the thread; `failed` gets an error that a user can fix, or any other."""
         self._failed = failed
         self._wanted = threading.Condition()
         self._job: Job | None = None

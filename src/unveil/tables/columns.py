@@ -46,7 +46,7 @@ class RawColumn:
 
     @property
     def has_missing(self) -> bool:
-        """Whether some entry is no value."""
+        """Whether some entry is not a value."""
         return bool((self.place_of == MISSING).any())
 
     @property

@@ -39,7 +39,7 @@ class QuerySource:
         self._path = query.path
         self._connection = _opened(query.path)
         self._text = query.text
-        with self._told():
+        with self._reported():
             self._check_statement()
             if query.by_row:
                 self._check_by_row()
@@ -52,7 +52,7 @@ class QuerySource:
 
     def rows(self) -> int:
         """How many rows there are."""
-        with self._told():
+        with self._reported():
             count: int = self._rows().aggregate("count(*)").fetchall()[0][0]
         return count
 
@@ -66,12 +66,12 @@ class QuerySource:
 
     def table(self, columns: Sequence[str]) -> pa.Table:
         """These columns of all rows."""
-        with self._told():
+        with self._reported():
             return self._chosen(columns).to_arrow_table().rename_columns(list(columns)).replace_schema_metadata(None)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """These columns, some rows at a time."""
-        with self._told():
+        with self._reported():
             for batch in self._chosen(columns).to_arrow_reader(files.BATCH):
                 table = pa.Table.from_batches([batch])
                 yield table.rename_columns(list(columns)).replace_schema_metadata(None)
@@ -115,7 +115,7 @@ class QuerySource:
             )
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _reported(self) -> Iterator[None]:
         """Turns an error of DuckDB into one sentence."""
         import duckdb
 

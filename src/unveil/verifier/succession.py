@@ -101,8 +101,8 @@ def _broken(manifest: RefinementManifest, data: Data, releases: Sequence[tuple[P
             continue  # `check_requirements` reports it
         for people, others in releases:
             table = Together(manifest, data, f"requirement {number_}", people, others)
-            told = getattr(statement, "sensitive", None)
-            if not table.grouping(statement) or (told is not None and told not in people.columns):
+            sensitive = getattr(statement, "sensitive", None)
+            if not table.grouping(statement) or (sensitive is not None and sensitive not in people.columns):
                 continue  # it says nothing that the requirement is about
             try:
                 for finding in statement.findings(table):

@@ -141,7 +141,7 @@ def _millionths(value: object) -> int:
 
 
 def weight_notes(manifest: RefinementManifest, data: Data) -> Iterator[str]:
-    """What a reader must know of released weights: they are no sizes of groups, and may point at people."""
+    """What a reader must know of released weights: they are not sizes of groups, and may point at people."""
     found = weight_of(manifest)
     if found is None:
         return

@@ -55,11 +55,11 @@ def publish(
     checked = load_spec(table if spec is None else spec)
     check_read(checked)
     source = checked.source if spec is None or table is None else table
-    told = progress if checked.plan is None else phases_only(progress)
+    watcher = progress if checked.plan is None else phases_only(progress)
     earlier = earlier_of(checked, after)
     if earlier is not None and checked.margin:
         raise SpecError(f"{checked.origin}: [publish] margin cannot be combined with earlier releases.")
-    opened = partial(open_engine, checked, source, engine, index, spark, told)
+    opened = partial(open_engine, checked, source, engine, index, spark, watcher)
     loaded, counts = opened() if earlier is None else succeeding(checked, earlier, opened)
     # They need the compiled loops, which were loaded while the rows were read.
     from unveil.noise import SeededSource, SystemSource
@@ -79,7 +79,7 @@ def publish(
 
 
 def check_read(spec: Spec) -> None:
-    """Refuses a spec that nobody has read: its guesses are no promises."""
+    """Refuses a spec that nobody has read: its guesses are not promises."""
     if spec.draft:
         raise SpecError(
             f"{spec.origin}: draft = true: its guesses were read off the data and are nobody's promise; correct them "
