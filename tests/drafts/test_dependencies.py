@@ -62,15 +62,15 @@ def test_what_is_found_is_true_and_no_exact_dependency_is_missed(columns: list[l
             assert not exact
             continue
         by = int(item.by[1:])
-        assert item.told == told(columns[by], columns[place])
+        assert item.share == told(columns[by], columns[place])
         assert item.exact == bool(exact)
         if exact:
             assert sizes[by] == min(sizes[other] for other in exact)
             assert item.mutual == (by in repeats)
         else:
             guessed = max(Counter(columns[place]).values()) / rows
-            assert item.told >= TELLS
-            assert 1 - item.told <= BETTER * (1 - guessed)
+            assert item.share >= TELLS
+            assert 1 - item.share <= BETTER * (1 - guessed)
     assert {int(name[1:]) for name in found} <= set(used)
 
 
