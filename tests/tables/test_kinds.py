@@ -11,9 +11,13 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import unveil
 from unveil.errors import TableError
+from unveil.schema import load_spec
+from unveil.tables import domains, load_table
 
 N = 60
 DAYS = [datetime.date(2020, 1, 1) + datetime.timedelta(days=11 * (row % 13)) for row in range(N)]
@@ -237,3 +241,17 @@ def test_twelve_of_three_hundred_columns(tmp_path: Path) -> None:
     released = [unveil.publish(source, described) for source in (table, table.to_pandas(), tmp_path / "wide.parquet")]
     assert released[0].table.column_names == [*names, "y"]
     assert all(release.table.equals(released[0].table) for release in released)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(st.from_regex(domains.FEW_DIGITS, fullmatch=True), min_size=1, max_size=20))
+def test_numbers_that_are_read_at_once_are_those_that_are_read_one_by_one(texts: list[str]) -> None:
+    rows = pa.table({"x": [*texts, *texts], "class": ["a"] * len(texts) + ["b"] * len(texts)})
+    spec = {
+        "table": {"class": "class"},
+        "attributes": {"x": {"kind": "number"}},
+        "require": [{"kind": "k-anonymity", "quasi-identifier": ["x"], "k": 1}],
+    }
+    read = load_table(load_spec(spec), rows).columns[0]
+    assert read.values.tolist() == sorted({float(text) + 0.0 for text in texts})
+    assert read.values[read.codes][: len(texts)].tolist() == [float(text) + 0.0 for text in texts]

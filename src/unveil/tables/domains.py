@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from unveil.arrays import BoolArray, FloatArray, IntArray, NumberArray
 from unveil.errors import TableError, did_you_mean, rows_text
@@ -41,6 +42,8 @@ from unveil.schema import (
 from unveil.tables.columns import Check, Codes, RawColumn, declared_label_type, label_type, number_array, number_type
 from unveil.tables.persons import Persons
 
+FEW_DIGITS = r"^-?[0-9]{1,15}(\.[0-9]{1,30})?$"
+"""Numbers whose digits before the point a float can hold."""
 LARGEST = 1e300
 """The largest number of an observed range, which must end above its values."""
 LARGEST_POPULATION = 2.0**62 / MILLIONTHS
@@ -229,9 +232,14 @@ def number_coding(raw: RawValues, attribute: Attribute, origin: str, *, snap: bo
     which splits are drawn.
     """
     kinds = {label: missing_number(kind) for kind, label in enumerate(attribute.missing.labels)}
-    gone = np.array([isinstance(value, str) and value in kinds for value in raw.distinct], dtype=np.bool_)
-    numbers = np.array([kinds.get(value, 0.0) for value in raw.distinct], dtype=np.float64)
-    numbers[~gone] = _checked(raw.without(gone), attribute, f"{origin}: attribute {attribute.name!r}", snap)
+    place = f"{origin}: attribute {attribute.name!r}"
+    if kinds:
+        gone = np.array([isinstance(value, str) and value in kinds for value in raw.distinct], dtype=np.bool_)
+        numbers: NumberArray = np.array([kinds.get(value, 0.0) for value in raw.distinct], dtype=np.float64)
+        numbers[~gone] = _checked(raw.without(gone), attribute, place, snap)
+    else:
+        gone = np.zeros(0, dtype=np.bool_)
+        numbers = _checked(raw, attribute, place, snap)
     # -0.0 becomes 0.0, whichever of the two appeared first.
     distinct, code_of = np.unique(numbers + 0.0, return_inverse=True)
     values = distinct.astype(np.int64) if attribute.whole and not gone.any() else distinct
@@ -241,7 +249,7 @@ def number_coding(raw: RawValues, attribute: Attribute, origin: str, *, snap: bo
 
 def _checked(raw: RawValues, attribute: Attribute, place: str, snap: bool) -> NumberArray:
     """The numbers of raw values, none of which is missing."""
-    numbers = np.array([_number(value, place, raw, attribute.unit) for value in raw.distinct], dtype=np.float64)
+    numbers = _numbers(raw, place, attribute.unit)
     if attribute.outside == "clamp" and (grid := grid_of(attribute)) is not None:
         numbers = np.clip(numbers, float(grid.value(0)), float(grid.value(grid.size - 1)))
     _check_steps(numbers, raw, attribute, place)
@@ -281,6 +289,15 @@ def _refuse(wrong: BoolArray, raw: RawValues, place: str, rule: str) -> None:
         )
 
 
+def _numbers(raw: RawValues, place: str, unit: Unit = "number") -> FloatArray:
+    """Raw values as numbers. Texts of few digits, as most are, are read all at once."""
+    if unit == "number" and all(isinstance(value, str) for value in raw.distinct):
+        texts = pa.array(raw.distinct, pa.string())
+        if pc.all(pc.match_substring_regex(texts, FEW_DIGITS)).as_py():
+            return np.asarray(texts.cast(pa.float64()), dtype=np.float64)
+    return np.array([_number(value, place, raw, unit) for value in raw.distinct], dtype=np.float64)
+
+
 def _number(value: Any, place: str, raw: RawValues, unit: Unit = "number") -> float:
     number = number_of(value, unit)
     if number is None:
@@ -303,7 +320,7 @@ def _is_exact(value: Any, number: float) -> bool:
 def weights(raw: RawValues, origin: str, most: int = 2**53) -> IntArray:
     """How many records a row represents, by the distinct values of its weight column."""
     place = f"{origin}: weight column {raw.name!r}"
-    numbers = np.array([_number(value, place, raw) for value in raw.distinct], dtype=np.float64)
+    numbers = _numbers(raw, place)
     _refuse((numbers < 1) | (numbers != np.floor(numbers)), raw, place, "is not a whole number above 0")
     _refuse(numbers > most, raw, place, f"is more than {most:,} records")
     records = [int(number) for number in numbers]
@@ -326,7 +343,7 @@ def weight_coding(raw: RawValues, attribute: Attribute, origin: str) -> Coding:
 def survey_weights(raw: RawValues, origin: str) -> FloatArray:
     """How many people of the population a record represents, by the distinct values of the column."""
     place = f"{origin}: survey weight {raw.name!r}"
-    numbers = np.array([_number(value, place, raw) for value in raw.distinct], dtype=np.float64)
+    numbers = _numbers(raw, place)
     _refuse(numbers < 0, raw, place, "is below 0")
     if numbers @ raw.rows >= LARGEST_POPULATION:
         raise TableError(f"{place}: the weights add up to more people than can be counted exactly.")
