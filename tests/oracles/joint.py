@@ -377,6 +377,20 @@ class Search:
         box.age = self.entered
         return box
 
+    # Whose records count
+
+    def gaining(self, records: Sequence[Record]) -> Sequence[Record]:
+        """Those whose gains count."""
+        return records
+
+    def shown(self, candidate: Candidate, boxes: Sequence[Box], name: str) -> tuple[str, ...]:
+        """The labels of what a refinement of these boxes makes."""
+        return tuple(child.label for child in candidate.children)
+
+    def divides(self, holding: Sequence[tuple[tuple[str, ...], Box]], name: str, candidate: Candidate) -> bool:
+        """Whether a candidate tells records of a group apart."""
+        return any(len(pieces_of(box.records, name, candidate.children)) > 1 for _, box in holding)
+
     # Validity
 
     def holds(self, names: tuple[str, ...], pieces: Sequence[Sequence[Record]]) -> bool:
@@ -446,6 +460,9 @@ class Search:
 
         Each piece more has its own shares of the targets; each share costs half a logarithm of the records.
         """
+        records, pieces = self.gaining(records), [piece for piece in map(self.gaining, pieces) if piece]
+        if not records:
+            return Weighed(0, 0, 0, 0)
         gain = gained(records, pieces, self.steering)
         bits = xlogx(size(records)) - sum(xlogx(size(piece)) for piece in pieces)
         price = (len(pieces) - 1) * self.shares * log2(size(records)) / 2
@@ -484,14 +501,14 @@ class Search:
         best = []
         for name in names:
             found: Local | None = None
-            if name not in self.by_box or not mixed(box.records, self.steering):
+            if name not in self.by_box or not mixed(self.gaining(box.records), self.steering):
                 continue
             for candidate in self.refinements(name, box.blocks[name], box.records):
                 pieces = pieces_of(box.records, name, candidate.children)
                 weighed = self.alone(names, box, name, candidate)
                 if not self.splits(box, name, candidate, pieces) or weighed is None:
                     continue
-                worth, rank = self.ranked(name, weighed, size(box.records))
+                worth, rank = self.ranked(name, weighed, size(self.gaining(box.records)))
                 if (rank >= 0 or not self.endless[names]) and (found is None or rank > found.rank):
                     found = Local(rank, name, candidate, worth, weighed.cost)
             if found is not None:
@@ -531,7 +548,7 @@ class Search:
                 then = max(following, key=lambda one: one.rank)
                 if then.rank >= 0:
                     more, cost = more + then.gain, cost + then.cost
-        return self.rank(option.gain + more, cost, size(box.records))
+        return self.rank(option.gain + more, cost, size(self.gaining(box.records)))
 
     def split(self, box: Box, name: str, candidate: Candidate) -> list[Box]:
         found = []
@@ -563,13 +580,13 @@ class Search:
             if box.blocks[name] == block
         ]
         under = [record for _, box in holding for record in box.records]
-        if not any(mixed(box.records, self.steering) for _, box in holding):
+        if not any(mixed(self.gaining(box.records), self.steering) for _, box in holding):
             return
         for candidate in self.refinements(name, block, under):
             weighed = self.together(holding, name, candidate)
             whole = candidate.slot == 0 and not isinstance(block, Interval)
-            if weighed is not None and (weighed.bits > 0 or whole):
-                records = sum(size(box.records) for _, box in holding)
+            if weighed is not None and (self.divides(holding, name, candidate) or whole):
+                records = sum(size(self.gaining(box.records)) for _, box in holding)
                 worth, rank = self.ranked(name, weighed, records, self.sharing[name])
                 place = position(block, self.attributes[name], self.problem)
                 if rank >= 0 or not any(self.endless[names] for names in self.boxes if name in names):
@@ -617,18 +634,20 @@ class Search:
         boxes.remove(box)
         boxes += [self.aged(piece) for piece in self.split(box, option.attribute, option.candidate)]
         group = {name: block.label for name, block in box.blocks.items()}
-        into = tuple(child.label for child in option.candidate.children)
+        into = self.shown(option.candidate, [box], option.attribute)
         refined = box.blocks[option.attribute].label
         return Step(option.attribute, refined, into, option.gain, option.rank, group)
 
     def refine_everywhere(self, rank: float, name: str, candidate: Candidate, block: Block, gain: float) -> Step | None:
+        every = [box for names, boxes in self.boxes.items() if name in names for box in boxes]
+        into = self.shown(candidate, [box for box in every if box.blocks[name] == block], name)
         for names, boxes in self.boxes.items():
             if name not in names:
                 continue
             holding = sorted((box for box in boxes if box.blocks[name] == block), key=lambda box: box.age)
             pieces = [piece for box in holding for piece in self.split(box, name, candidate)]
             self.boxes[names] = [box for box in boxes if box not in holding] + [self.aged(piece) for piece in pieces]
-        return Step(name, block.label, tuple(child.label for child in candidate.children), gain, rank, None)
+        return Step(name, block.label, into, gain, rank, None)
 
 
 def joint(problem: Problem, recoding: Literal["global", "local"], steering: Steering = UNSTEERED) -> Result:

@@ -60,12 +60,14 @@ def broken_labels(published: Published) -> Iterator[str]:
             if len(labels) != 1:
                 yield f"{name}: {value!r} lies in {labels}"
             expected.update(dict.fromkeys(labels, records))
-        if unaccounted(published.manifest.get("leave-out"), name, expected, released):
+        learn = published.manifest.get("learn")
+        gone = {"as": "drop", "records": learn["records"]} if learn else published.manifest.get("leave-out")
+        if unaccounted(gone, name, expected, released):
             yield f"{name}: {released} was released, but the raw values make {expected}"
 
 
 def unaccounted(left_out: Mapping[str, Any] | None, name: str, expected: Counter[Any], released: Counter[Any]) -> bool:
-    """Whether labels and raw values differ by more than the records that are left out.
+    """Whether labels and raw values differ by more than the records that are left out, or only chose the masking.
 
     These are missing below their labels, or moved to the label of fully masked ones.
     """

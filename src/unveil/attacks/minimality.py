@@ -7,7 +7,8 @@ Publishing*, VLDB 2007) reason about sensitive values, Cohen (*Attacks on Deiden
 
 Small tables: all ways to hand out the classes and other unmasked values within the groups are tried, and the answer is
 exact. Larger ones: the reader is in doubt about one thing only, which of two people in a group has which values, or
-which of two values under a label somebody has; some such doubts are drawn at random.
+which of two values under a label somebody has; some such doubts are drawn at random. Where rows are set aside to learn
+the masking from, the reader knows which they are and all about them.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ import pyarrow as pa
 
 from unveil.arrays import FloatArray, IntArray, group_numbers
 from unveil.attacks.exposure import Outcome, Rate
-from unveil.attacks.scene import Truth, coded
+from unveil.attacks.scene import Truth, coded, shown_rows
 from unveil.masking import AsIs
 from unveil.progress import Tasks, Watcher, unwatched
-from unveil.publishers import trial_release
+from unveil.publishers import trial_release, tried
 from unveil.release import RefinementManifest, Release
 from unveil.schema import Spec
 from unveil.tables import Table, part_of
@@ -53,10 +54,14 @@ class Search:
         self.groups, _ = group_numbers([coded(self.labels[name]).codes for name in self.masked])
         """The group of each row: all rows with the same labels."""
         table = truth.table
+        self.spec = tried(truth.spec)
+        self.released = shown_rows(table, self.spec)
+        """The rows in the release. Of others, from which the masking was learned, the reader knows everything."""
         kept = [column.codes for column in table.columns if column.name not in self.masked]
         self.values, _ = group_numbers([*kept, table.classes.codes])
         """What each row has besides: its class, and its columns that are not masked."""
-        self._surpluses = list(surpluses(truth.spec, release, self.labels))
+        shown = self.labels.filter(pa.array(self.released))
+        self._surpluses = list(surpluses(truth.spec, release, shown))
 
     def given(self, giver: IntArray) -> float:
         """How likely the release is if each row takes what is not masked from another row of its group.
@@ -94,7 +99,7 @@ class Search:
         """
         world = part_of(table, self.truth.spec, np.arange(table.rows), table.origin)
         for surplus, chance in self._surpluses:
-            if _labels(trial_release(world, replace(self.truth.spec, surplus=surplus))) == _labels(self.release):
+            if _labels(trial_release(world, replace(self.spec, surplus=surplus))) == _labels(self.release):
                 yield chance
 
 
@@ -132,8 +137,8 @@ def minimality(truth: Truth, release: Release, tries: int, progress: Watcher = u
 
 def _worlds(search: Search) -> int:
     """In how many ways what is not masked can be handed out within the groups."""
-    sizes = Counter(search.groups.tolist()).values()
-    equal = Counter(zip(search.groups.tolist(), search.values.tolist(), strict=True)).values()
+    groups, values = search.groups[search.released].tolist(), search.values[search.released].tolist()
+    sizes, equal = Counter(groups).values(), Counter(zip(groups, values, strict=True)).values()
     # Of large groups the exact number does not matter, and takes long.
     if max(sizes) > WORLDS:
         return WORLDS + 1 if len(equal) > len(sizes) else 1
@@ -143,10 +148,11 @@ def _worlds(search: Search) -> int:
 def _arrangements(search: Search) -> Iterator[IntArray]:
     """For each of these ways, from which row each row takes what is not masked."""
     example = {int(value): row for row, value in enumerate(search.values)}
-    members = [np.flatnonzero(search.groups == group) for group in range(int(search.groups.max()) + 1)]
+    groups = range(int(search.groups.max()) + 1)
+    members = [np.flatnonzero((search.groups == group) & search.released) for group in groups]
     orders = [list(_orders(Counter(search.values[rows].tolist()), ())) for rows in members]
     for chosen in product(*orders):
-        giver = np.empty(len(search.groups), dtype=np.int64)
+        giver = np.arange(len(search.groups))
         for rows, order in zip(members, chosen, strict=True):
             giver[rows] = [example[value] for value in order]
         yield giver
@@ -173,8 +179,8 @@ def _exact(search: Search) -> Outcome:
             possible += 1
             chances += chance
             after[lines, search.values[giver]] += chance
-    watched = _watched(search)
-    success, control = watched.above(after / chances), watched.above(before / worlds)
+    watched, shown = _watched(search), search.released
+    success, control = watched.above(after[shown] / chances), watched.above(before[shown] / worlds)
     sentence = (
         f"{possible:,} of the {worlds:,} tables that the release allows lead to it. Trying them all makes "
         f"a reader {watched.words} for {success.hits:,} of {success.tries:,} people; without that, "
@@ -222,8 +228,8 @@ def _swaps(search: Search, drawn: np.random.Generator, doubts: Tasks, tries: int
     """Pairs of one group with different values: does the release say who has which?"""
     groups, values = search.groups, search.values
     excluded = done = 0
-    for row in drawn.permutation(len(groups)):
-        others = np.flatnonzero((groups == groups[row]) & (values != values[row]))
+    for row in drawn.permutation(np.flatnonzero(search.released)):
+        others = np.flatnonzero((groups == groups[row]) & (values != values[row]) & search.released)
         if done == tries:
             break
         if len(others):
@@ -246,7 +252,7 @@ def _downcoding(search: Search, drawn: np.random.Generator, doubts: Tasks, tries
     table, rows, labels = search.truth.table, search.truth.rows, search.labels
     places = [place for place, column in enumerate(table.columns) if column.name in search.masked]
     excluded = done = 0
-    for row in drawn.permutation(table.rows):
+    for row in drawn.permutation(np.flatnonzero(search.released)):
         if done == tries:
             break
         place = int(drawn.choice(places))

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from unveil.arrays import BoolArray, IntArray, NumberArray, group_numbers
 from unveil.masking import AnyMasking, AsIs, Discretization, Generalization, dictionary_of, python_values
+from unveil.publishers import tried
 from unveil.release import RefinementManifest, Release, SafeManifest
 from unveil.schema import Spec, number_of, value_text
 from unveil.tables import Table
@@ -175,6 +176,17 @@ def covers(entry: AnyMasking, label: Any, value: Any) -> bool:
         held = next((block.values for block in entry.blocks if block.label == label), None)
         return held is None or value_text(value) in held
     return bool(label in (entry.marker, value_text(value)))
+
+
+def shown_rows(table: Table, spec: Spec) -> BoolArray:
+    """Which rows a trial release shows, and does not only learn from."""
+    if not spec.learn:
+        return np.ones(table.rows, dtype=np.bool_)
+    # They compile their loops on import, which other verbs need not wait for.
+    from unveil.counting.learning import learning_rows
+    from unveil.counting.memory import MemoryEngine
+
+    return ~learning_rows(tried(spec), MemoryEngine(table))
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from unveil.arrays import Array, BoolArray, IntArray
 from unveil.cores import each, shares
 from unveil.counting.engine import Marked
 from unveil.counting.persons import PERSON_COUNTS, count_box_persons, distinct_persons
-from unveil.counting.scans import Scan, scan_boxes
+from unveil.counting.scans import ALL, Scan, scan_boxes
 from unveil.counting.splits import Boxes, Choices, Parts, Shapes, divide_pieces, drawn_rows, split_boxes
 
 ROOM = 1 << 16
@@ -30,13 +30,16 @@ class BoxRows:
     _marks: Array
     """One column per mark, numbered over all marks."""
     _whose: IntArray
-    """The person of each row and how many it represents, its history, or no columns."""
+    """The person of each row and how many it represents, its history, or no columns; where some rows only choose the
+    masking, one more: how many records each releases."""
     _sections: IntArray
     """Where the counts of each mark begin, and where those of the last end; the size comes first."""
     _targets: int
     """How many marks, the first ones, are to be distinguished."""
     _fine: float
     """How many small fractions a bit has in gains."""
+    learns: bool = False
+    """Whether some rows only choose the masking: then gains are theirs, and requirements are about the others."""
 
     @classmethod
     def of(
@@ -59,7 +62,9 @@ class BoxRows:
         codes = _side_by_side(columns, firsts, most, len(rows.weight))
         sections = np.cumsum([1, *rows.widths])
         marks = _side_by_side(rows.marks, sections[:-1].tolist(), int(sections[-1]), len(rows.weight))
-        return cls(codes, rows.weight.copy(), marks, rows.whose.copy(), sections, targets, fine)
+        learns = rows.held is not None
+        whose = rows.whose.copy() if rows.held is None else np.column_stack([rows.whose, rows.held])
+        return cls(codes, rows.weight.copy(), marks, whose, sections, targets, fine, learns)
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -102,11 +107,11 @@ class BoxRows:
 
     @property
     def _by_person(self) -> bool:
-        return bool(self._whose.shape[1] == 2)
+        return bool(self._whose.shape[1] - self.learns == 2)
 
     @property
     def _by_history(self) -> bool:
-        return bool(self._whose.shape[1] == 1)
+        return bool(self._whose.shape[1] - self.learns == 1)
 
     def scan(
         self, boxes: Boxes, active: BoolArray, shapes: Shapes, *, pure_too: bool
@@ -120,7 +125,7 @@ class BoxRows:
         """
         sizes, mixed = np.zeros(len(boxes.start), dtype=np.int64), np.zeros(len(boxes.start), dtype=np.bool_)
         parts = shares(boxes.stop - boxes.start)
-        ordered = self._in_order(boxes) if self._by_history else None
+        ordered = self.released(boxes) if self.learns else self._in_order(boxes) if self._by_history else None
         scans = [self._scans(boxes, part, active, shapes, pure_too, sizes, mixed, ordered) for part in parts]
         while any(found := each(lambda part: next(part, None), scans)):
             yield from ((scan, sizes, mixed) for scan in found if scan is not None)
@@ -175,7 +180,7 @@ class BoxRows:
                 purities,
                 owner,
             )
-            if self._by_person:
+            if self._by_person and not self.learns:
                 rows = self._codes, self._whose, boxes.start, boxes.stop, boxes.blocks
                 cells_of = shapes.depth, shapes.first, shapes.cell_of
                 count_box_persons(*rows, *cells_of, candidates[:made], persons, pieces[:used])
@@ -187,6 +192,17 @@ class BoxRows:
             else:
                 judged = partial(iter, [(pieces[:used], owner[:used])])
             yield Scan(box, column, way, since, cell, gain, bits, *counted, judged)
+
+    def released(self, boxes: Boxes) -> tuple[BoxRows, Boxes]:
+        """The rows of boxes that are released, without those that only choose the masking."""
+        rows, box = _rows_of(boxes), np.repeat(np.arange(len(boxes.start)), boxes.stop - boxes.start)
+        shown = self._whose[rows, -1] > 0
+        rows = rows[shown]
+        held = self._codes[rows], self._whose[rows, -1], self._marks[rows], self._whose[rows, :-1]
+        length = np.bincount(box[shown], minlength=len(boxes.start))
+        stop = np.cumsum(length)
+        copy = BoxRows(*held, self._sections, self._targets, self._fine)
+        return copy, Boxes(stop - length, stop, boxes.blocks)
 
     def _in_order(self, boxes: Boxes) -> tuple[BoxRows, Boxes]:
         """The rows of boxes in the order of their histories; a box that was split ahead has lost it."""
@@ -203,20 +219,31 @@ class BoxRows:
     def _divided(
         self, boxes: Boxes, shapes: Shapes, candidates: IntArray, cells: int
     ) -> Iterator[tuple[IntArray, IntArray]]:
-        """What candidates would make of the people of each history, and the candidates of these pieces, in parts."""
+        """What candidates would make of the people of each history, and the candidates of these pieces, in parts.
+
+        A split that divides none of them makes no pieces. Without histories, all rows of a box are alike.
+        """
         shift = int(self._sections[self._targets]) - 1
         tally = np.zeros((cells, int(self._sections[-1]) - shift), dtype=np.int64)
         found = np.empty(cells, dtype=np.int64)
         room, done = 4 * ROOM, 0
+        history = self._whose[:, 0] if self._by_history else np.zeros(len(self), dtype=np.int64)
         while done < len(candidates):
             pieces, owner = np.empty((room, tally.shape[1]), dtype=np.int64), np.empty(room, dtype=np.int64)
-            rows = self._codes, self._weight, self._marks, self._targets, shift, self._whose[:, 0]
+            rows = self._codes, self._weight, self._marks, self._targets, shift, history
             of_boxes = boxes.start, boxes.stop, boxes.blocks, shapes.depth, shapes.first, shapes.cell_of
             used, reached = divide_pieces(*rows, *of_boxes, candidates, done, tally, found, pieces, owner)
             if reached == done:
                 room *= 2
+            counted = pieces[:used]
+            if self._by_person:
+                divides = (candidates[:, 2] == ALL) | np.isin(np.arange(len(candidates)), owner[:used])
+                made = candidates[done:reached][divides[done:reached]]
+                counted = np.column_stack([counted, np.zeros(used, dtype=np.int64)])
+                persons = np.zeros((cells, PERSON_COUNTS), dtype=np.int64)
+                count_box_persons(self._codes, self._whose, *of_boxes, made, persons, counted)
             done = reached
-            yield pieces[:used], owner[:used]
+            yield counted, owner[:used]
 
     def numbers(self, boxes: Boxes) -> IntArray:
         """The numbers of the rows of some boxes, box after box."""
@@ -267,6 +294,9 @@ class BoxRows:
 
     def _counts(self, boxes: Boxes, group: IntArray, groups: int, out: BoolArray | None = None) -> IntArray:
         """The counts of groups of boxes."""
+        if self.learns:
+            held, boxes = self.released(boxes)
+            return held._counts(boxes, group, groups)
         rows, box = _rows_of(boxes), np.repeat(group, boxes.stop - boxes.start)
         if out is not None:
             held = ~out[self._codes[rows, -1]]
@@ -282,7 +312,7 @@ class BoxRows:
         return np.column_stack([totals, distinct_persons(person, heads, box, groups)])
 
     def split(self, boxes: Boxes, choices: Choices, shapes: Shapes) -> Parts:
-        """Makes the rows of each piece adjacent; pieces without rows are left out."""
+        """Makes the rows of each piece adjacent; pieces without rows, or without one that is released, are left out."""
         block = boxes.blocks[np.arange(len(boxes.start)), choices.column]
         chosen = np.stack(choices, axis=1)
         depth, first, cells = shapes.depth[block], shapes.first[block], shapes.cells[block]
@@ -296,7 +326,11 @@ class BoxRows:
             return pieces
 
         found = np.concatenate([np.empty((0, 4), dtype=np.int64), *each(split, shares(boxes.stop - boxes.start))])
-        return Parts(*np.ascontiguousarray(found.T))
+        parts = Parts(*np.ascontiguousarray(found.T))
+        if not self.learns:
+            return parts
+        _, shown = self.released(Boxes(parts.start, parts.stop, found))
+        return Parts(*np.ascontiguousarray(found[shown.stop > shown.start].T))
 
     def drawn(self, boxes: Boxes, most: int, copies: IntArray) -> tuple[BoxRows, Boxes]:
         """Copies of the rows of each box, or of a sample if there are more than `most`.
@@ -309,7 +343,7 @@ class BoxRows:
         first = np.concatenate([[0], ends[:-1]])
         scale = np.repeat(halvings, ends - first)
         weight, whose = sample._weight << scale, sample._whose
-        whose[:, 1:] <<= scale[:, None]
+        whose[:, int(self._by_person or self._by_history) :] <<= scale[:, None]
         length = np.repeat(ends - first, copies)
         stop = np.cumsum(length)
         copies_of = np.repeat(first, copies)
@@ -322,6 +356,7 @@ class BoxRows:
             self._sections,
             self._targets,
             self._fine,
+            self.learns,
         )
         return copy, Boxes(stop - length, stop, np.repeat(boxes.blocks, copies, axis=0))
 
@@ -329,7 +364,7 @@ class BoxRows:
         """A sample of the rows of each box, one of 2^halvings, box after box, and where those of each box end."""
         kept, ends = drawn_rows(self._codes, boxes.blocks.shape[1], self._marks, boxes.start, boxes.stop, halvings)
         rows = self._codes[kept], self._weight[kept], self._marks[kept], self._whose[kept]
-        return BoxRows(*rows, self._sections, self._targets, self._fine), ends
+        return BoxRows(*rows, self._sections, self._targets, self._fine, self.learns), ends
 
 
 def _rows_of(boxes: Boxes) -> IntArray:

@@ -128,6 +128,8 @@ class Marked(NamedTuple):
     whose: IntArray
     """If the table says whose row each is: the person of each row and the persons that it represents, as in
     `counting.persons`; after earlier releases, the history of each row, in ascending order; otherwise no columns."""
+    held: IntArray | None = None
+    """If some rows only choose the masking: how many records each row releases. Of a row, one of both weights is 0."""
 
     def without_class(self) -> Marked:
         """The rows without their first mark."""
@@ -278,6 +280,8 @@ def open_engine(
     name = engine_name(engine, where)
     if name == "spark" and spec.history is not None:
         raise EngineError(f"{spec.origin}: [publish] history needs the engine 'memory' or 'stream', not Spark.")
+    if name == "spark" and spec.learn:
+        raise EngineError(f"{spec.origin}: [publish] learn needs the engine 'memory' or 'stream', not Spark.")
     if name == "spark":
         progress("counting values on Spark", 0, None)
         return _spark(spec, where, index, settings)

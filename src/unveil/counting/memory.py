@@ -135,6 +135,11 @@ class MemoryEngine:
         self._whom: Whom | None = None
 
     @property
+    def rows(self) -> Rows:
+        """What it counts."""
+        return self._rows
+
+    @property
     def then(self) -> Sequence[Then]:
         """What earlier releases say about sensitive attributes."""
         return () if self._whom is None else self._whom.then

@@ -12,4 +12,4 @@ from unveil.publishers.guards import (
 from unveil.publishers.joint import start_joint
 from unveil.publishers.private import planned_thinning, publish_diffgen, publish_safe
 from unveil.publishers.refinement import describe, publish_refinement, start_search
-from unveil.publishers.trials import drawn, trial_release
+from unveil.publishers.trials import drawn, trial_release, tried

@@ -18,6 +18,8 @@ from unveil.refine import Guard
 from unveil.schema import Atom, Domain, KAnonymity, Level, Requirement, Spec, without_redundant
 from unveil.tables import Outline
 
+SECRET = 32
+"""How many bytes say which rows the masking is learned from."""
 Sharing = tuple[tuple[int, ...], int | None]
 """The attributes and the sensitive attribute of an index."""
 
@@ -151,10 +153,14 @@ def level_then(atom: Atom, then: Then) -> Level | None:
 
 
 def hardened(spec: Spec, source: Source) -> Spec:
-    """The spec of one release, with the surplus of its margin drawn: geometric, so that a reader can never exclude 0.
+    """The spec of one release, with what is secret about it drawn, unless it is there already.
 
-    A reader who sees what the search did not do then cannot tell whether k forbade it, or the surplus.
+    That is what says which rows the masking is learned from, and the surplus of its margin: geometric, so that a reader
+    can never exclude 0. A reader who sees what the search did not do then cannot tell whether k forbade it, or the
+    surplus.
     """
+    if spec.learn and spec.secret is None:
+        spec = replace(spec, secret=source.bytes(SECRET))
     if spec.surplus is not None:
         return spec
     surplus = 0

@@ -31,7 +31,7 @@ def start_joint(table: Outline, spec: Spec, engine: Engine, progress: Watcher = 
     spare = _spare(table, spec)
     together = spare > 0 and len(sets) > 1
     masked = sorted({column for columns in sets for column in columns})
-    goal, goals = goal_of(table, spec, masked), target_columns(table, spec)
+    goal, goals = goal_of(table, spec, masked, engine.histograms()), target_columns(table, spec)
     targets = len(spec.goal) if isinstance(spec.goal, tuple) else int(spec.goal == "class")
     sensitive = {
         columns: [column for held, column in levels if held == columns and column is not None] for columns in sets

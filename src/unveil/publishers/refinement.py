@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from unveil.arrays import IntArray, NumberArray
 from unveil.counting import Engine
+from unveil.counting.learning import Learned, parted
 from unveil.errors import BrokenPromiseError, RequirementError
 from unveil.masking import (
     AnyMasking,
@@ -71,6 +72,9 @@ def publish_refinement(
     """
     if spec.history is not None:
         check_one_row_each(table, spec)
+    learned = Learned()
+    if spec.learn:
+        table, engine, learned = parted(spec, engine)
     start = start_joint if spec.search == "joint" else start_search
     search: Search | JointSearch = start(table, spec, engine, progress)
     if after and not search.valid:
@@ -95,6 +99,7 @@ def publish_refinement(
     left = _left(aside, spec, table)
     promised = [requirement.sentence() for requirement in requirements]
     promised += [] if left is None else [left.sentence(table.records - gone)]
+    promised += [] if learned.stated is None else [learned.stated.sentence(table.records)]
     promised += [succession_sentence(len(after), table.withheld, table.records)]
     if after and not search.valid:
         raise BrokenPromiseError("a group of the search does not satisfy its requirements; nothing was released.")
@@ -114,10 +119,12 @@ def publish_refinement(
             released=rows.num_rows,
             left_out=0 if aside is None else engine.rows_left_out(masking, aside),
             held_back=table.withheld,
+            learned=learned.rows,
         ),
         records=table.records - gone,
         persons=_persons(table, search, gone),
         leave_out=left,
+        learn=learned.stated,
         after=tuple(after),
         search=spec.search,
         recoding="local" if boxes else "global",
@@ -221,16 +228,17 @@ def describe(step: Step | JointStep) -> dict[str, Any]:
 
 
 def _tree(table: Outline, column: int, histogram: IntArray, bounds: Bounds) -> Tree:
+    """How an attribute is refined, by the counts of a histogram; nothing is named that only other rows hold."""
     attribute = table.attributes[column]
-    values = table.columns[column].values
+    values, held = table.columns[column].values, table.histograms[column].sum(axis=1)
     if attribute.taxonomy is not None:
         return Generalize(attribute, attribute.taxonomy)
     if isinstance(values, tuple):
-        return Suppress(attribute, values, histogram.sum(axis=1) > 0)
+        return Suppress(attribute, values, held > 0)
     split: Splitter = partial(best_split, values, histogram)
     if bounds == "round":
         split = partial(_rounded, split, attribute, values)
-    return Discretize(attribute, table.scale(column), values, split)
+    return Discretize(attribute, table.scale(column), values, partial(_within, split, values, held))
 
 
 def _rounded(split: Splitter, attribute: Attribute, values: NumberArray, interval: Block) -> float | None:
@@ -240,6 +248,16 @@ def _rounded(split: Splitter, attribute: Attribute, values: NumberArray, interva
         return None
     left: float = values[np.searchsorted(values, right) - 1].item()
     return round_split(left, right, attribute)
+
+
+def _within(split: Splitter, values: NumberArray, held: IntArray, interval: Block) -> float | None:
+    """The same split, if rows that are released are on both sides; `held` counts these by value."""
+    value = split(interval)
+    if value is None:
+        return None
+    below = values[interval.codes] < value
+    sides = held[interval.codes[below]].any() and held[interval.codes[~below]].any()
+    return value if sides else None
 
 
 def _cuts(table: Outline, search: Search) -> dict[str, AnyMasking]:

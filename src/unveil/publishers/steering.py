@@ -61,17 +61,17 @@ def targeted(marked: Marked | FarMarked, spec: Spec, class_: str) -> Marked | Fa
     return marked if spec.goal == "class" or class_ in spec.goal else marked.without_class()
 
 
-def goal_of(table: Outline, spec: Spec, masked: Sequence[int]) -> Goal:
-    """What a refinement is worth."""
+def goal_of(table: Outline, spec: Spec, masked: Sequence[int], histograms: Sequence[IntArray]) -> Goal:
+    """What a refinement is worth, by the rows that these histograms count."""
     weights = [table.attributes[column].gain_weight for column in masked]
-    fine = steps_per_bit(table.records)
-    histograms = [table.histograms[column] for column in masked]
-    finer = Statistics(weights, fine, histograms, per_anonymity=spec.criterion == "anonymity")
+    fine = steps_per_bit(int(histograms[masked[0]].sum()))
+    counted = [histograms[column] for column in masked]
+    finer = Statistics(weights, fine, counted, per_anonymity=spec.criterion == "anonymity")
     if spec.goal == "statistics":
         return finer
-    held = [table.histograms[column].sum(axis=1) for column in target_columns(table, spec)]
+    held = [histograms[column].sum(axis=1) for column in target_columns(table, spec)]
     if spec.goal == "class" or table.classes.name in spec.goal:
-        held.append(table.histograms[masked[0]].sum(axis=0))
+        held.append(histograms[masked[0]].sum(axis=0))
     return ClassInformation(weights, fine, sum(int(np.count_nonzero(counts)) - 1 for counts in held), finer)
 
 

@@ -28,9 +28,13 @@ def trial_release(
 
     counts = MemoryEngine(table) if engine is None else engine
     if spec.plan is None:
-        spec = hardened(spec, SeededSource(seed))
-        return publish_refinement(table, spec, counts, __version__, progress=progress)
+        return publish_refinement(table, tried(spec, seed), counts, __version__, progress=progress)
     return drawn(table, spec, spec.plan, counts, SeededSource(seed), progress)
+
+
+def tried(spec: Spec, seed: int = 0) -> Spec:
+    """The spec of a trial by refinement: what is secret about a release is drawn from a seed."""
+    return hardened(spec, SeededSource(seed))
 
 
 def drawn(

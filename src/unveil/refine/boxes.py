@@ -203,9 +203,18 @@ class Partition:
         self, numbers: IntArray, active: BoolArray
     ) -> Iterator[tuple[Scan, BoolArray, IntArray, IntArray, BoolArray]]:
         """The candidates of boxes, which of them are valid, their costs, and the records and mixture of the boxes."""
-        boxes = self.boxes(numbers)
-        costs = self._costs(self.rows, boxes)
-        for scan, sizes, mixed in self.rows.scan(boxes, active, self._blocks.shapes, pure_too=True):
+        yield from self._scan(self.rows, self.boxes(numbers), active)
+
+    def scan_released(self, numbers: IntArray, active: BoolArray) -> Iterator[tuple[Scan, BoolArray]]:
+        """Where some rows only choose the masking: the candidates by the released ones, and which are valid."""
+        if self.rows.learns:
+            yield from (found[:2] for found in self._scan(*self.rows.released(self.boxes(numbers)), active))
+
+    def _scan(
+        self, rows: BoxRows, boxes: Boxes, active: BoolArray
+    ) -> Iterator[tuple[Scan, BoolArray, IntArray, IntArray, BoolArray]]:
+        costs = self._costs(rows, boxes)
+        for scan, sizes, mixed in rows.scan(boxes, active, self._blocks.shapes, pure_too=True):
             yield scan, self._valid(scan), costs(scan), sizes, mixed
 
     def evaluate(self, numbers: IntArray) -> None:
@@ -301,13 +310,18 @@ class Partition:
         return blocks
 
     def _valid(self, scan: Scan) -> BoolArray:
-        """Which candidates leave pieces that all satisfy every requirement."""
+        """Which candidates leave pieces that all satisfy every requirement.
+
+        A split by rows that only choose the masking must divide others too: nothing is named that only those hold.
+        """
         valid = np.ones(len(scan.box), dtype=np.bool_)
+        divides = np.zeros(len(scan.box), dtype=np.bool_)
         for pieces, owner in scan.judged():
+            divides[owner] = True
             for level, section in self._levels:
                 held = level.holds(level.of(pieces[:, section]))
                 valid[owner[~held]] = False
-        return valid
+        return valid & (divides | (scan.way == ALL)) if self.rows.learns else valid
 
     def _judged(self, scan: Scan, spare: IntArray) -> tuple[BoolArray, IntArray]:
         """Which candidates are valid, or affordable if records may be left out, and what they gain."""

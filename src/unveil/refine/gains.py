@@ -87,9 +87,9 @@ class InfoGain:
 def best_split(values: NumberArray, histogram: IntArray, interval: Block) -> float | None:
     """The split of an interval with the highest information gain; among ties, the lowest value.
 
-    Anonymity plays no role here. Some record holds each value of the interval, so both sides have records.
+    Anonymity plays no role here. It lies at a value that a record of the histogram holds; both sides have records.
     """
-    codes = interval.codes
+    codes = interval.codes[histogram[interval.codes].any(axis=1)]
     if len(codes) < 2:
         return None
     left = np.cumsum(histogram[codes], axis=0)

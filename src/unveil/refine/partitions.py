@@ -20,7 +20,9 @@ from unveil.refine.gains import Candidates, Goal
 from unveil.refine.omissions import Spent
 from unveil.refine.ranking import Turn
 
-GAIN, BITS, COST, BROKEN, PRICE = range(5)
+GAIN, BITS, COST, BROKEN, PRICE, DIVIDES = range(6)
+"""What is summed up for a candidate: what it gains, splits, costs and breaks, its price, and whether it divides a group
+that is released."""
 
 
 class Refined(NamedTuple):
@@ -61,7 +63,7 @@ class Cuts:
             for attribute in cut
         }
         """The attributes that only splits that pay refine."""
-        self._sums = Growing(np.int64, 5)
+        self._sums = Growing(np.int64, 6)
         self._first = Growing(np.int64)
         """Where the sums of each block begin; −1 if it cannot be refined, or no longer."""
         self._records: dict[int, int] = {}
@@ -90,13 +92,19 @@ class Cuts:
         blocks = held.boxes(numbers).blocks
         totals = np.zeros((len(numbers), 2), dtype=np.int64)
         for scan, valid, cost, sizes, mixed in held.scan(numbers, active):
-            gain, broken = scan.gain, (~valid).astype(np.int64)
+            gain, broken, divides = scan.gain, (~valid).astype(np.int64), scan.bits
             if held.omissions is not None:
                 gain, broken = held.omissions.judged(scan)
+            if held.rows.learns:
+                broken = divides = np.zeros_like(broken)
             price = self._goal.price(scan.made, sizes[scan.box])
-            sums = sign * np.stack([gain, scan.bits, cost, broken, price], axis=1)
+            sums = sign * np.stack([gain, scan.bits, cost, broken, price, divides], axis=1)
             self._add(blocks[scan.box, scan.column], scan, sums)
             totals = np.stack([sizes, mixed], axis=1)
+        for scan, valid in held.scan_released(numbers, active):
+            sums = np.zeros((len(valid), 6), dtype=np.int64)
+            sums[:, BROKEN], sums[:, DIVIDES] = ~valid, scan.bits
+            self._add(blocks[scan.box, scan.column], scan, sign * sums)
         for column in np.flatnonzero(active).tolist():
             for block, (records, mixtures) in _added_up(blocks[:, column], totals):
                 if self._first.rows[block] >= 0:
@@ -161,7 +169,7 @@ class Cuts:
             sums = np.cumsum(sums, axis=0)
         spare = 0 if block in self._frugal else self.spare
         affordable = (sums[:, BROKEN] <= spare) & (sums[:, GAIN] >= 0)
-        valid = affordable & (sums[:, BITS] > 0)
+        valid = affordable & (sums[:, DIVIDES] > 0)
         valid[0] = not interval and affordable[0]
         if self._leaves_out and not valid.any():
             return None  # it may become affordable when others are left out

@@ -6,6 +6,7 @@ from unveil.release.manifest import (
     About,
     AdditiveManifest,
     DiffGenManifest,
+    Learn,
     LeaveOut,
     LedgerEntry,
     Manifest,

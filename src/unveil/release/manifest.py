@@ -27,6 +27,27 @@ class Rows(Entry):
     """Rows that the search set aside, dropped or released fully masked."""
     held_back: int = Field(default=0, exclude_if=not_)
     """Rows of people whom this release cannot show without breaking its promise together with earlier ones."""
+    learned: int = Field(default=0, exclude_if=not_)
+    """Rows that only chose the masking."""
+
+
+class Learn(Entry):
+    """What was set aside at random to choose the masking, and is not released."""
+
+    share: str
+    """The share of the rows, or of the persons, as the spec says it."""
+    records: int
+    persons: int | None = Field(default=None, exclude_if=lambda count: count is None)
+    """How many persons the records are of, if the table says so."""
+
+    def sentence(self, released: int) -> str:
+        """What the guarantee says about these records, after its requirements.
+
+        Args:
+            released: How many records the release has.
+        """
+        total, verb = records_text(released + self.records), "was" if self.records == 1 else "were"
+        return f"{self.records:,} of {total} {verb} set aside at random, only to choose the masking."
 
 
 class LeaveOut(Entry):
@@ -189,6 +210,7 @@ class RefinementManifest(Claims):
     goal: Goal = Field(default="class", exclude_if=lambda goal: goal == "class")
     """What the search kept information about: the class, the masked attributes, or these columns."""
     leave_out: LeaveOut | None = Field(default=None, alias="leave-out", exclude_if=not_)
+    learn: Learn | None = Field(default=None, exclude_if=not_)
     after: tuple[Sha256, ...] = Field(default=(), exclude_if=not_)
     """The earlier releases together with which it keeps its promise: the hashes of their rows."""
     masking_of: Sha256 | None = Field(default=None, alias="masking-of", exclude_if=lambda sha256: sha256 is None)

@@ -29,7 +29,9 @@ LEAST = {"diffgen": 1e-6, "additive": 1e-3, "safe": 0.1}
 LARGEST_DELTA = 1e-3
 """δ must be far below one over the number of records, of which a release has thousands."""
 KEYS = {
-    "refinement": {"search", "recoding", "leave_out", "left_out", "goal", "criterion", "bounds", "history", "margin"},
+    "refinement": {
+        *("search", "recoding", "leave_out", "left_out", "goal", "criterion", "bounds", "history", "margin", "learn")
+    },
     "diffgen": {"specializations", "utility", "choice", "budget", "threshold"},
     "additive": {"goal"},
     "safe": {"delta", "specializations", "utility", "choice"},

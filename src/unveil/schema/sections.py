@@ -122,6 +122,7 @@ class PublishSection(Section):
     criterion: Criterion | None = None
     bounds: Literal["round", "observed"] = "round"
     margin: Annotated[int, Field(ge=1, le=MOST_MARGIN)] | None = None
+    learn: str | None = None
     specializations: Annotated[int, Field(ge=0, le=MOST_SPECIALIZATIONS)] | None = None
     utility: Literal["max", "infogain"] = "max"
     choice: Literal["exponential", "permute-and-flip"] | None = None

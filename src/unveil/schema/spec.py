@@ -100,6 +100,10 @@ class Spec:
     """How many more than k a group must have, on average over releases: the number is drawn anew and kept secret."""
     surplus: int | None = None
     """That number for one release; None before it is drawn. Never in a file."""
+    learn: Fraction = Fraction(0)
+    """The share of the rows, or of the persons, that only choose the masking and are not released."""
+    secret: bytes | None = None
+    """What says which rows these are in one release; None before it is drawn. Never in a file."""
     plan: Plan | None = None
     """For differential privacy: how the budget is spent. None means refinement."""
     draft: bool = False
@@ -304,13 +308,14 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
         requirements=requirements,
         search=search_of(publish),
         recoding=recoding_of(publish),
-        leave_out=share_of(publish, origin),
+        leave_out=share_of(publish, "leave-out", origin),
         left_out=publish.left_out or "drop",
         goal=publish.goal,
         criterion=publish.criterion or "score",
         bounds=publish.bounds,
         history=None if publish.history is None else folder / publish.history,
         margin=publish.margin or 0,
+        learn=share_of(publish, "learn", origin),
         plan=plan,
         draft=sections.draft,
         origin=origin,

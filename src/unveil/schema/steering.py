@@ -42,15 +42,15 @@ def recoding_of(publish: PublishSection) -> Recoding:
     return publish.recoding or ("local" if search_of(publish) == "joint" else "global")
 
 
-def share_of(publish: PublishSection, origin: str) -> Fraction:
-    """The share of the records, or of the persons, that may be left out."""
-    if publish.leave_out is None:
+def share_of(publish: PublishSection, key: str, origin: str) -> Fraction:
+    """The share of the rows that a key of `[publish]` sets aside."""
+    written = getattr(publish, key.replace("-", "_"))
+    if written is None:
         return Fraction(0)
-    written = PERCENTAGE.fullmatch(publish.leave_out)
-    if written is None or (percentage := Fraction(written[1])) >= 100:
+    found = PERCENTAGE.fullmatch(written)
+    if found is None or (percentage := Fraction(found[1])) >= 100:
         raise SpecError(
-            f"{origin}: [publish] leave-out is {publish.leave_out!r}, but it must be a percentage below 100%, "
-            "such as '1%'."
+            f"{origin}: [publish] {key} is {written!r}, but it must be a percentage below 100%, such as '1%'."
         )
     return percentage / 100
 
@@ -195,11 +195,13 @@ def check_steering(
             raise SpecError(
                 f"{place} has no effect: no requirement names {attribute.name!r}, so it is released as it is."
             )
-    if publish.left_out is not None and share_of(publish, origin) == 0:
+    if publish.learn is not None:
+        _check_learning(publish, attributes, origin)
+    if publish.left_out is not None and share_of(publish, "leave-out", origin) == 0:
         raise SpecError(
             f"{origin}: [publish] left-out is {publish.left_out!r}, but leave-out allows no row to be left out."
         )
-    if share_of(publish, origin) > 0:
+    if share_of(publish, "leave-out", origin) > 0:
         for number, requirement in enumerate(requirements, start=1):
             if requirement.of_whole:
                 raise SpecError(
@@ -208,6 +210,25 @@ def check_steering(
                 )
     if isinstance(publish.goal, tuple):
         _check_goal(publish.goal, attributes, masked, class_, f"{origin}: [publish] goal")
+
+
+def _check_learning(publish: PublishSection, attributes: Mapping[str, Attribute], origin: str) -> None:
+    """Rows that only choose the masking rank by what they gain: nothing about the released rows may rank too."""
+    place = f"{origin}: [publish] learn = {publish.learn!r}"
+    if share_of(publish, "learn", origin) == 0:
+        raise SpecError(f"{place} leaves no row to learn from; remove it, or set a share above 0%.")
+    other = {"leave-out": publish.leave_out, "history": publish.history}
+    if found := [key for key, value in other.items() if value is not None]:
+        raise SpecError(f"{place} cannot be combined with {found[0]}.")
+    if any(item.weighting is not None and item.weighting.release == "group-mean" for item in attributes.values()):
+        raise SpecError(f"{place} cannot be combined with a survey weight whose release is 'group-mean'.")
+    if publish.criterion == "anonymity" or (search_of(publish) == "paper" and publish.criterion != "infogain"):
+        criterion = publish.criterion or "score"
+        needed = "leave it out" if publish.criterion == "anonymity" else "set criterion = 'infogain'"
+        raise SpecError(
+            f"{place} ranks by the rows to learn from alone, but the criterion {criterion!r} also counts the "
+            f"anonymity of the released ones; {needed}."
+        )
 
 
 def _check_paper(publish: PublishSection, attributes: Mapping[str, Attribute], origin: str) -> None:

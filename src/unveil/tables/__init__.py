@@ -19,4 +19,4 @@ from unveil.tables.sources import (
     read_table,
 )
 from unveil.tables.survey import Survey
-from unveil.tables.table import Rows, StreamedTable, Table, load_table, part_of, table_of
+from unveil.tables.table import PartOfRows, Rows, StreamedTable, Table, load_table, part_of, table_of

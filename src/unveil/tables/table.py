@@ -35,7 +35,7 @@ class Table(Outline):
     survey: FloatArray | None = None
     """How many people of the population each row represents, if the table is a survey."""
     words: tuple[IntArray, ...] = ()
-    """The person of each row as two numbers, the same in every table, where privacy or a history needs them."""
+    """The person of each row as two numbers, the same in every table, where something needs them."""
 
     @property
     def outline(self) -> Outline:
@@ -83,7 +83,8 @@ def load_table(
     classes = _column(outline.classes, chunk.classes)
     whose = [sight.columns[name] for name in coder.person]
     person = person_numbers(whose) if whose else None
-    words = person_words(whose) if whose and (spec.plan is not None or spec.history is not None) else ()
+    wanted = spec.plan is not None or spec.history is not None or spec.learn > 0
+    words = person_words(whose) if whose and wanted else ()
     facts = {**vars(outline), "columns": columns, "classes": classes, "persons": _persons(person, words)}
     return Table(
         **facts,
@@ -235,5 +236,35 @@ class StreamedTable:
             self._progress(f"reading {self._source.origin}", done, total if done <= total else None)
 
 
-Rows = Table | StreamedTable
+class PartOfRows:
+    """Some rows of a table, by position, as the rest of it would be read: in the same codes, batch by batch."""
+
+    def __init__(self, rows: Rows, chosen: BoolArray) -> None:
+        """Counts the rows that are chosen, in one pass."""
+        self._rows, self._chosen = rows, chosen
+        whole, persons = rows.outline, RowsOfPersons()
+        places, classes = range(len(whole.columns)), len(whole.classes)
+        histograms = [np.zeros((len(column), classes), dtype=np.int64) for column in whole.columns]
+        for chunk in self.chunks(places, persons=whole.persons is not None):
+            for place in places:
+                np.add.at(histograms[place], (chunk.codes[place], chunk.classes), chunk.records)
+            if whole.persons is not None:
+                persons.add(chunk.persons)
+        facts = {item.name: getattr(whole, item.name) for item in fields(Outline)}
+        facts["persons"] = None if whole.persons is None else persons.result()
+        records = int(histograms[0].sum()) if histograms else int(chosen.sum())
+        self.outline: Outline = Outline(**{**facts, "histograms": tuple(histograms), "records": records})
+
+    def chunks(self, places: Collection[int], *, others: bool = False, persons: bool = False) -> Iterator[Chunk]:
+        """The chosen rows; refuses other rows than those that were chosen from."""
+        done = 0
+        for chunk in self._rows.chunks(places, others=others, persons=persons):
+            here, done = self._chosen[done : done + len(chunk)], done + len(chunk)
+            if len(here) == len(chunk):
+                yield replace(chunk, codes={place: chunk.codes[place] for place in places}).filter(here)
+        if done != len(self._chosen):
+            raise changed(self._rows.outline.origin)
+
+
+Rows = Table | StreamedTable | PartOfRows
 """Rows of a checked table that can be read repeatedly."""

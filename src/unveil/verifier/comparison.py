@@ -23,6 +23,7 @@ from unveil.verifier.files import read_manifest
 from unveil.verifier.findings import BrokenClaimError, Finding, Verdict
 from unveil.verifier.manifests import (
     DiffGenManifest,
+    Learn,
     LeaveOut,
     PrivateClaims,
     PrivateManifest,
@@ -159,7 +160,9 @@ def check_truth(
         yield from means.findings(released, data.columns[means.name])
     if history is not None:
         yield from history.findings(data)
-    if manifest.leave_out is None or not manifest.leave_out.records:
+    if manifest.learn is not None:
+        yield from _learning_findings(groups, manifest.learn)
+    elif manifest.leave_out is None or not manifest.leave_out.records:
         yield from _difference_findings(groups)
     else:
         yield from _omission_findings(groups, manifest.leave_out, manifest.masked)
@@ -282,6 +285,15 @@ def _omission_findings(groups: Groups, left_out: LeaveOut, masked: Mapping[str, 
     if lost > left_out.records or (left_out.how == "drop" and lost < left_out.records):
         message = f"{records_text(lost)} of the raw table are not released under their labels"
         yield Finding("left-out", f"{message}, but {MANIFEST} says that {left_out.records:,} were left out.")
+
+
+def _learning_findings(groups: Groups, learn: Learn) -> Iterator[Finding]:
+    """As many records are lost as were set aside, and none is gained. Which ones they are was drawn, so none tells."""
+    gained = groups.sizes > 0
+    yield from _difference_findings(Groups(groups.columns, [key[gained] for key in groups.keys], groups.sizes[gained]))
+    if (lost := int(-groups.sizes[~gained].sum())) != learn.records:
+        message = f"{records_text(lost)} of the raw table are not released"
+        yield Finding("learn", f"{message}, but {MANIFEST} says that {learn.records:,} were set aside.")
 
 
 def _difference_findings(groups: Groups) -> Iterator[Finding]:

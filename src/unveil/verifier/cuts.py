@@ -208,11 +208,12 @@ def _count_findings(manifest: RefinementManifest, data: Data) -> Iterator[Findin
         yield Finding("rows", f"{PARQUET} has {rows_text(data.rows)}, but rows.released is {rows.released:,}.")
     if manifest.records != records:
         yield Finding("records", f"{PARQUET} holds {records_text(records)}, but records is {manifest.records:,}.")
-    kept = rows.read - rows.dropped - rows.held_back - (rows.left_out if manifest.dropped else 0)
+    kept = rows.read - rows.dropped - rows.held_back - rows.learned - (rows.left_out if manifest.dropped else 0)
     # With weights, rows that are equal after masking become one row.
     if rows.released > kept or (manifest.weight is None and rows.released != kept):
         left_out = f", {rows.left_out:,} left out" if rows.left_out else ""
         left_out += f", {rows.held_back:,} held back" if rows.held_back else ""
+        left_out += f", {rows.learned:,} learned from" if rows.learned else ""
         yield Finding(
             "rows",
             f"{MANIFEST} says that {rows.read:,} rows were read, {rows.dropped:,} dropped{left_out} "
@@ -249,6 +250,9 @@ def _search_problems(manifest: RefinementManifest, spec: Spec) -> Iterator[str]:
     asked = spec.goal if isinstance(spec.goal, str) else list(spec.goal)
     if manifest.goal != asked:
         yield f"has the goal {manifest.goal!r}, but the spec has {asked!r}"
+    stated = Fraction(0 if manifest.learn is None else manifest.learn.share.removesuffix("%")) / 100
+    if stated != spec.learn:
+        yield f"sets {float(stated):.6%} aside to choose the masking, but the spec {float(spec.learn):.6%}"
     left_out = manifest.leave_out
     if left_out is None:
         return

@@ -45,6 +45,19 @@ class Rows(Part):
     released: RowCount
     left_out: Annotated[int, Field(ge=1, le=ROWS)] = 0
     held_back: Annotated[int, Field(ge=1, le=ROWS)] = 0
+    learned: Annotated[int, Field(ge=1, le=ROWS)] = 0
+
+
+class Learn(Part):
+    """Records that were set aside to choose the masking, and of how many persons they are."""
+
+    share: Percent
+    records: RecordCount
+    persons: RecordCount | None = None
+
+    def of(self, units: int) -> int:
+        """How many rows or persons the share is."""
+        return int(Fraction(self.share.removesuffix("%")) / 100 * units)
 
 
 class LeaveOut(Part):
@@ -95,6 +108,7 @@ class RefinementManifest(Claims):
     goal: Annotated[str, Field(pattern=r"\Astatistics\z")] | Annotated[list[Name], Field(min_length=1)] = "class"
     """What the search kept information about: the class, the masked attributes, or columns."""
     leave_out: LeaveOut | None = Field(default=None, alias="leave-out")
+    learn: Learn | None = None
     after: list[Sha256] = Field(default_factory=list, max_length=COLUMNS)
     """The earlier releases together with which it keeps its promise."""
     masking_of: Sha256 | None = Field(default=None, alias="masking-of")

@@ -1,6 +1,7 @@
-"""Records that the search left out, and the persons behind the records.
+"""Records that the search left out or only learned from, and the persons behind the records.
 
-A handful that would block all others is dropped, or released fully masked.
+A handful that would block all others is dropped, or released fully masked. A share may be set aside at random, only to
+choose the masking.
 
 A release does not say whose row each is. So its files show only that no group has fewer records than it must have
 persons; that these are records of so many persons, the raw table shows.
@@ -38,6 +39,41 @@ def omission_sentence(manifest: RefinementManifest) -> str:
     if left_out.persons is not None and left_out.all_persons is not None:
         told += f", which {belong} to {left_out.persons:,} of {count_text(left_out.all_persons, 'person')},"
     return f"{told} {verb} {done}."
+
+
+def learning_sentence(manifest: RefinementManifest) -> str:
+    """What the guarantee says about the records that only chose the masking; nothing if there are none."""
+    learn = manifest.learn
+    if learn is None:
+        return ""
+    verb = "was" if learn.records == 1 else "were"
+    total = records_text(manifest.records + learn.records)
+    return f"{learn.records:,} of {total} {verb} set aside at random, only to choose the masking."
+
+
+def check_learning(manifest: RefinementManifest) -> Iterator[Finding]:
+    """As many rows, or persons, were set aside as the stated share is, and the numbers fit each other."""
+    learn, rows = manifest.learn, manifest.rows
+    if learn is None:
+        if rows.learned:
+            yield _learned(f"{rows_text(rows.learned)} were set aside, but no share is stated")
+        return
+    if manifest.leave_out is not None or manifest.after:
+        yield _learned("no row can be left out or follow an earlier release besides")
+    if learn.records < rows.learned or (manifest.weight is None and learn.records != rows.learned):
+        yield _learned(f"{rows_text(rows.learned)} and {records_text(learn.records)} were set aside, which differ")
+    if (learn.persons is None) != (manifest.persons is None):
+        yield _learned("the persons of the records are stated for one part only")
+        return
+    units, drawn, unit = rows.read - rows.dropped, rows.learned, "row"
+    if learn.persons is not None and manifest.persons is not None:
+        units, drawn, unit = learn.persons + manifest.persons, learn.persons, "person"
+    if drawn != learn.of(units):
+        yield _learned(f"{drawn:,} of {count_text(units, unit)} were set aside, which is not {learn.share} of them")
+
+
+def _learned(problem: str) -> Finding:
+    return Finding("learn", f"{MANIFEST}, learn: {problem}.")
 
 
 def succession_sentence(manifest: RefinementManifest) -> str:
@@ -245,7 +281,13 @@ class Whose:
                 places = [self._names.index(name) for name in names]
                 shown = np.unique(np.stack([released[place] for place in places], axis=1), axis=0)
                 held = np.stack([masked[place] for place in places], axis=1)
-                groups = self._groups([columns[place] for place in places], shown, held, persons, gone, some)
+                named = [columns[place] for place in places]
+                if self._manifest.learn is None:
+                    groups = self._groups(named, shown, held, persons, gone, some)
+                else:
+                    lost = _numbers_of(np.stack([compared.keys[place] for place in places], axis=1), shown)
+                    missing = _added(lost, np.maximum(-compared.sizes, 0), len(shown))
+                    groups = self._learned_groups(named, shown, _numbers_of(held, shown), persons, rows, missing)
                 yield from _few_persons(f"requirement {number}", int(stated["k"]), groups)
 
     def _number_findings(
@@ -258,7 +300,8 @@ class Whose:
 
         left_out, shown, every = self._manifest.leave_out, self._manifest.persons, count(np.ones_like(gone))
         dropped = left_out is not None and left_out.how == "drop"
-        fewest, most = (count(~gone & ~some), count(~gone)) if dropped else (every, every)
+        learned = 0 if self._manifest.learn is None else self._manifest.learn.persons or 0
+        fewest, most = (count(~gone & ~some), count(~gone)) if dropped else (every - learned, every - learned)
         if shown is None or not fewest <= shown <= most:
             yield Finding(PERSONS, f"{MANIFEST} says that persons is {shown}, but the raw table has {most:,}.")
         if left_out is None or left_out.persons is None:
@@ -303,6 +346,28 @@ class Whose:
         pairs, _ = summed([number, *(codes[kept] for codes in persons)], np.ones(kept.sum(), dtype=np.int64))
         return Groups(columns, list(shown.T), np.bincount(pairs[0], minlength=len(shown)))
 
+    def _learned_groups(
+        self,
+        columns: Sequence[Column],
+        shown: NDArray[np.int32],
+        group: NDArray[np.int64],
+        persons: Sequence[Codes],
+        rows: Counts,
+        missing: Counts,
+    ) -> Groups:
+        """The most persons that each released group can have, if the rows that it lacks are all those of some persons.
+
+        These are fewest if they are those with the most rows; so the count is exact if everybody has one row.
+        """
+        kept = group >= 0
+        number: Codes = group[kept].astype(np.int32)
+        pairs, held = summed([number, *(codes[kept] for codes in persons)], rows[kept])
+        order = np.lexsort((-held, pairs[0].astype(np.int64)))
+        of, held = pairs[0][order], held[order]
+        before = np.cumsum(held) - held
+        before -= before[np.searchsorted(of, of)]
+        return Groups(columns, list(shown.T), np.bincount(of[before >= missing[of]], minlength=len(shown)))
+
     def _root(self, columns: Sequence[Column]) -> list[int] | None:
         """The codes of fully masked rows; None if there are none."""
         left_out = self._manifest.leave_out
@@ -321,6 +386,13 @@ def _numbers_of(rows: NDArray[np.int32], known: NDArray[np.int32]) -> NDArray[np
     number[inverse.reshape(-1)[: len(known)]] = np.arange(len(known))
     places: NDArray[np.int64] = number[inverse.reshape(-1)[len(known) :]]
     return places
+
+
+def _added(place: NDArray[np.int64], counts: Counts, length: int) -> Counts:
+    """The sums of the counts at each place; those without one are left out."""
+    sums = np.zeros(length, dtype=np.int64)
+    np.add.at(sums, place[place >= 0], counts[place >= 0])
+    return sums
 
 
 def _few_persons(place: str, least: int, groups: Groups) -> Iterator[Finding]:

@@ -30,7 +30,7 @@ from unveil.verifier.holdings import (
     size_findings,
 )
 from unveil.verifier.manifests import RefinementManifest
-from unveil.verifier.records import omission_sentence, succession_sentence
+from unveil.verifier.records import learning_sentence, omission_sentence, succession_sentence
 from unveil.verifier.statements import Count, Names, Positive, Share, Stated, Statement, Table, Texts
 
 
@@ -326,6 +326,6 @@ def check_guarantee(manifest: RefinementManifest) -> Iterator[Finding]:
         sentences = [read_statement(stated).sentence() for stated in manifest.requirements]
     except (KeyError, ValidationError):
         return
-    more = omission_sentence(manifest), succession_sentence(manifest)
+    more = omission_sentence(manifest), learning_sentence(manifest), succession_sentence(manifest)
     expected = " ".join(filter(None, [*sentences, *more]))
     yield from guarantee_findings(MANIFEST, manifest.guarantee, expected)

@@ -27,6 +27,7 @@ from unveil.verifier.manifests import (
     StatisticsManifest,
 )
 from unveil.verifier.records import (
+    check_learning,
     check_masked_rows,
     check_omissions,
     check_persons,
@@ -92,6 +93,7 @@ def claim_findings(manifest: Manifest) -> Iterator[Finding]:
         yield from check_guarantee(manifest)
         yield from check_persons(manifest)
         yield from check_omissions(manifest)
+        yield from check_learning(manifest)
         yield from check_goal(manifest)
         yield from check_succession(manifest)
 

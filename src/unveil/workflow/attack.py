@@ -15,6 +15,7 @@ from unveil.attacks.inference import determinations, group_inferences
 from unveil.attacks.linkage import membership, singling_out
 from unveil.attacks.minimality import minimality
 from unveil.attacks.privacy_loss import likelihood_ratio, noise_of_release
+from unveil.attacks.scene import shown_rows
 from unveil.errors import SpecError, UnveilError
 from unveil.progress import Watcher, unwatched
 from unveil.publishers import trial_release
@@ -161,5 +162,7 @@ def _with_control(rows: Rows, release: Release | None, people: int, *, complete:
         truth = Truth(rows.spec, rows.checked, rows.table, np.sort(places), complete, lacking, without)
         return Scene(release, truth), OTHER
     behind = rows.table.take(pa.array(kept))
-    truth = Truth(rows.spec, part, behind, np.searchsorted(kept, np.sort(places)), complete, lacking, without)
+    attacked = np.searchsorted(kept, np.sort(places))
+    attacked = attacked[shown_rows(part, rows.spec)[attacked]]
+    truth = Truth(rows.spec, part, behind, attacked, complete, lacking, without)
     return Scene(without, truth), (HELD_OUT if person is None else HELD_OUT_PERSONS).format(number)

@@ -224,7 +224,7 @@ def _reading(spec: Spec) -> object:
         )
         for attribute in spec.attributes.values()
     ]
-    return replace(spec.table, budget=None, title=None, owner=None, date=None), plain, spec.plan is None
+    return replace(spec.table, budget=None, title=None, owner=None, date=None), plain, spec.plan is None, spec.learn > 0
 
 
 def _some_rows(table: Table, spec: Spec) -> Table | None:
