@@ -36,6 +36,7 @@ NAMES = [
     "UnveilError",
     "__version__",
     "apply",
+    "apply_release",
     "attack",
     "check",
     "compare",

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from unveil.workflow.explain import explain
     from unveil.workflow.publish import publish
     from unveil.workflow.report import report
+    from unveil.workflow.succession import apply_release
     from unveil.workflow.taxonomy import draft_taxonomy
     from unveil.workflow.verify import Findings, verify
 
@@ -68,6 +69,7 @@ __all__ = [
     "UnveilError",
     "__version__",
     "apply",
+    "apply_release",
     "attack",
     "check",
     "compare",
@@ -97,6 +99,7 @@ _HOMES = {
     "unveil.workflow.explain": ["explain"],
     "unveil.workflow.publish": ["publish"],
     "unveil.workflow.report": ["report"],
+    "unveil.workflow.succession": ["apply_release"],
     "unveil.workflow.taxonomy": ["draft_taxonomy"],
     "unveil.workflow.verify": ["Findings", "verify"],
 }

@@ -178,3 +178,25 @@ def test_a_surplus_never_asks_for_more_than_the_table_has() -> None:
 def test_what_is_not_a_margin(margin: Any) -> None:
     with pytest.raises(unveil.SpecError, match="margin"):
         load_spec({**spec(10), "publish": {"margin": margin}})
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_class_is_told_where_other_rows_choose_the_masking(seed: int) -> None:
+    """The reader knows these rows. The others are masked by what k-anonymity counts, which is not their class."""
+    drawn = np.random.default_rng(seed)
+    ages = drawn.integers(20, 60, 60)
+    table = pa.table({"age": ages, "ill": np.where(drawn.random(60) < (ages - 20) / 40, "yes", "no")})
+    held: dict[str, Any] = {
+        "table": {"class": "ill"},
+        "attributes": {"age": {"kind": "number", "range": [20, 60], "whole": True}},
+        "require": [{"kind": "k-anonymity", "quasi-identifier": ["age"], "k": 4}],
+    }
+    plain, learned = (
+        found(unveil.attack({**held, "publish": publish}, table=table, tries=24), "minimality")
+        for publish in ({}, {"learn": "40%"})
+    )
+    assert plain.success.hits > 0
+    if learned.figures["exact"]:  # then a group of one class tells it, without any reasoning
+        assert learned.figures["possible"] == learned.figures["tables"]
+    else:
+        assert learned.success.hits == 0

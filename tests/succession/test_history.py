@@ -13,7 +13,6 @@ from commands import Run
 from project import Project
 from succession.chains import ATTRIBUTES, KINDS, Chain, crowd, table_of
 from unveil.errors import ReleaseError, UnveilError
-from unveil.workflow.succession import apply_release
 
 
 @pytest.fixture
@@ -57,6 +56,38 @@ def test_publish_enters_releases_and_keeps_to_them(project: Project, run: Run) -
     assert entered == ["0001.parquet", "0002.parquet", "key"]
     for path in [project.folder / "history", *(project.folder / "history").iterdir()]:
         assert not stat.S_IMODE(path.stat().st_mode) & 0o077
+
+
+def test_check_says_who_would_be_held_back(project: Project, run: Run) -> None:
+    keep_history(project)
+    assert "held back" not in run("check", project.spec).out
+    assert run("publish", project.spec, "--to", project.release).code == 0
+    project.table.write_text(project.table.read_text() + "p99,30,baker,Cork,1000,yes\n")
+    assert "1 row would be held back to keep the promise together" in " ".join(run("check", project.spec).out.split())
+    assert json.loads(run("check", project.spec, "--json").out)["rows"]["held_back"] == 1
+    published = unveil.publish(project.spec)
+    assert published.manifest.rows.held_back == unveil.check(project.spec).table.withheld == 1
+
+
+def test_check_refuses_what_publish_refuses(chain: Chain) -> None:
+    more = {**chain.spec, "require": [{"kind": "k-anonymity", "quasi-identifier": ["age", "town"], "k": 30}]}
+    messages = []
+    for verb in (unveil.check, unveil.publish):
+        with pytest.raises(UnveilError) as error:
+            verb(table_of(crowd(120)), more)
+        messages.append(str(error.value))
+    assert messages[0] == messages[1]
+    assert "their own groups do not" in messages[0]
+
+
+@pytest.mark.parametrize("verb", ["evaluate", "explain"])
+def test_figures_that_leave_the_history_out_say_so(verb: str, project: Project, run: Run) -> None:
+    quiet = run(verb, project.spec)
+    keep_history(project)
+    outcome = run(verb, project.spec)
+    assert (quiet.code, outcome.code) == (0, 0), outcome
+    assert "history plays no part" not in quiet.out
+    assert "The history plays no part in these figures" in " ".join(outcome.out.split())
 
 
 def test_no_key_of_a_person_is_in_the_history(chain: Chain) -> None:
@@ -236,9 +267,9 @@ def test_later_rows_are_released_as_far_as_they_can_be_hidden(chain: Chain) -> N
     """Two have nobody to hide among; of a hundred, most have."""
     few = [dict(one, **{"class": label}) for one, label in zip(crowd(2, 5, first=700), "NY", strict=True)]
     with pytest.raises(UnveilError, match="held back"):
-        apply_release(chain.folders[0], table_of(few), chain.spec)
+        unveil.apply_release(chain.folders[0], table_of(few), chain.spec)
     batch = crowd(100, 6, first=800)
-    later = chain.add(apply_release(chain.folders[0], table_of(batch), chain.spec), batch)
+    later = chain.add(unveil.apply_release(chain.folders[0], table_of(batch), chain.spec), batch)
     assert later.manifest.masking_of == sha256_of(chain.folders[0])
     assert 0 < later.manifest.rows.held_back < 100
     assert not chain.broken()
@@ -263,4 +294,4 @@ def test_values_without_a_block_are_refused(chain: Chain) -> None:
     spec = {**chain.spec, "attributes": {**ATTRIBUTES, "age": {"kind": "number", "whole": True}}}
     older = [dict(one, age=one["age"] + 50) for one in crowd(50, 6, first=800)]
     with pytest.raises(UnveilError, match=r"'age'.*has no block"):
-        apply_release(chain.folders[0], table_of(older), spec)
+        unveil.apply_release(chain.folders[0], table_of(older), spec)

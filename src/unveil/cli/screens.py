@@ -43,8 +43,9 @@ def show_fit(console: Console, fit: Fit) -> None:
     table = fit.table
     console.print(f"{fit.spec.origin} fits {table.origin}: {count_text(table.records, 'record')} can be released.")
     _say_dropped(console, table.dropped, "missing or invalid" if fit.spec.table.drops_invalid else "missing")
-    if fit.persons is not None:
-        console.print(fit.persons)
+    for said in (fit.persons, fit.held_back):
+        if said is not None:
+            console.print(said)
     if (people := fit.population) is not None:
         shares = ", ".join(f"{item.label} {item.people:.1%}" for item in people.classes[:MOST])
         console.print(f"{people.sentence} Of these {fit.spec.table.class_} is {shares}.")
@@ -241,7 +242,7 @@ def fit_facts(fit: Fit) -> dict[str, Any]:
         "spec": fit.spec.origin,
         "table": fit.table.origin,
         "records": fit.table.records,
-        "rows": {"read": fit.table.read, "dropped": fit.table.dropped},
+        "rows": {"read": fit.table.read, "dropped": fit.table.dropped, "held_back": fit.table.withheld},
         **_person_facts(fit),
         "requirements": [requirement.sentence() for requirement in fit.requirements],
         "groups": [asdict(group) for group in fit.groups],

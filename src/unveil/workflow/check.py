@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unveil import html
 from unveil.errors import count_text, rows_text
@@ -12,7 +12,15 @@ from unveil.evaluation.population import Population, population
 from unveil.progress import Watcher, unwatched
 from unveil.publishers import make_guards, redundant_atoms, resolved_requirements, start_joint
 from unveil.schema import Atom, KAnonymity, Requirement, Spec, SpecLike, Template, load_spec, share_text
-from unveil.tables import Table, load_table
+from unveil.tables import Table, Withheld, load_table
+from unveil.workflow.succession import earlier_of, succeeding
+
+if TYPE_CHECKING:
+    # It compiles its loops on import.
+    from unveil.counting.memory import MemoryEngine
+
+
+ALONE = "The history plays no part in these figures: they are those of the table by itself."
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,6 +60,15 @@ class Fit:
     @property
     def _whose(self) -> str:
         return "" if self.table.persons is None else f" of {count_text(self.table.persons.count, 'person')}"
+
+    @property
+    def held_back(self) -> str | None:
+        """How many people a release could not show together with earlier ones; None if it could show everybody."""
+        if not self.table.withheld:
+            return None
+        return (
+            f"{rows_text(self.table.withheld)} would be held back to keep the promise together with earlier releases."
+        )
 
     @property
     def persons(self) -> str | None:
@@ -98,6 +115,11 @@ class Fit:
         )
 
 
+def alone_notes(spec: Spec) -> tuple[str, ...]:
+    """What a verb leaves out that publishes some rows for the owner's figures: earlier releases."""
+    return () if spec.history is None else (ALONE,)
+
+
 def bound_notes(spec: Spec, table: Table) -> tuple[str, ...]:
     """What a bound on the rows of a person leaves out, for the owner; nothing if there is none."""
     most = None if spec.plan is None else spec.plan.contributions
@@ -119,20 +141,33 @@ def check(table: Any, spec: SpecLike | None = None, *, progress: Watcher = unwat
     """
     checked = load_spec(table if spec is None else spec)
     source = None if spec is None else table
-    fit = fit_of(checked, load_table(checked, source, progress), progress)
+    opened, engine = _opened(checked, source, progress)
+    fit = fit_of(checked, opened, progress, engine)
     return replace(fit, warnings=tuple(table_warnings(checked, fit.table, fit.as_is, source)))
 
 
-def fit_of(spec: Spec, table: Table, progress: Watcher = unwatched) -> Fit:
+def _opened(spec: Spec, source: Any, progress: Watcher) -> tuple[Table, MemoryEngine]:
+    """The table without those who would be held back because of earlier releases, and what counts it."""
+    from unveil.counting.memory import MemoryEngine
+
+    def opened(withheld: Withheld | None = None) -> tuple[Table, MemoryEngine]:
+        table = load_table(spec, source, progress, withheld)
+        return table, MemoryEngine(table)
+
+    earlier = earlier_of(spec, None)
+    return opened() if earlier is None else succeeding(spec, earlier, opened)
+
+
+def fit_of(spec: Spec, table: Table, progress: Watcher = unwatched, engine: MemoryEngine | None = None) -> Fit:
     """Checks a table that was read already."""
     # The engine compiles its loops on import, which other verbs need not wait for.
     from unveil.counting.memory import MemoryEngine
 
-    requirements = resolved_requirements(table, spec)
+    requirements, counts = resolved_requirements(table, spec), engine or MemoryEngine(table)
     if spec.plan is None and spec.search == "joint":
-        start_joint(table, spec, MemoryEngine(table), progress)
+        start_joint(table, spec, counts, progress)
     else:
-        make_guards(table, spec, requirements, MemoryEngine(table), progress)
+        make_guards(table, spec, requirements, counts, progress)
     progress("counting risks", 0, None)
     return Fit(spec, table, requirements, _groups(table, requirements), _inferences(table, requirements))
 

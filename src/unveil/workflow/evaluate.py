@@ -23,6 +23,7 @@ from unveil.release import Release
 from unveil.schema import Spec, SpecLike, load_spec, value_text
 from unveil.tables import Column, FrameSource, Table, load_table, part_of
 from unveil.tables.sources import held_rows
+from unveil.workflow.check import alone_notes
 
 OWNERS = "These figures are computed from the raw rows; no guarantee covers them. Keep them as you keep those."
 DRAWN = (
@@ -315,7 +316,7 @@ def learned_from(release: Release, most: int | None) -> Examples:
 def _notes(spec: Spec, together: bool) -> tuple[str, ...]:
     if spec.plan is not None:
         return (OWNERS, DRAWN, *([APART] if together else []))
-    return (OWNERS, TOGETHER) if together else (OWNERS,)
+    return (OWNERS, *([TOGETHER] if together else []), *alone_notes(spec))
 
 
 def _same_source(specs: Sequence[Spec]) -> None:

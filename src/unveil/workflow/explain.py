@@ -37,11 +37,12 @@ from unveil.refine import JointSearch
 from unveil.release import Release, open_release
 from unveil.schema import Spec, SpecLike, load_spec, share_text
 from unveil.tables import FrameSource, Table, load_table, raw_source
-from unveil.workflow.check import bound_notes
+from unveil.workflow.check import alone_notes, bound_notes
 from unveil.workflow.evaluate import DRAWN, OWNERS, Rows, try_releases
 
 NAMED = "These reasons are counted on the raw rows and name small groups and hidden values. Keep them private."
 FROM_RELEASE = "Where the budget went is read from the release alone, so anyone who has the release may see it."
+DRAWN_ANEW = "The reasons are those without {}, by all rows: what is drawn differs in every release."
 PRICED = "trying relaxed requirements"
 """What a watcher calls the runs behind prices."""
 DRAWS = range(5)
@@ -97,7 +98,7 @@ def explain(
         prices=prices,
         unpriced=unpriced,
         protocol=str(by_person(protocol, checked.table.person)) if prices else None,
-        notes=(*bound_notes(checked, loaded), *_notes(spending)),
+        notes=(*bound_notes(checked, loaded), *alone_notes(checked), *_hardening(checked), *_notes(spending)),
         bought=bought,
     )
 
@@ -163,6 +164,12 @@ def _spending(spec: Spec, table: Table, held: Release | None) -> Spending | None
         return spending_of([held])
     used = table.records - table.beyond(spec.plan.contributions)
     return spending_of([trial_release(table, spec, seed) for seed in DRAWS], used)
+
+
+def _hardening(spec: Spec) -> tuple[str, ...]:
+    """That reasons are those of the search itself, if a release draws something besides."""
+    drawn = [key for key, asked in (("margin", spec.margin), ("learn", spec.learn)) if asked]
+    return (DRAWN_ANEW.format(" and ".join(drawn)),) if drawn else ()
 
 
 def _notes(spending: Spending | None) -> tuple[str, ...]:

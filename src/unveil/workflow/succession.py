@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from unveil.version import __version__
 
 if TYPE_CHECKING:
     from unveil.counting.memory import MemoryEngine
+
+Checked = TypeVar("Checked", bound=Outline)
 
 
 def earlier_of(spec: Spec, after: Sequence[str | Path] | None) -> Earlier | None:
@@ -119,9 +121,9 @@ def _missing_history(spec: Spec) -> str:
 def succeeding(
     spec: Spec,
     earlier: Earlier,
-    opened: Callable[..., tuple[Outline, Any]],
+    opened: Callable[..., tuple[Checked, Any]],
     groups: Callable[[Outline, MemoryEngine], dict[tuple[int, ...], IntArray]] = lambda table, engine: {},
-) -> tuple[Outline, MemoryEngine]:
+) -> tuple[Checked, MemoryEngine]:
     """The table without those who are held back, and what counts it by what earlier releases say about people.
 
     Args:
