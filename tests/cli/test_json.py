@@ -69,7 +69,7 @@ def test_check(project: Project, facts: Any) -> None:
     project.edit(project.spec, '["age", "job", "town"]', '["age", "job"]')
     found = facts("check", project.spec)
     assert set(found) | {"persons"} == documented("check")
-    assert (found["records"], found["rows"]) == (48, {"read": 49, "dropped": 1})
+    assert (found["records"], found["rows"]) == (48, {"read": 49, "dropped": 1, "held_back": 0})
     assert found["groups"][0]["k"] == 3
     assert found["inferences"][0]["worst"][0]["size"] >= 1
     assert found["as_is"] == ["income"]
