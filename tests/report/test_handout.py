@@ -98,7 +98,7 @@ def planted_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         import_module("unveil.reports.figures"),
         "size_classes",
-        lambda sizes, k: {f"{size} records": 0.2 for size in sizes.tolist()},
+        lambda sizes, k, unit: {f"{size} records": 0.2 for size in sizes.tolist()},
     )
 
 

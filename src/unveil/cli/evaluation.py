@@ -270,7 +270,7 @@ def _show_measures(console: Console, measures: Measures) -> None:
     for risk in measures.risks:
         console.print(
             f"Re-identification on {braced(risk.quasi_identifier, 8)}: at most {risk.prosecutor.highest:.1%} for "
-            f"anyone, {risk.marketer:.2%} on average; {count_text(risk.uniques, 'record')} alone in their group."
+            f"anyone, {risk.marketer:.2%} on average; {count_text(risk.uniques, risk.unit)} alone in their group."
         )
     whole = measures.whole_row
     console.print(

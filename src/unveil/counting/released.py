@@ -15,7 +15,7 @@ from unveil.counting.distinct import Aside, DistinctRows, GroupMeans, Placement,
 from unveil.errors import BrokenPromiseError
 from unveil.masking import AnyMasking, AsIs, LeftOut, Masking, dictionary_of
 from unveil.release import CountedRows, Link
-from unveil.tables import Chunk, Domain, Outline, Rows
+from unveil.tables import Chunk, Domain, Outline, Rows, Table
 
 BATCH = 1 << 20
 """How many rows are ranked at a time."""
@@ -355,3 +355,16 @@ def _released_column(domain: Domain, masking: Masking, held: BoolArray, aside: s
     if column.values.null_count:
         raise BrokenPromiseError(f"{domain.name!r} has a value without a block in its cut; nothing was released.")
     return column
+
+
+def masked_values(table: Table, masking: Masking) -> dict[str, tuple[list[str], CodeArray]]:
+    """For every masked column its labels, and for each row of a table the place of its label among them."""
+    masker = Masker(table, masking)
+    (chunk,) = table.chunks(range(len(table.columns)))
+    placed, _ = masker.placed(chunk)
+    columns = zip(masker.released[:-1], masker.columns()[:-1], strict=True)
+    return {
+        released.name: (released.values.to_pylist(), column.of(placed))
+        for released, column in columns
+        if not isinstance(masking[released.name], AsIs)
+    }

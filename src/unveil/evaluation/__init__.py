@@ -8,6 +8,7 @@ from unveil.evaluation.protocol import Folds, Given, Holdout
 from unveil.evaluation.reidentification import (
     GroupSummary,
     ReidentificationRisk,
+    Whose,
     group_sizes,
     group_summaries,
     quasi_identifiers,

@@ -17,6 +17,7 @@ from unveil.evaluation.population import Population
 from unveil.evaluation.protocol import Scores, interval, mean_scores
 from unveil.evaluation.reidentification import (
     ReidentificationRisk,
+    Whose,
     quasi_identifiers,
     reidentification_risk,
     whole_row_risk,
@@ -279,9 +280,10 @@ def measures(release: Release, spec: Spec, table: Table) -> Measures | None:
     """The measures of a release of masked rows."""
     if not isinstance(release.manifest, RefinementManifest):
         return None
+    whose = Whose.of(release, table)
     return Measures(
         loss=information_loss(release, spec, table=table),
-        risks=tuple(reidentification_risk(release, names) for names in quasi_identifiers(release)),
+        risks=tuple(reidentification_risk(release, names, whose=whose) for names in quasi_identifiers(release)),
         whole_row=whole_row_risk(release),
     )
 

@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import fsum
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unveil.arrays import IntArray
+from unveil.arrays import IntArray, group_numbers
 from unveil.errors import ReleaseError, TableError, did_you_mean
 from unveil.frames import arrow_table, first_line, is_number, value_type
-from unveil.masking import Masking
+from unveil.masking import Masking, dictionary_of
 from unveil.release import RefinementManifest, Release
 from unveil.tables import Table
 
@@ -27,6 +27,7 @@ THRESHOLD = 0.2
 """A risk of one in five, that of a group of five."""
 
 SIZE = "size"
+NONE = -1
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,8 @@ class ReidentificationRisk:
     """Of an attacker who knows that the person is in the table: 1 / f."""
     journalist: AttackerRisk
     """Of an attacker who only knows that the person is in the population: 1 / F."""
+    unit: Literal["record", "person"] = "record"
+    """What the sizes of groups count; a person counts in every group that has some of their records."""
 
     @property
     def marketer(self) -> float:
@@ -71,6 +74,7 @@ def reidentification_risk(
     rows: Release | Table,
     quasi_identifier: Sequence[str],
     *,
+    whose: Whose | None = None,
     population: Any = None,
     population_weight: str | None = None,
     threshold: float = THRESHOLD,
@@ -81,6 +85,7 @@ def reidentification_risk(
     Args:
         rows: A release of masked rows, or a checked raw table.
         quasi_identifier: What the attacker knows of a person.
+        whose: Whose records the release has: then groups are as large as they have persons. Not with a population.
         population: The raw rows of everybody whom the attacker may think of, as a pandas, polars or pyarrow table with
             the columns of the quasi-identifier; for a release they are masked like it. Without, the population is the
             table itself. The people of the table are among it, so a group has at least its own size there.
@@ -89,6 +94,9 @@ def reidentification_risk(
         smallest: How many of the smallest sizes to list.
     """
     names = tuple(dict.fromkeys(quasi_identifier))
+    if whose is not None:
+        persons = whose.sizes(names)
+        return _risk(names, persons, persons, threshold, smallest, "person")
     groups = grouped(rows, names)
     if population is not None:
         groups = _with_population(groups, _people(rows, names, arrow_table(population), population_weight))
@@ -109,7 +117,12 @@ def whole_row_risk(release: Release, *, threshold: float = THRESHOLD, smallest: 
 
 
 def _risk(
-    names: tuple[str, ...], sizes: IntArray, people: IntArray, threshold: float, smallest: int
+    names: tuple[str, ...],
+    sizes: IntArray,
+    people: IntArray,
+    threshold: float,
+    smallest: int,
+    unit: Literal["record", "person"] = "record",
 ) -> ReidentificationRisk:
     counts = size_counts(sizes)
     return ReidentificationRisk(
@@ -121,6 +134,7 @@ def _risk(
         threshold=threshold,
         prosecutor=attacker_risk(sizes, sizes, threshold),
         journalist=attacker_risk(sizes, people, threshold),
+        unit=unit,
     )
 
 
@@ -143,11 +157,12 @@ def quasi_identifiers(release: Release) -> tuple[tuple[str, ...], ...]:
 
 @dataclass(frozen=True)
 class GroupSummary:
-    """The sizes of the groups on a quasi-identifier or channel, in records."""
+    """The sizes of the groups on a quasi-identifier or channel, in records or in persons."""
 
     names: tuple[str, ...]
     sizes: IntArray
     """In ascending order."""
+    unit: Literal["record", "person"] = "record"
 
     @property
     def groups(self) -> int:
@@ -170,11 +185,63 @@ class GroupSummary:
         return int(self.sizes[-1])
 
 
-def group_summaries(release: Release) -> list[GroupSummary]:
-    """The groups that each requirement of a release is about; none for noisy counts, which have no groups."""
+def group_summaries(release: Release, whose: Whose | None = None) -> list[GroupSummary]:
+    """The groups that each requirement of a release is about; none for noisy counts, which have no groups.
+
+    If it is known whose records these are, the groups are counted by persons.
+    """
     if not isinstance(release.manifest, RefinementManifest):
         return []
-    return [GroupSummary(names, group_sizes(release, names)) for names in quasi_identifiers(release)]
+    sets = quasi_identifiers(release)
+    if whose is not None:
+        return [GroupSummary(names, whose.sizes(names), "person") for names in sets]
+    return [GroupSummary(names, group_sizes(release, names)) for names in sets]
+
+
+@dataclass(frozen=True, eq=False)
+class Whose:
+    """Whose the records of a release are, which only the raw table says."""
+
+    person: IntArray
+    """The person of each record."""
+    codes: dict[str, IntArray]
+    """The released value of each record in every masked column, in codes."""
+
+    @classmethod
+    def of(cls, release: Release, table: Table) -> Whose | None:
+        """None if the table does not say it. Records left out are in no group, or in that of fully masked ones.
+
+        A record is left out if no row of the release has the values that it would have.
+        """
+        if table.person is None or not isinstance(release.manifest, RefinementManifest):
+            return None
+        # Only the owner masks rows again; readers need not wait for it.
+        from unveil.counting.released import masked_values
+
+        distinct, _ = release.counted
+        aside = release.manifest.leave_out
+        roots = {} if aside is None else aside.labels
+        shown, codes, root = [], {}, {}
+        for name, (labels, places) in masked_values(table, release.masking).items():
+            held = dictionary_of(distinct[name])
+            code_of = {label: code for code, label in enumerate(held.dictionary.to_pylist())}
+            codes[name] = np.array([code_of.setdefault(label, len(code_of)) for label in labels], dtype=np.int64)[
+                places
+            ]
+            root[name] = code_of.get(roots.get(name), NONE)
+            shown.append(held.indices.to_numpy(zero_copy_only=False))
+        numbers, _ = group_numbers([np.concatenate(pair) for pair in zip(shown, codes.values(), strict=True)])
+        known = np.isin(numbers[distinct.num_rows :], numbers[: distinct.num_rows])
+        kept = known | bool(roots)
+        return cls(table.person[kept], {name: np.where(known, held, root[name])[kept] for name, held in codes.items()})
+
+    def sizes(self, names: Sequence[str]) -> IntArray:
+        """How many persons each group on some columns has, in ascending order."""
+        numbers, groups = group_numbers([self.codes[name] for name in names])
+        everybody = int(self.person.max(initial=0)) + 1
+        pairs = np.unique(numbers * everybody + self.person)
+        sizes: IntArray = np.sort(np.bincount(pairs // everybody, minlength=groups))
+        return sizes
 
 
 def group_sizes(rows: Release | Table, quasi_identifier: Sequence[str]) -> IntArray:

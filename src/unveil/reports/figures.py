@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, pairwise
 from typing import NamedTuple
 
 from unveil.arrays import IntArray
 from unveil.errors import named
-from unveil.evaluation import group_sizes, quasi_identifiers
+from unveil.evaluation import GroupSummary
 from unveil.evaluation.information import block_penalties, label_records, promised_k
 from unveil.evaluation.reidentification import refinement_manifest
 from unveil.masking import AsIs, Discretization, Generalization, Suppression
@@ -138,20 +138,19 @@ class Groups:
     chart: Bars
 
 
-def groups(release: Release, figure: Figure) -> list[Groups]:
+def groups(release: Release, figure: Figure, summaries: Sequence[GroupSummary]) -> list[Groups]:
     """The sizes of all groups that a requirement of the release is about."""
-    return [_groups(release, names, figure) for names in quasi_identifiers(release)]
+    return [_groups(release, summary, figure) for summary in summaries]
 
 
-def _groups(release: Release, names: tuple[str, ...], figure: Figure) -> Groups:
-    sizes = group_sizes(release, names)
-    classes = size_classes(sizes, promised_k(refinement_manifest(release), names))
-    title = f"Share of the records by the size of their group on {named(names)}"
-    return Groups(names, Bars.of(title, [Bar(text, *figure(share)) for text, share in classes.items()]))
+def _groups(release: Release, summary: GroupSummary, figure: Figure) -> Groups:
+    classes = size_classes(summary.sizes, promised_k(refinement_manifest(release), summary.names), summary.unit)
+    title = f"Share of the {summary.unit}s by the size of their group on {named(summary.names)}"
+    return Groups(summary.names, Bars.of(title, [Bar(text, *figure(share)) for text, share in classes.items()]))
 
 
-def size_classes(sizes: IntArray, k: int) -> dict[str, float]:
-    """The share of the records in groups of each class of sizes, from the promised k upwards.
+def size_classes(sizes: IntArray, k: int, unit: str = "record") -> dict[str, float]:
+    """The share of the records, or persons, in groups of each class of sizes, from the promised k upwards.
 
     Bounds depend on k alone; only how many classes there are follows from the largest group.
     """
@@ -163,7 +162,7 @@ def size_classes(sizes: IntArray, k: int) -> dict[str, float]:
     shares = {}
     for lo, hi in pairwise([*bounds, None]):
         inside = sizes[(sizes >= (lo or 0)) & (sizes < (hi or sizes[-1] + 1))]
-        shares[_class_text(lo or 0, hi)] = float(inside.sum() / sizes.sum())
+        shares[_class_text(lo or 0, hi, f"{unit}s")] = float(inside.sum() / sizes.sum())
     return shares
 
 
@@ -176,7 +175,7 @@ def _bounds(k: int) -> Iterator[int]:
             yield start * step * 10**power
 
 
-def _class_text(lo: int, hi: int | None) -> str:
+def _class_text(lo: int, hi: int | None, units: str) -> str:
     if hi is None:
-        return f"{lo:,} or more records"
-    return f"fewer than {hi:,} records" if lo == 1 else f"{lo:,} to {hi - 1:,} records"
+        return f"{lo:,} or more {units}"
+    return f"fewer than {hi:,} {units}" if lo == 1 else f"{lo:,} to {hi - 1:,} {units}"

@@ -12,6 +12,7 @@ from unveil.evaluation import (
     CLASSIFIERS,
     Evaluation,
     GroupRisk,
+    GroupSummary,
     InferenceRisk,
     ReidentificationRisk,
     group_summaries,
@@ -71,6 +72,8 @@ class Owner:
     """What the raw table would give away about sensitive values."""
     persons: int | None = None
     """How many persons the records are of, if the table says so."""
+    summaries: Sequence[GroupSummary] = ()
+    """The sizes of the groups of the release, in records, and also in persons if the table says whose these are."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +145,7 @@ def handout_page(release: Release) -> str:
     alone = _alone(release)
     more: dict[str, Any] = {"owner": None, "alone": alone, "alarm": alone is not None and alone.drawn >= STEP}
     more |= {"population": _people(release, None)}
-    return render("page.html", {**_facts(release, coarse, None), **more})
+    return render("page.html", {**_facts(release, coarse, None, group_summaries(release)), **more})
 
 
 def owner_page(release: Release, owner: Owner) -> str:
@@ -154,11 +157,11 @@ def owner_page(release: Release, owner: Owner) -> str:
         "score_names": list(SCORES),
         "kept": _kept(owner),
         "population": _people(release, owner),
-        "summaries": group_summaries(release),
+        "summaries": owner.summaries,
         "alone": None if whole is None else _share_alone(whole, exact),
         "alarm": whole is not None and whole.uniques > 0,
     }
-    return render("page.html", {**_facts(release, exact, owner.spec), **more})
+    return render("page.html", {**_facts(release, exact, owner.spec, owner.summaries), **more})
 
 
 def _kept(owner: Owner) -> dict[str, Any]:
@@ -188,7 +191,7 @@ def _people(release: Release, owner: Owner | None) -> dict[str, Any] | None:
     }
 
 
-def _facts(release: Release, figure: Figure, spec: Spec | None) -> dict[str, Any]:
+def _facts(release: Release, figure: Figure, spec: Spec | None, summaries: Sequence[GroupSummary]) -> dict[str, Any]:
     """What both pages say."""
     manifest = release.manifest
     private = not isinstance(manifest, RefinementManifest)
@@ -206,7 +209,7 @@ def _facts(release: Release, figure: Figure, spec: Spec | None) -> dict[str, Any
         "limits": limits(getattr(manifest, "persons", None)),
         "panels": shown,
         "untouched": untouched(shown),
-        "groups": [] if private else groups(release, figure),
+        "groups": groups(release, figure, summaries),
         "trees": [] if private else group_trees(release, figure, counted=spec is not None),
         "detail": detail_chart(release, figure, spec),
         "sized": [(item["quasi-identifier"], item["k"]) for item in manifest.requirements if item.get("k", 1) > 1],

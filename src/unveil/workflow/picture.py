@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from unveil.arrays import FloatArray, IntArray
-from unveil.evaluation import group_summaries
+from unveil.evaluation import Whose, group_summaries
 from unveil.evaluation.evaluation import measures
 from unveil.evaluation.information import label_records
 from unveil.masking import AsIs, Discretization, Generalization, Suppression, rest_label
@@ -48,7 +48,7 @@ def picture_of(release: Release, rows: Rows, shown: Rows) -> dict[str, Any]:
         "released": release.rows.num_rows,
         "left_out": 0 if refined is None or refined.leave_out is None else refined.leave_out.records,
         "attributes": [_attribute(release, name, table, spec) for name in release.masking if name in spec.attributes],
-        "groups": _groups(release, spec),
+        "groups": _groups(release, spec, table),
         "examples": _examples(release, shown),
     }
 
@@ -152,21 +152,22 @@ def _values(
     }
 
 
-def _groups(release: Release, spec: Spec) -> list[dict[str, Any]]:
+def _groups(release: Release, spec: Spec, table: Table) -> list[dict[str, Any]]:
     asked = {tuple(item.attributes): getattr(item, "k", 1) for item in spec.requirements}
     return [
         {
             "names": list(found.names),
+            "unit": found.unit,
             "groups": found.groups,
             "smallest": found.smallest,
             "median": found.median,
             "largest": found.largest,
             "classes": [
                 {"text": text, "share": share}
-                for text, share in size_classes(found.sizes, asked.get(found.names, 1)).items()
+                for text, share in size_classes(found.sizes, asked.get(found.names, 1), found.unit).items()
             ],
         }
-        for found in group_summaries(release)
+        for found in group_summaries(release, Whose.of(release, table))
     ]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from unveil.errors import ReleaseError, UnverifiedError
-from unveil.evaluation import Holdout
+from unveil.evaluation import Holdout, Whose, group_summaries
 from unveil.evaluation.protocol import Protocol, check_sample, check_trials
 from unveil.progress import Watcher, unwatched
 from unveil.release import Release, check_absent, open_release, write_text
@@ -106,6 +106,7 @@ def _owner(
         trace=None if private else _steps(release, publish(source, spec, progress=progress) if sampled else rows.whole),
         bought=None if (price := bought_by_omissions(table, spec, progress)) is None else price.sentence(),
         groups=() if fit is None else fit.groups,
+        summaries=group_summaries(release, Whose.of(release, table)),
         inferences=() if fit is None else fit.inferences,
         exposure=attack_rows(rows, release, progress, complete=not sampled),
     )

@@ -105,8 +105,8 @@ function fill(share) {
   return bar;
 }
 
-function groups({ names, groups: many, smallest, median, largest, classes }) {
-  return el("div", { class: "sizes" }, el("p", { class: "note", title: names.join(", ") }, `${plural(many, "group")} on ${short(names.join(", "), 60)}: smallest ${count(smallest)}, middle ${count(median)}, largest ${count(largest)}`),
+function groups({ names, unit, groups: many, smallest, median, largest, classes }) {
+  return el("div", { class: "sizes" }, el("p", { class: "note", title: names.join(", ") }, `${plural(many, "group")} on ${short(names.join(", "), 60)}: smallest ${plural(smallest, unit)}, middle ${count(median)}, largest ${count(largest)}`),
     el("ul", { class: "spread" }, classes.map(({ text, share }) => el("li", {}, el("span", {}, text), el("span", { class: "track" }, fill(share)), el("small", {}, percent(share))))));
 }
 
