@@ -107,7 +107,7 @@ def test_a_command_builds_only_the_verb_that_runs(tmp_path: Path) -> None:
         f"import sys; sys.argv = ['unveil', 'verify', {str(tmp_path / 'release')!r}]; import contextlib\n"
         "from unveil.cli.app import main\n"
         "with contextlib.suppress(SystemExit): main()\n"
-        "names = ('cli.verbs', 'cli.publication', 'cli.evaluation', 'cli.taxonomy', 'cli.bar', 'verifier.private')\n"
+        "names = ('cli.verbs', 'cli.publication', 'cli.evaluation', 'cli.bar', 'verifier.private', 'schema')\n"
         "print(*(name for name in names if f'unveil.{name}' in sys.modules))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -9,12 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import ceil, floor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unveil.errors import listed, records_text, rows_text
-from unveil.schema import Attribute, Spec
 from unveil.verifier.claims import (
     MANIFEST,
     PARQUET,
@@ -36,6 +35,9 @@ from unveil.verifier.manifests import RefinementManifest
 from unveil.verifier.records import fully_masked
 from unveil.verifier.survey import rounded
 from unveil.verifier.values import block_labels, missing_problems, places, spans
+
+if TYPE_CHECKING:
+    from unveil.schema import Attribute, Spec
 
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
 """The calendar steps of a date."""
