@@ -239,6 +239,11 @@ class Tally:
         for name in self._classifiers:
             self._scores[setting, name].append(tested(name, learned, test))
 
+    def extend(self, other: Tally) -> None:
+        """Adds the runs of another tally after those of this one."""
+        for key, runs in other._scores.items():
+            self._scores[key] += runs
+
     def errors(self, setting: Setting) -> dict[str, tuple[float, ...]]:
         """The errors of each classifier in a setting, run by run."""
         return {name: _errors(self._scores[setting, name]) for name in self._classifiers}

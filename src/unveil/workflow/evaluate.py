@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from unveil.arrays import IntArray
+from unveil.cores import following
 from unveil.errors import SpecError, TableError
-from unveil.evaluation.evaluation import Comparison, Evaluation, Tally, measures, reference_columns
+from unveil.evaluation.evaluation import Comparison, Evaluation, Setting, Tally, measures, reference_columns
 from unveil.evaluation.examples import Examples
 from unveil.evaluation.population import population
 from unveil.evaluation.protocol import Holdout, Protocol, Split, by_person, check_sample, check_trials
-from unveil.evaluation.statistics import mean_statistics, statistics
+from unveil.evaluation.statistics import Statistics, mean_statistics, statistics
 from unveil.progress import Tasks, Watcher, unwatched
 from unveil.publishers import trial_release
 from unveil.release import Release
@@ -254,18 +255,11 @@ def _evaluate(
     whole = rows.whole if spec.plan is None else None
     kept = [] if whole is None else [statistics(whole, spec, rows.checked)]
     trials.finish()
-    for number, (train, test) in enumerate(parts):
-        # Of rows with weights the tally draws records; others are drawn here, before their values become texts.
-        few = train if learned is None or rows.checked.weight is not None else _drawn(train, learned)
-        for setting, names in reference_columns(spec, rows.names).items():
-            tally.try_all(setting, *(rows.raw.select(names).take(part) for part in (few, test)))
-            trials.finish()
-        if whole is not None and together:
-            tally.try_all("released", rows.masked(whole, train), rows.masked(whole, test))
-        else:
-            drawn = try_releases(tally, rows, Split(train, test), number, seeds)
-            if whole is None:
-                kept += [statistics(release, spec, rows.training(train)) for release in drawn]
+    tried = _Trials(rows, seeds, together, classifiers, learned)
+    _ = rows.raw, rows.known  # made once, before several threads ask for them
+    for found, figures in following(tried.perform, _trials_of(rows, parts)):
+        tally.extend(found)
+        kept += figures
         trials.finish()
     return Evaluation(
         spec=spec,
@@ -276,6 +270,49 @@ def _evaluate(
         notes=(*notes, *_notes(spec, together)),
         population=population(spec, rows.checked, whole),
     )
+
+
+class _Trial(NamedTuple):
+    """One setting on one split."""
+
+    setting: Setting
+    names: list[str]
+    """The raw columns to learn from; none where a release is learned from."""
+    number: int
+    part: Split
+
+
+def _trials_of(rows: Rows, parts: Sequence[Split]) -> Iterator[_Trial]:
+    for number, part in enumerate(parts):
+        for setting, names in reference_columns(rows.spec, rows.names).items():
+            yield _Trial(setting, names, number, part)
+        yield _Trial("released", [], number, part)
+
+
+@dataclass(frozen=True)
+class _Trials:
+    """How each setting is tried, several of them at a time."""
+
+    rows: Rows
+    seeds: Sequence[int]
+    together: bool
+    classifiers: Sequence[str]
+    learned: int | None
+
+    def perform(self, trial: _Trial) -> tuple[Tally, list[Statistics]]:
+        """The scores, and what statistics keep where the release is drawn anew."""
+        tally, rows, (train, test) = Tally(self.classifiers, self.learned), self.rows, trial.part
+        if trial.setting != "released":
+            # Of rows with weights the tally draws records; others are drawn here, before their values become texts.
+            few = train if self.learned is None or rows.checked.weight is not None else _drawn(train, self.learned)
+            tally.try_all(trial.setting, *(rows.raw.select(trial.names).take(part) for part in (few, test)))
+            return tally, []
+        if rows.spec.plan is None and self.together:
+            tally.try_all("released", rows.masked(rows.whole, train), rows.masked(rows.whole, test))
+            return tally, []
+        drawn = try_releases(tally, rows, trial.part, trial.number, self.seeds)
+        private = drawn if rows.spec.plan is not None else []
+        return tally, [statistics(release, rows.spec, rows.training(train)) for release in private]
 
 
 def _drawn(places: IntArray, most: int) -> IntArray:
