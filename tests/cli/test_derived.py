@@ -193,3 +193,81 @@ def test_a_source_that_is_described_is_released_too(derived: Project, run: Run) 
     release.write(derived.release)
     assert json.loads((derived.release / "manifest.json").read_text())["derived"]["high"]["from"] == "income"
     assert run("verify", derived.release, "--raw", derived.spec).code == 0
+
+
+KINDS = 'missing = { keep = { "not asked" = ["N", "-9"], unknown = ["?", ""] } }'
+INCOME = f'[attributes.income]\nkind = "number"\n{KINDS}\n'
+POLICIES = {
+    "those of its source": (INCOME, "", {"low", "high", "not asked", "unknown"}),
+    "its own": ("", KINDS, {"low", "high", "not asked", "unknown"}),
+    "other ones": (INCOME, 'missing = { keep = { gone = ["N", "-9", "?", ""] } }', {"low", "high", "gone"}),
+    "the marks of its source, to drop": (INCOME, 'missing = "drop"', {"low", "high"}),
+    "the marks of its source, to keep": (
+        '[attributes.income]\nkind = "number"\nmissing = { values = ["N", "-9", "?", ""], rows = "drop" }\n',
+        'missing = "keep"',
+        {"low", "high"},
+    ),
+}
+
+
+@pytest.fixture(params=POLICIES)
+def kinds(request: pytest.FixtureRequest, project: Project) -> tuple[Project, set[str]]:
+    """A band of the income, which nobody was asked for, or nobody knows, in some rows."""
+    source, own, expected = POLICIES[request.param]
+    band = f'[attributes.level]\nderive = {{ from = "income", bands = [0, 1003], labels = ["low", "high"] }}\n{own}\n'
+    project.edit(project.spec, '[attributes.income]\nkind = "number"\n', f"{source}\n{band}")
+    project.edit(project.spec, '["age", "job", "town"]', '["level", "income"]' if source else '["level"]')
+    rows = list(csv.DictReader(project.table.read_text().splitlines()))
+    for place, row in enumerate(rows):
+        row["income"] = {0: "N", 1: "?", 2: "", 3: "-9"}.get(place % 8, row["income"])
+    with project.table.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return project, expected
+
+
+def test_a_derived_column_keeps_kinds_of_missing_values(kinds: tuple[Project, set[str]], run: Run) -> None:
+    project, expected = kinds
+    published = run("publish", project.spec, "--to", project.release)
+    assert (published.code, published.err) == (0, "")
+    verified = run("verify", project.release, "--raw", project.spec)
+    assert (verified.code, verified.err) == (0, "")
+    held = pq.read_table(project.release / "data.parquet")["level"].to_pylist()
+    assert set(held) == expected
+    raw = [row["income"] for row in csv.DictReader(project.table.read_text().splitlines())]
+    marked = raw[-1] in ("N", "-9")  # the last row lacks the age, and is dropped
+    if "not asked" in expected:
+        assert held.count("not asked") == raw.count("N") + raw.count("-9") - marked
+        assert held.count("unknown") == raw.count("?") + raw.count("")
+    later = project.folder / "later.parquet"
+    assert run("apply", project.release, project.table, "--to", later, "--unseen", "suppress").code == 0
+    masked = pq.read_table(later)["level"].to_pylist()
+    assert set(masked) - {"⊥"} == expected
+    if "not asked" in expected:
+        assert masked.count("not asked") == held.count("not asked") + marked
+
+
+def test_a_kind_that_a_manifest_leaves_out_is_found(project: Project, run: Run) -> None:
+    band = f'[attributes.level]\nderive = {{ from = "income", bands = [0, 1003] }}\n{KINDS}\n'
+    project.edit(project.spec, '[attributes.income]\nkind = "number"\n', band)
+    project.edit(project.table, ",1001.5,", ",N,")
+    run("publish", project.spec, "--to", project.release)
+    manifest = project.release / "manifest.json"
+    content = json.loads(manifest.read_text())
+    assert content["derived"]["level"]["kept"] == ["N", "-9", "?", ""]
+    content["derived"]["level"]["kept"] = ["?", ""]
+    manifest.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n")
+    assert "does not derive 'level' as the spec does" in run("verify", project.release, "--raw", project.spec).out
+    content["derived"]["level"]["kept"] = ["no mark"]
+    manifest.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n")
+    assert "does not mean a missing value" in run("verify", project.release).out
+
+
+def test_kept_is_not_for_a_spec(project: Project, run: Run) -> None:
+    project.edit(
+        project.spec,
+        '[attributes.income]\nkind = "number"\n',
+        '[attributes.level]\nderive = { from = "income", above = 1, kept = ["N"] }\n',
+    )
+    refused(project, run, ["derive has the key 'kept', which only a manifest has"])

@@ -70,6 +70,8 @@ def test_dates_texts_and_missing_values() -> None:
     assert both({"from": "x", "in": ["1", "true"]}, 1) == both({"from": "x", "in": ["1", "true"]}, True) == "true"
     for value in (None, float("nan"), "N"):
         assert both({"from": "x", "at-least": 3, "missing": ["N"]}, value) is None
+    kept = {"from": "x", "at-least": 3, "missing": ["N", "-9", "?"], "kept": ["N", "-9"]}
+    assert [both(kept, value) for value in ("N", "-9", -9, -9.0, "?", -8)] == ["N", "-9", "-9", "-9", None, "false"]
     for value in ("", "3 000", "٣", "inf", float("inf"), True):
         with pytest.raises(UnfitError, match="is not a number"):
             both({"from": "x", "at-least": 3}, value)

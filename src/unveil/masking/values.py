@@ -182,7 +182,7 @@ class Derivations:
         column = days(table[derivation.from_]) if derivation.unit == "date" else table[derivation.from_]
         encoded = dictionary_of(column)
         values = (single_values if self.alone else python_values)(encoded.dictionary)
-        texts = (*derivation.values, *(() if derivation.names is None else derivation.missing))
+        texts = (*derivation.values, *(derivation.kept if derivation.names is None else derivation.missing))
         numbers = {text: number for number, text in enumerate(texts)}
         found_texts = (self._of(value, name, column) for value in values)
         places = [None if text is None else numbers[text] for text in found_texts]

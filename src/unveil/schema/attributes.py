@@ -63,15 +63,9 @@ class Missing:
         marked: dict[str | None, str] = {mark: label for label, marks in self.kinds for mark in marks}
         return {None: marked.get("", self.kinds[0][0]), **marked} if self.kinds else {}
 
-    @property
-    def _marks(self) -> dict[Any, str]:
-        """The texts that mean a missing value, and the numbers that they write."""
-        marks: dict[Any, str] = {number: mark for mark in self.values if (number := parse_number(mark)) is not None}
-        return marks | {mark: mark for mark in self.values}
-
     def spares(self, values: Iterable[Any]) -> bool:
         """Whether all of some values, none of which is NaN, are read as they are."""
-        return {None, *self._marks, *self.labels}.isdisjoint(values)
+        return {None, *marks_of(self.values), *self.labels}.isdisjoint(values)
 
     def reader(self) -> Callable[[Any], Any]:
         """What a raw value is read as: itself, or for a missing one its label, or None if that is not kept.
@@ -79,7 +73,7 @@ class Missing:
         A text that means a missing value also means the number that it writes. A value that is called like a missing
         one is None as well.
         """
-        marks, label_of, labels = self._marks, self.label_of, frozenset(self.labels)
+        marks, label_of, labels = marks_of(self.values), self.label_of, frozenset(self.labels)
 
         def read(value: Any) -> Any:
             if value is None or value != value:
@@ -89,6 +83,12 @@ class Missing:
             return None if value in labels else value
 
         return read
+
+
+def marks_of(texts: Iterable[str]) -> dict[Any, str]:
+    """Texts that mean a missing value, by themselves and by the numbers that they write."""
+    marks: dict[Any, str] = {number: mark for mark in texts if (number := parse_number(mark)) is not None}
+    return marks | {mark: mark for mark in texts}
 
 
 REFUSED = Missing()

@@ -19,7 +19,7 @@ from pydantic import BeforeValidator, model_serializer
 from pydantic_core import PydanticCustomError
 
 from unveil.errors import SpecError
-from unveil.schema.attributes import Unit, bound_text, interval_label, number_of, value_text
+from unveil.schema.attributes import Unit, bound_text, interval_label, marks_of, number_of, value_text
 from unveil.schema.keys import Section
 
 COMPARED: dict[str, Callable[[float, float], bool]] = {
@@ -79,6 +79,8 @@ class Derivation(Section):
     """For a column that is read under labels: the label of each code. `labels` of the attribute says it in a spec."""
     missing: Annotated[tuple[str, ...], BeforeValidator(tuple)] = ()
     """The texts that mean a missing value. Nothing is derived from it."""
+    kept: Annotated[tuple[str, ...], BeforeValidator(tuple)] = ()
+    """Those of them that stay as they are, because the derived column keeps missing values by their kinds."""
 
     @model_serializer
     def describe(self) -> dict[str, Any]:
@@ -125,15 +127,16 @@ class Derivation(Section):
         return *inner, f"{bound_text(starts[-1], unit)} and above"
 
     def of(self, value: object) -> str | None:
-        """What is derived from a raw value; None from a missing one, but labels leave the text of that as it is.
+        """What is derived from a raw value; None from a missing one, or its text if that is kept or there are labels.
 
         Raises:
             UnfitError: The value is not a number or a date, or lies below the bands.
         """
         if value is None or value != value:
             return None
-        if isinstance(value, str) and value in self.missing:
-            return None if self.names is None else value
+        mark = None if isinstance(value, bool) else self._marks.get(value)
+        if mark is not None:
+            return mark if self.names is not None or mark in self.kept else None
         if self.names is not None:
             return self._named(value)
         if self.unit is None:
@@ -146,6 +149,10 @@ class Derivation(Section):
         if self.wanted:
             return self.values[number in self.wanted]
         return self.values[all(COMPARED[name](number, _number(bound)) for name, bound in self.tests.items())]
+
+    @cached_property
+    def _marks(self) -> dict[Any, str]:
+        return marks_of(self.missing)
 
     def _named(self, value: object) -> str:
         """The label of a code. A label stays itself, so that rows that have labels already keep them."""

@@ -127,6 +127,15 @@ def read_missing(section: MissingSection | None, table: Missing, place: str) -> 
     return Missing(values, rows, ((LABEL, values),) if rows == "keep" else ())
 
 
+def inherited(name: str, described: Mapping[str, AttributeSection], table: Missing, origin: str) -> Missing:
+    """What a column does with missing values unless its section says so: as the table, or as its source, if derived."""
+    derive = described[name].derive if name in described else None
+    source = None if derive is None else described.get(derive.from_)
+    if derive is None or source is None or source.role != "attribute":
+        return table
+    return read_missing(source.missing, table, f"{origin}: [attributes.{derive.from_}]")
+
+
 def needed(policy: Missing, invalid: Literal["drop", "refuse"]) -> Missing:
     """The policy of the table for a column that every row needs, the class or a weight: nothing missing is kept there.
 
@@ -219,17 +228,15 @@ def read_class(
             "declared."
         )
     own = read_missing(section.missing, policy, place)
-    derive = _derivation(name, section, own.values, place, folder)
+    derive = _derivation(name, section, own, place, folder)
     if derive is not None and own.kinds:
         raise SpecError(f"{place} is a class that is derived or has labels, so rows without a value cannot be kept.")
     return with_labels(_distinct(_values(section, derive), place), own, place), derive, own
 
 
-def _derivation(
-    name: str, section: AttributeSection, marks: tuple[str, ...], place: str, folder: Path
-) -> Derivation | None:
-    """How a column is derived, or read under labels; the marks of the table are missing in its source too."""
-    derive = section.derive
+def _derivation(name: str, section: AttributeSection, own: Missing, place: str, folder: Path) -> Derivation | None:
+    """How a column is derived, or read under labels; what is missing in the column is missing in its source too."""
+    derive, marks = section.derive, own.values
     if derive is not None and (derive.names is not None or section.labels is not None):
         raise SpecError(f"{place} is derived, so its labels are those in the table of derive.")
     if section.labels is not None:
@@ -244,7 +251,10 @@ def _derivation(
         raise SpecError(f"{place} is derived, so its values follow from the derivation and cannot be declared.")
     if section.kind not in (None, "category"):
         raise SpecError(f"{place} is derived, so it is a category, not a {section.kind}.")
-    marked = derive.model_copy(update={"missing": tuple(dict.fromkeys((*marks, *derive.missing)))})
+    if derive.kept:
+        raise SpecError(f"{place} derive has the key 'kept', which only a manifest has; write missing = \"keep\".")
+    missing, kept = tuple(dict.fromkeys((*marks, *derive.missing))), marks if own.kinds else ()
+    marked = derive.model_copy(update={"missing": missing, **({"kept": kept} if kept else {})})
     marked.check(place)
     return marked
 
@@ -264,7 +274,7 @@ def read_attribute(name: str, section: AttributeSection, origin: str, folder: Pa
     if section.release is not None:
         raise SpecError(f"{place} has the key 'release', which is for a survey weight (role = 'survey-weight').")
     own = read_missing(section.missing, policy, place)
-    derive = _derivation(name, section, own.values, place, folder)
+    derive = _derivation(name, section, own, place, folder)
     kind = "category" if derive is not None else section.kind
     if kind is None:
         raise SpecError(f"{place} lacks the key 'kind' (number, date or category).")

@@ -13,7 +13,7 @@ from unveil import html
 from unveil.errors import SpecError, count_text
 from unveil.schema.attributes import REFUSED, Attribute, Missing
 from unveil.schema.derivations import Derivation
-from unveil.schema.descriptions import needed, read_attribute, read_class, read_missing
+from unveil.schema.descriptions import inherited, needed, read_attribute, read_class, read_missing
 from unveil.schema.files import Query, check_query, read_toml, source_of
 from unveil.schema.grid import fraction
 from unveil.schema.privacy import Plan, check_dropped, check_public, read_plan
@@ -249,9 +249,13 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
     check_query(table.source, table.query, origin)
     described = dict(sections.attributes)
     policy = read_missing(table.missing, REFUSED, f"{origin}: [table]")
-    class_section, class_policy = described.pop(table.class_, None), needed(policy, table.invalid)
+    class_policy = needed(inherited(table.class_, described, policy, origin), table.invalid)
+    class_section = described.pop(table.class_, None)
     labels, class_derive, class_policy = read_class(class_section, table.class_, origin, folder, class_policy)
-    attributes = {name: read_attribute(name, section, origin, folder, policy) for name, section in described.items()}
+    attributes = {
+        name: read_attribute(name, section, origin, folder, inherited(name, described, policy, origin))
+        for name, section in described.items()
+    }
     kept = [attribute for attribute in attributes.values() if attribute.role == "attribute"]
     named = [attribute for attribute in attributes.values() if attribute.role != "identifier"]
     check_readable(named, table.class_, table.weight, labels, origin)

@@ -242,6 +242,7 @@ class Derived(Part):
     labels: list[Name] | None = None
     names: dict[Name, Name] | None = None
     missing: list[Name] = Field(default_factory=list)
+    kept: list[Name] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
@@ -254,6 +255,8 @@ class Derived(Part):
         starts = [counted(bound) for bound in self.bands or []]
         if starts != sorted(set(starts)):
             raise ValueError("the bands do not ascend")
+        if not set(self.kept) <= set(self.missing):
+            raise ValueError("a text that is kept does not mean a missing value")
         if self.labels is not None and len(set(self.labels)) != (len(starts) or 2):
             raise ValueError("there must be a label for each value")
         return self

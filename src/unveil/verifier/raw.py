@@ -25,7 +25,7 @@ from unveil.verifier.claims import Derived
 from unveil.verifier.columns import Column, Counts, encode, is_text, missing, number, plain, text
 from unveil.verifier.data import BATCH
 from unveil.verifier.findings import first_line
-from unveil.verifier.values import derived_columns
+from unveil.verifier.values import derived_columns, missing_mark
 
 if TYPE_CHECKING:
     from unveil.schema import Spec
@@ -108,17 +108,9 @@ def _kept(needed: Sequence[Column], rows: int, spec: Spec) -> NDArray[np.bool_]:
 
 
 def _without_value(column: Column, marks: tuple[str, ...]) -> NDArray[np.bool_]:
-    marked = np.array([_mark(value, marks) is not None for value in plain(column.values)], dtype=np.bool_)
+    marked = np.array([missing_mark(value, marks) is not None for value in plain(column.values)], dtype=np.bool_)
     rows: NDArray[np.bool_] = (marked | missing(column.values))[column.codes]
     return rows
-
-
-def _mark(value: Any, marks: Sequence[str]) -> str | None:
-    """The text that says that a value is missing: the value itself, or one that writes the same number."""
-    if isinstance(value, str) or value is None:
-        return value if value in marks else None
-    read = number(value)
-    return next((mark for mark in marks if read is not None and number(mark) == read), None)
 
 
 def _named(column: Column, spec: Spec) -> Column:
@@ -129,7 +121,7 @@ def _named(column: Column, spec: Spec) -> Column:
     bare = attribute is not None and attribute.kind != "category" and column.name not in spec.masked
     words = []
     for value in plain(column.values):
-        mark = _mark(value, policy.values)
+        mark = missing_mark(value, policy.values)
         label = null if text(value) is None else None if mark is None else marked[mark]
         words.append(text(value) if label is None else None if bare else label)
     return Column(column.name, pa.array(words, pa.string()), column.codes)

@@ -135,8 +135,16 @@ def _order_problems(entry: Discretization) -> Iterator[str]:
         yield f"the missing value {min(absent)!r} has no block"
 
 
+def missing_mark(value: Any, marks: Sequence[str]) -> str | None:
+    """The text that says that a value is missing: the value itself, or one that writes the same number."""
+    if isinstance(value, str) or value is None:
+        return value if value in marks else None
+    read = number(value)
+    return next((mark for mark in marks if read is not None and number(mark) == read), None)
+
+
 def derived_value(way: Derived, value: Any) -> str | None:
-    """What is derived from a raw value; None if it is missing.
+    """What is derived from a raw value; None if it is missing, or its text if the column keeps that.
 
     Raises:
         ValueError: Nothing can be derived from it.
@@ -144,8 +152,8 @@ def derived_value(way: Derived, value: Any) -> str | None:
     word = text(value)
     if word is None:
         return None
-    if isinstance(value, str) and value in way.missing:
-        return None if way.names is None else value
+    if (mark := missing_mark(value, way.missing)) is not None:
+        return mark if way.names is not None or mark in way.kept else None
     if way.names is not None:
         return _label(way.names, value, word)
     no, yes = way.values[0], way.values[-1]
