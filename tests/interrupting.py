@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from importlib import import_module
 from typing import Any
@@ -68,6 +68,16 @@ def plant(when: str, place: str, number: int | None = None) -> None:
     for other in [held for known, held in sys.modules.items() if known.startswith("unveil")]:
         for known in [known for known, held in vars(other).items() if held is function]:
             setattr(other, known, getattr(owner, name))
+
+
+def run(command: Sequence[str], environment: Mapping[str, str], out: str, error: str) -> None:
+    """The same in a process that was forked, with files for its output."""
+    os.environ.clear()
+    os.environ.update(environment)
+    for number, path in ((1, out), (2, error)):
+        os.dup2(os.open(path, os.O_CREAT | os.O_WRONLY), number)
+    sys.argv = ["interrupting.py", *command]
+    main()
 
 
 def main() -> None:

@@ -3,15 +3,13 @@
 import multiprocessing
 import os
 import signal
-import subprocess
-import sys
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
 import unveil
-from commands import DRIVER, Run
+from commands import Run, interrupted
 from project import Project
 from unveil import interruption
 from unveil.errors import ReleaseError
@@ -24,9 +22,8 @@ ROUNDS = 15
 
 def killed(project: Project, *words: object) -> None:
     """Runs a command that is killed while its draft is there."""
-    command = [sys.executable, str(DRIVER), "after unveil.release.rows.write_rows", *map(str, words)]
-    environment = {**os.environ, "SIGNAL": str(int(signal.SIGKILL))}
-    assert subprocess.run(command, capture_output=True, check=False, env=environment).returncode == -signal.SIGKILL
+    found = interrupted("after unveil.release.rows.write_rows", *words, SIGNAL=str(int(signal.SIGKILL)))
+    assert found.code == -signal.SIGKILL
 
 
 def test_the_next_run_removes_what_a_killed_one_left(project: Project, run: Run) -> None:
