@@ -60,12 +60,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Runs a suite that is marked so once for each engine; all that is on Spark in one process."""
-    if metafunc.definition.get_closest_marker("engines"):
+    """Runs a suite that is marked so once for each engine of its mark; all that is on Spark in one process."""
+    if marked := metafunc.definition.get_closest_marker("engines"):
         chosen = metafunc.config.getoption("--engines")
-        # Without a choice, Spark runs the short form: the suite that compares engines, and not the papers' too.
-        short = engines.NAMES if "counting" in metafunc.definition.path.parts else engines.QUICK
-        asked = chosen.split(",") if chosen else short
+        asked = chosen.split(",") if chosen else marked.args or engines.QUICK
         metafunc.fixturenames.append("engine")
         marks = {name: [pytest.mark.xdist_group("spark")] if name.startswith("spark") else [] for name in asked}
         params = [pytest.param(name, marks=marks[name]) for name in asked]

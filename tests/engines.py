@@ -15,6 +15,8 @@ from unveil.tables import files
 NAMES = ("memory", "stream", "spark", "spark-cluster")
 """`spark` searches in the driver, `spark-cluster` on the cluster."""
 QUICK = ("memory", "stream")
+ROWS = ("memory", "stream", "spark")
+"""For what is about reading and writing rows, which does not depend on where the index is."""
 MOST_EXAMPLES = 40
 """Hypothesis draws other examples in every run, so a run tries so many at most unless all are asked for."""
 SPARK_EXAMPLES = 2

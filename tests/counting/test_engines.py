@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import engines
 import unveil
 from bridge import spec_of, table_of
 from oracles.problem import Problem
@@ -26,7 +27,7 @@ from unveil.counting.engine import open_engine
 from unveil.errors import TableError
 from unveil.tables import files
 
-pytestmark = pytest.mark.engines
+pytestmark = pytest.mark.engines(*engines.NAMES)
 
 BUNDLED = Path(unveil.__file__).parent / "data"
 SPEC: dict[str, Any] = {

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+import engines
 import unveil
 from noise.invalid import COLUMNS, SPEC, WAYS, content, counts
 from project import Project
 from unveil.schema import load_spec
 
-pytestmark = pytest.mark.engines
+pytestmark = pytest.mark.engines(*engines.ROWS)
 ROWS = [b"x,30,0.1,2020-01-01,baker,1,0", b"x,140,0.2,2021-01-01,clerk,2,1"]
 
 

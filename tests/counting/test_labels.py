@@ -7,13 +7,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
+import engines
 import unveil
 from unveil.counting.engine import open_engine
 from unveil.errors import BrokenPromiseError
 from unveil.masking import Block, Discretization
 from unveil.schema import load_spec
 
-pytestmark = pytest.mark.engines
+pytestmark = pytest.mark.engines(*engines.ROWS)
 
 DOSES = pd.DataFrame({"dose": [0.0] * 5 + [0.1] * 5 + [0.2] * 5 + [0.3], "ill": ["yes", "no"] * 8})
 SPEC = {

@@ -9,11 +9,12 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+import engines
 import unveil
 from oracles import boxes as oracle
 from unveil.schema import Taxonomy
 
-pytestmark = pytest.mark.engines
+pytestmark = pytest.mark.engines(*engines.ROWS)
 
 TREE = ("Any", [("Office", [("Clerk", []), ("Sales", []), ("Temp", [])]), ("Manual", [("Crafts", []), ("Driver", [])])])
 SPEC: dict[str, Any] = {

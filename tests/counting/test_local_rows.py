@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import engines
 from masking.trees import AGES, CITIES, JOBS, Box, Grown, frozen, maskings, root_block, rows
 from unveil.counting.engine import Engine, open_engine
 from unveil.errors import BrokenPromiseError
@@ -17,7 +18,7 @@ from unveil.masking.walk import Walk
 from unveil.release import ReleasedRows
 from unveil.schema import Taxonomy, load_spec
 
-pytestmark = pytest.mark.engines
+pytestmark = pytest.mark.engines(*engines.ROWS)
 
 
 def _branch(label: str) -> Any:

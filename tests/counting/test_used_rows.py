@@ -10,12 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import engines
 import unveil
 from unveil.counting import used_places
 from unveil.counting.engine import open_engine
 from unveil.tables import load_table
 
-pytestmark = pytest.mark.engines
+pytestmark = pytest.mark.engines(*engines.ROWS)
 
 WORD = 2**64
 SPEC: dict[str, Any] = {

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from .boxes import labels as labels_of
@@ -84,10 +85,12 @@ def broken_vocabulary(
     name: str, entry: Mapping[str, Any], released: Mapping[Any, int], raw: Mapping[Any, int]
 ) -> Iterator[str]:
     """Labels that overlap between groups: each represents at most the records that hold a raw value it covers."""
+    held: Counter[str] = Counter()
+    for value, count in raw.items():
+        held.update(dict.fromkeys(vocabulary_over(entry, value), count))
     for label, records in released.items():
-        held = sum(count for value, count in raw.items() if label in vocabulary_over(entry, value))
-        if records > held:
-            yield f"{name}: {label!r} was released {records} times, but {held} records can hold it"
+        if records > held[label]:
+            yield f"{name}: {label!r} was released {records} times, but {held[label]} records can hold it"
 
 
 def vocabulary_over(entry: Mapping[str, Any], value: Any) -> list[str]:
@@ -112,7 +115,13 @@ def within(label: str, value: Any) -> bool:
     lo, hi = numbers.removeprefix("[").removesuffix(")").split(", ")
     if isinstance(value, date):
         return lo <= value.isoformat() < hi
-    return Decimal(lo) <= Decimal(str(value)) < Decimal(hi)
+    return exact(lo) <= exact(str(value)) < exact(hi)
+
+
+@lru_cache(4096)
+def exact(number: str) -> Decimal:
+    """Numbers are read again and again, a value for every label and a label for every value."""
+    return Decimal(number)
 
 
 # ---- Requirements ----
@@ -129,12 +138,13 @@ def broken_requirements(published: Published) -> Iterator[str]:
 
 def broken_headcounts(published: Published) -> Iterator[str]:
     """Every group of a requirement on persons has records of so many; what is left out is in none, or fully masked."""
+    by_person = [entry for entry in published.manifest["requirements"] if entry.get("of") == "persons"]
+    if not by_person or not published.persons:
+        return
     masked = [name for name, entry in published.manifest["masking"].items() if entry["kind"] != "released"]
     released = {tuple(row[name] for name in masked) for row in published.rows}
     labels = (published.manifest.get("leave-out") or {}).get("labels")
-    for entry in published.manifest["requirements"]:
-        if entry.get("of") != "persons" or not published.persons:
-            continue
+    for entry in by_person:
         names = entry["quasi-identifier"]
         whose: dict[tuple[Any, ...], set[int]] = {tuple(row[name] for name in names): set() for row in published.rows}
         for row, person in published.persons:
