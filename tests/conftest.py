@@ -71,11 +71,34 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Runs what looks at pages in one process, where the browser is started and the pages are made once."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Several processes share the tests: those that need the same things run in one, and long ones start first."""
     for item in items:
-        if "report" in item.path.parts or {"browser", "site"} & set(getattr(item, "fixturenames", ())):
-            item.add_marker(pytest.mark.xdist_group("pages"))
+        if group := _group(item):
+            item.add_marker(pytest.mark.xdist_group(group))
+    if hasattr(config, "workerinput"):
+        items.sort(key=_rank)
+
+
+def _group(item: pytest.Item) -> str:
+    """What shares something that is made once: the browser and its pages, the loaded command, a fixture of a file."""
+    names = set(getattr(item, "fixturenames", ()))
+    if item.get_closest_marker("xdist_group"):
+        return ""
+    if "report" in item.path.parts or {"browser", "site"} & names:
+        return "pages"
+    if "interrupted" in vars(item.getparent(pytest.Module).obj):  # type: ignore[union-attr]
+        return "commands"
+    made = [definition for one in item._fixtureinfo.name2fixturedefs.values() for definition in one]  # type: ignore[attr-defined]
+    file = item.nodeid.partition("::")[0]
+    return file if any(one.scope == "module" and one.baseid == file for one in made) else ""
+
+
+def _rank(item: pytest.Item) -> int:
+    """Spark and the browser take longest, then single tests that are slow; nothing long may be left for the end."""
+    group = item.get_closest_marker("xdist_group")
+    first = {"spark": 0, "pages": 1}.get(group.args[0] if group else "", 4)
+    return min(first, 2 if item.get_closest_marker("slow") else 3 if group else 4)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
