@@ -53,6 +53,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     # A shell starts its background jobs with interrupts ignored, and the commands under test would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    # So does nohup with hang-ups; a handler that does nothing, unlike an ignored signal, is not inherited.
+    if hasattr(config, "workerinput") or signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda *_: None)
     for command in ("SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS"):
         os.environ.setdefault(command, engines.SHORT_LIVED)
     if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):

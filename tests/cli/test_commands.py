@@ -129,8 +129,6 @@ def test_the_demo_shows_a_verified_release(tmp_path: Path, run: Run, monkeypatch
         assert name.replace("l-p", "l p") in outcome.out
         assert f"demo-release/{name}.html" in outcome.out
         assert Path(f"demo-release/{name}.html").read_text().endswith("</html>\n")
-    assert run("demo").code == 0
-    assert (tmp_path / "demo-release-2").is_dir()
 
 
 def test_the_first_interrupt_is_noted_and_the_second_interrupts() -> None:

@@ -112,9 +112,14 @@ def test_init(project: Project, facts: Any) -> None:
     assert set(facts("init", project.table)) == documented("init")
 
 
-def test_demo(tmp_path: Path, facts: Any) -> None:
-    found = facts("demo", "--to", tmp_path / "demo")
+def test_demo_next_to_the_release_of_an_earlier_one(
+    tmp_path: Path, facts: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "demo-release").mkdir()
+    found = facts("demo")
     assert set(found) == documented("demo")
+    assert {Path(item["release"]).parent for item in found["releases"]} == {Path("demo-release-2")}
     assert [item["name"] for item in found["releases"]] == ["k-anonymity", "templates", "differential privacy"]
     for item in found["releases"]:
         assert unveil.verify(item["release"]) == item["findings"] == []
