@@ -9,6 +9,7 @@ from unveil.masking.entries import (
     Entry,
     Generalization,
     Interval,
+    Kinds,
     Suppression,
     SurveyWeight,
 )

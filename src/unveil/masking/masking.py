@@ -20,6 +20,7 @@ from unveil.masking.entries import (
     AsIs,
     Discretization,
     Generalization,
+    Kinds,
     Suppression,
     SurveyWeight,
     known_values,
@@ -51,6 +52,7 @@ class Masking:
         weight: str | None = None,
         boxes: Sequence[BoxTree] = (),
         derived: Mapping[str, Derivation] | None = None,
+        class_missing: Kinds | None = None,
     ) -> None:
         """Stores the arguments.
 
@@ -61,6 +63,7 @@ class Masking:
             weight: The column with the number of records that a row represents, kept in the same way.
             boxes: The trees that give the labels of attributes refined group by group.
             derived: The columns that raw rows do not have, and how each is derived.
+            class_missing: If rows without a class were kept: the label of each kind, and the texts that mean it.
         """
         self.columns = columns
         self.boxes = tuple(boxes)
@@ -68,6 +71,7 @@ class Masking:
         self._class_type = class_type
         self._weight = weight
         self._derived = derived or {}
+        self._class_entry = AsIs(domain="declared", type="category", missing=class_missing or {})
 
     def __getitem__(self, name: str) -> AnyMasking:
         return self.columns[name]
@@ -123,7 +127,8 @@ class Masking:
         rows = self._complete(rows, unseen)
         masked = self.labels(rows, unseen=unseen)
         if self._class in rows.column_names:
-            masked = masked.append_column(self._class, typed_labels(rows[self._class], self._class_type))
+            labels = without_marks(rows[self._class], self._class_entry)
+            masked = masked.append_column(self._class, typed_labels(labels, self._class_type))
         return masked.append_column(self._weight, rows[self._weight]) if self._weight in rows.column_names else masked
 
     @property

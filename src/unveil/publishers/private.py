@@ -62,6 +62,7 @@ def private_claims(
         "private": source.private,
         "class_": spec.table.class_,
         "class_type": class_type(table.classes.type),
+        "class_missing": dict(spec.table.class_missing.kinds),
         "classes": tuple(str(label) for label in table.classes.values),
         "requirements": (plan.describe(),),
         "columns": {

@@ -109,6 +109,7 @@ def publish_refinement(
         guarantee=" ".join(filter(None, promised)),
         class_=spec.table.class_,
         class_type=class_type(table.classes.type),
+        class_missing=dict(spec.table.class_missing.kinds),
         weight=spec.table.weight,
         requirements=tuple(requirement.describe() for requirement in requirements),
         columns=masking.columns,

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from unveil.errors import ReleaseError, count_text, records_text
-from unveil.masking import AnyMasking, AsIs, BoxTree, ClassType, ColumnMasking, Entry, Masking, SurveyWeight
+from unveil.masking import AnyMasking, AsIs, BoxTree, ClassType, ColumnMasking, Entry, Kinds, Masking, SurveyWeight
 from unveil.release.rows import Formulas
 from unveil.schema import COUNT, WEIGHT, Derivation, Goal
 from unveil.strangers import COLUMNS, LEAF_LABELS, MANIFEST_BYTES, NAME
@@ -145,6 +145,8 @@ class Claims(Entry):
     guarantee: str
     class_: str = Field(alias="class")
     class_type: ClassType = "text"
+    class_missing: Kinds = Field(default_factory=dict, exclude_if=not_)
+    """If rows without a class are kept: the class that each kind of them has, and the texts that mean it."""
     requirements: tuple[dict[str, Any], ...]
     columns: dict[str, ColumnMasking] = Field(alias="masking")
     derived: dict[str, Derivation] = Field(default_factory=dict, exclude_if=not_)
@@ -155,7 +157,7 @@ class Claims(Entry):
     def masking(self) -> Masking:
         """How the columns are masked, for rows that arrive later."""
         weight = getattr(self, "weight", None)
-        return Masking(self.columns, self.class_, self.class_type, weight, derived=self.derived)
+        return Masking(self.columns, self.class_, self.class_type, weight, (), self.derived, self.class_missing)
 
     @property
     def weighed_by(self) -> str | None:
@@ -221,7 +223,8 @@ class RefinementManifest(Claims):
     @property
     def masking(self) -> Masking:
         """How the columns are masked, for rows that arrive later."""
-        return Masking(self.columns, self.class_, self.class_type, self.weight, self.boxes, self.derived)
+        told = self.boxes, self.derived, self.class_missing
+        return Masking(self.columns, self.class_, self.class_type, self.weight, *told)
 
     @property
     def weighed_by(self) -> str | None:

@@ -155,6 +155,8 @@ def _role_findings(manifest: Claims, spec: Spec) -> Iterator[Finding]:
             said = "does not say" if manifest.persons is None else "says"
             whose = listed(spec.table.person) if spec.table.person else "no column"
             yield Finding("spec-columns", f"{MANIFEST} {said} how many persons there are, but the spec has {whose}.")
+    if manifest.class_missing != {kind: list(marks) for kind, marks in spec.table.class_missing.kinds}:
+        yield Finding("spec-columns", f"{MANIFEST} does not keep rows without a class as the spec does.")
     for role, (claimed, declared) in roles.items():
         if claimed != declared:
             yield Finding("spec-columns", f"{MANIFEST} has the {role} {claimed!r}, but the spec has {declared!r}.")

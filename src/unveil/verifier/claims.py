@@ -314,6 +314,7 @@ class Claims(Part):
     guarantee: str = Field(min_length=1)
     class_: Name = Field(alias="class")
     class_type: ClassType = "text"
+    class_missing: dict[Name, list[Name]] = Field(default_factory=dict, max_length=COLUMNS)
     masking: Mapping[Name, Entry] = Field(max_length=COLUMNS)
     derived: Mapping[Name, Derived] = Field(default_factory=dict, max_length=COLUMNS)
     files: dict[FileName, DataFile]

@@ -158,6 +158,8 @@ def check_texts(manifest: Manifest) -> Iterator[Finding]:
     for name, derived in manifest.derived.items():
         yield from _hidden(MANIFEST, f"{name!r} is derived from", [derived.source])
         yield from _hidden(MANIFEST, f"the derivation of {name!r} has", derived.texts, hidden_in_value)
+    kept = [text for kind, marks in manifest.class_missing.items() for text in (kind, *marks)]
+    yield from _hidden(MANIFEST, "class_missing has", kept, hidden_in_value)
     for name, entry in manifest.masked.items():
         raw = _raw(entry)
         yield from _hidden(MANIFEST, f"the cut of {name!r} has", [label for label in labels(entry) if label not in raw])

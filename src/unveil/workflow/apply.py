@@ -107,7 +107,7 @@ class Application:
             entry = manifest.columns.get(name)
             if isinstance(entry, AsIs) and entry.type == "number" and _is_as_text(entry):
                 types[name] = Masking({name: entry}).labels(rows)[name].type
-            elif name == manifest.class_:
+            elif name == manifest.class_ and not manifest.class_missing:
                 types[name] = typed_labels(rows[name], manifest.class_type).type
         return types
 
