@@ -75,20 +75,7 @@ def publish_refinement(
     learned = Learned()
     if spec.learn:
         table, engine, learned = parted(spec, engine)
-    start = start_joint if spec.search == "joint" else start_search
-    search: Search | JointSearch = start(table, spec, engine, progress)
-    if after and not search.valid:
-        raise RequirementError(
-            f"{spec.origin}: with what is kept of {table.origin}, the requirements do not hold together with the "
-            "earlier releases; keep less."
-        )
-    progress("refining", 0, steps)
-    if steps is None and stop is None and isinstance(search, JointSearch) and search.independent:
-        trace: Iterable[dict[str, Any]] = _finished(search, progress)
-    else:
-        trace = _performed(search, steps, stop, progress)
-    if isinstance(search, JointSearch):
-        check_groups(search)
+    search, trace = _searched(table, spec, engine, steps, stop, progress, bool(after))
     aside = left_out(search, spec) if isinstance(search, JointSearch) else None
     masked, boxes = frozen(search) if isinstance(search, JointSearch) else (_cuts(table, search), ())
     masking = _masking(table, masked, boxes)
@@ -101,8 +88,6 @@ def publish_refinement(
     promised += [] if left is None else [left.sentence(table.records - gone)]
     promised += [] if learned.stated is None else [learned.stated.sentence(table.records)]
     promised += [succession_sentence(len(after), table.withheld, table.records)]
-    if after and not search.valid:
-        raise BrokenPromiseError("a group of the search does not satisfy its requirements; nothing was released.")
     manifest = RefinementManifest(
         unveil_version=version,
         about=About(title=spec.table.title, owner=spec.table.owner, date=spec.table.date),
@@ -133,6 +118,35 @@ def publish_refinement(
         boxes=boxes,
     )
     return Release(rows, manifest, trace, redundant_atoms(requirements), _entry(spec, engine, masking, aside))
+
+
+def _searched(
+    table: Outline,
+    spec: Spec,
+    engine: Engine,
+    steps: int | None,
+    stop: Callable[[], bool] | None,
+    progress: Watcher,
+    together: bool,
+) -> tuple[Search | JointSearch, Iterable[dict[str, Any]]]:
+    """A search that has ended, and its steps; `together` with earlier releases, its groups are recounted."""
+    start = start_joint if spec.search == "joint" else start_search
+    search: Search | JointSearch = start(table, spec, engine, progress)
+    if together and not search.valid:
+        raise RequirementError(
+            f"{spec.origin}: with what is kept of {table.origin}, the requirements do not hold together with the "
+            "earlier releases; keep less."
+        )
+    progress("refining", 0, steps)
+    if steps is None and stop is None and isinstance(search, JointSearch) and search.independent:
+        trace: Iterable[dict[str, Any]] = _finished(search, progress)
+    else:
+        trace = _performed(search, steps, stop, progress)
+    if isinstance(search, JointSearch):
+        check_groups(search)
+    if together and not search.valid:
+        raise BrokenPromiseError("a group of the search does not satisfy its requirements; nothing was released.")
+    return search, trace
 
 
 def _entry(spec: Spec, engine: Engine, masking: Masking, aside: LeftOut | None = None) -> Entry | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -26,6 +26,7 @@ from unveil.schema.sections import (
     Recoding,
     SearchName,
     SpecSections,
+    TableSection,
     check_derived,
     check_history,
     check_kinds,
@@ -256,58 +257,13 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
         name: read_attribute(name, section, origin, folder, inherited(name, described, policy, origin))
         for name, section in described.items()
     }
-    kept = [attribute for attribute in attributes.values() if attribute.role == "attribute"]
-    named = [attribute for attribute in attributes.values() if attribute.role != "identifier"]
-    check_readable(named, table.class_, table.weight, labels, origin)
-    if table.weight is not None and (table.weight in attributes or table.weight == table.class_):
-        raise SpecError(f"{origin}: [table] weight names {table.weight!r}, which is described as another column.")
-    check_derived(attributes, table.class_, class_derive, table.weight, origin)
-    person = table.person or ()
-    check_history(publish.history, publish.method, person, origin)
-    check_person(person, table, attributes, origin)
-    if not sections.require:
-        raise SpecError(f"{origin}: there is no [[require]] section, so nothing would be protected.")
+    _check_columns(sections, attributes, labels, class_derive, origin)
     plan = read_plan(sections, origin)
-    requirements = tuple(item for item in sections.require if not isinstance(item, DifferentialPrivacySection))
-    check_requirements(requirements, attributes, table.class_, origin)
-    if person:
-        requirements = tuple(requirement.of_persons() for requirement in requirements)
+    requirements = _requirements(sections, attributes, origin)
     attributes = settled_weights(attributes, requirements, sections, origin)
-    if plan is None:
-        check_steering(publish, attributes, requirements, table.class_, origin)
-        check_kinds(kept, {name for requirement in requirements for name in requirement.attributes}, origin)
-    if table.budget is not None and plan is None:
-        raise SpecError(f"{origin}: [table] budget is what differential privacy may cost; it needs a private method.")
-    if plan:
-        check_public(plan, kept, table.class_, labels, table.others, origin)
-        check_dropped(table, {table.class_: class_policy, **{item.name: item.missing for item in kept}}, origin)
-    elif table.invalid == "drop":
-        raise SpecError(
-            f"{origin}: [table] invalid = 'drop' is for differential privacy; refinement refuses such rows."
-        )
-    elif clamped := [attribute.name for attribute in kept if attribute.outside == "clamp"]:
-        raise SpecError(
-            f"{origin}: [attributes.{clamped[0]}] outside = 'clamp' would release values that are not true."
-        )
+    _check_method(sections, plan, attributes, requirements, labels, class_policy, origin)
     return Spec(
-        table=TableSpec(
-            class_=table.class_,
-            source=table.source,
-            query=table.query,
-            name=table.name,
-            class_values=labels,
-            class_derive=class_derive,
-            missing=policy,
-            class_missing=class_policy,
-            invalid=table.invalid,
-            others=table.others,
-            budget=_budget(table.budget, origin),
-            weight=table.weight,
-            person=person,
-            title=table.title,
-            owner=table.owner,
-            date=table.date,
-        ),
+        table=_table_spec(table, labels, class_derive, policy, class_policy, origin),
         attributes=attributes,
         requirements=requirements,
         search=search_of(publish),
@@ -325,6 +281,91 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
         origin=origin,
         folder=folder,
         is_file=parent is not None,
+    )
+
+
+def _check_columns(
+    sections: SpecSections,
+    attributes: Mapping[str, Attribute],
+    labels: tuple[str, ...] | None,
+    class_derive: Derivation | None,
+    origin: str,
+) -> None:
+    """Columns can be read, have one meaning each, and some of them are protected."""
+    table, publish = sections.table, sections.publish
+    named = [attribute for attribute in attributes.values() if attribute.role != "identifier"]
+    check_readable(named, table.class_, table.weight, labels, origin)
+    if table.weight is not None and (table.weight in attributes or table.weight == table.class_):
+        raise SpecError(f"{origin}: [table] weight names {table.weight!r}, which is described as another column.")
+    check_derived(attributes, table.class_, class_derive, table.weight, origin)
+    check_history(publish.history, publish.method, table.person or (), origin)
+    check_person(table.person or (), table, attributes, origin)
+    if not sections.require:
+        raise SpecError(f"{origin}: there is no [[require]] section, so nothing would be protected.")
+
+
+def _requirements(sections: SpecSections, attributes: Mapping[str, Attribute], origin: str) -> tuple[Requirement, ...]:
+    """What refinement must satisfy; of persons, if the table says who they are."""
+    found = tuple(item for item in sections.require if not isinstance(item, DifferentialPrivacySection))
+    check_requirements(found, attributes, sections.table.class_, origin)
+    return tuple(requirement.of_persons() for requirement in found) if sections.table.person else found
+
+
+def _check_method(
+    sections: SpecSections,
+    plan: Plan | None,
+    attributes: Mapping[str, Attribute],
+    requirements: Sequence[Requirement],
+    labels: tuple[str, ...] | None,
+    class_policy: Missing,
+    origin: str,
+) -> None:
+    """What the method needs, and what it cannot work with."""
+    table = sections.table
+    kept = [attribute for attribute in attributes.values() if attribute.role == "attribute"]
+    if plan is not None:
+        check_public(plan, kept, table.class_, labels, table.others, origin)
+        check_dropped(table, {table.class_: class_policy, **{item.name: item.missing for item in kept}}, origin)
+        return
+    check_steering(sections.publish, attributes, requirements, table.class_, origin)
+    check_kinds(kept, {name for requirement in requirements for name in requirement.attributes}, origin)
+    if table.budget is not None:
+        raise SpecError(f"{origin}: [table] budget is what differential privacy may cost; it needs a private method.")
+    if table.invalid == "drop":
+        raise SpecError(
+            f"{origin}: [table] invalid = 'drop' is for differential privacy; refinement refuses such rows."
+        )
+    if clamped := [attribute.name for attribute in kept if attribute.outside == "clamp"]:
+        raise SpecError(
+            f"{origin}: [attributes.{clamped[0]}] outside = 'clamp' would release values that are not true."
+        )
+
+
+def _table_spec(
+    table: TableSection,
+    labels: tuple[str, ...] | None,
+    class_derive: Derivation | None,
+    policy: Missing,
+    class_policy: Missing,
+    origin: str,
+) -> TableSpec:
+    return TableSpec(
+        class_=table.class_,
+        source=table.source,
+        query=table.query,
+        name=table.name,
+        class_values=labels,
+        class_derive=class_derive,
+        missing=policy,
+        class_missing=class_policy,
+        invalid=table.invalid,
+        others=table.others,
+        budget=_budget(table.budget, origin),
+        weight=table.weight,
+        person=table.person or (),
+        title=table.title,
+        owner=table.owner,
+        date=table.date,
     )
 
 
