@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import unveil
@@ -27,6 +27,7 @@ from unveil.refine.boxes import Partition
     search=st.sampled_from(SEARCHES),
     engine=st.sampled_from(["memory", "memory", "stream"]),
 )
+@example(seed=2357, size=20, churn=0.6, kind="closeness", search={"search": "paper"}, engine="memory")  # all held back
 def test_three_releases_hold_together(
     seed: int, size: int, churn: float, kind: str, search: dict[str, str], engine: str
 ) -> None:

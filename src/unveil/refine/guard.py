@@ -46,7 +46,8 @@ class Guard:
         """The loss of levels, summed over the requirements."""
         lost = np.zeros(len(after))
         for now, column in zip(self.now, after.T, strict=True):
-            lost += now - np.minimum(now, column)
+            lower = column < now  # both are infinite where no rows are left
+            lost[lower] += now - column[lower]
         return lost
 
     def start(self, offers: Sequence[Offer], alive: BoolArray) -> None:
