@@ -14,7 +14,8 @@ import pytest
 from project import Project
 from unveil import SpecError, TableError, UnveilError, publish
 from unveil.evaluation import CLASSIFIERS, Folds, Given, Holdout
-from unveil.evaluation.evaluation import SETTINGS, Comparison, drawn, guarantee, guarantee_text, plot
+from unveil.evaluation.evaluation import SETTINGS, Comparison, guarantee, guarantee_text
+from unveil.evaluation.plots import drawn, plot
 from unveil.publishers import trial_release
 from unveil.schema import Spec, load_spec
 from unveil.tables import Table

@@ -17,7 +17,8 @@ from unveil.masking import BoxTree, Generalization, Masking, Split, Suppression,
 from unveil.masking.entries import Generalized
 from unveil.masking.walk import Walk
 from unveil.release import LeaveOut, RefinementManifest, Rows
-from unveil.release.manifest import check_limits, read_manifest_text
+from unveil.release.folder import check_limits
+from unveil.release.manifest import read_manifest_text
 
 
 def as_json(masking: Masking) -> dict[str, Any]:

@@ -97,8 +97,8 @@ def compare(
     as_json: Figures = False,
 ) -> None:
     """Evaluate several specs on the same held-out rows."""
-    from unveil.evaluation.evaluation import check_plot
-    from unveil.evaluation.evaluation import plot as draw
+    from unveil.evaluation.plots import check_plot
+    from unveil.evaluation.plots import plot as draw
     from unveil.workflow.evaluate import compare as run
 
     if plot is not None:

@@ -16,14 +16,15 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from unveil.choices import FORMATS
 from unveil.errors import ReleaseError
 from unveil.interruption import remove, settle, unfinished
 from unveil.progress import Watcher, unwatched
-from unveil.release.manifest import File, Manifest, check_limits, read_manifest_text
+from unveil.release.manifest import File, Manifest, RefinementManifest, read_manifest_text
 from unveil.release.rows import Formulas, ReleasedRows
-from unveil.strangers import MANIFEST_BYTES, read_bytes
+from unveil.strangers import COLUMNS, LEAF_LABELS, MANIFEST_BYTES, NAME, read_bytes
 
 try:
     import fcntl
@@ -266,3 +267,33 @@ def _files(folder: Path) -> list[Path]:
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def check_limits(manifest: Manifest, folder: Path) -> None:
+    """Refuses a release that is too large to be verified.
+
+    Raises:
+        ReleaseError: It has too many columns, too long a name or label, or too large a tree or manifest.
+    """
+    content = manifest.model_dump(mode="json", by_alias=True, exclude={"guarantee"})
+    if len(manifest.columns) > COLUMNS:
+        raise ReleaseError(f"{folder}: {len(manifest.columns):,} columns cannot be released, only {COLUMNS:,}.")
+    if long := next((text for text in _texts(content) if len(text) > NAME), None):
+        raise ReleaseError(f"{folder}: {long[:40] + '…'!r} has {len(long):,} characters; a label has {NAME:,} at most.")
+    for tree in manifest.boxes if isinstance(manifest, RefinementManifest) else ():
+        if (count := len(tree.order) * len(tree.attributes)) > LEAF_LABELS:
+            raise ReleaseError(
+                f"{folder}: a tree of boxes would have {count:,} labels; it has {LEAF_LABELS:,} at most."
+            )
+    if (size := len(manifest.to_json().encode())) > MANIFEST_BYTES:
+        raise ReleaseError(f"{folder}: the manifest would have {size:,} bytes; it has {MANIFEST_BYTES:,} at most.")
+
+
+def _texts(content: Any) -> Iterator[str]:
+    """All names and texts in a manifest."""
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, dict):
+        yield from content
+    for part in content.values() if isinstance(content, dict) else content if isinstance(content, list) else ():
+        yield from _texts(part)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from operator import not_
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -14,7 +12,6 @@ from unveil.errors import ReleaseError, count_text, records_text
 from unveil.masking import AnyMasking, AsIs, BoxTree, ClassType, ColumnMasking, Entry, Kinds, Masking, SurveyWeight
 from unveil.release.rows import Formulas
 from unveil.schema import COUNT, WEIGHT, Derivation, Goal
-from unveil.strangers import COLUMNS, LEAF_LABELS, MANIFEST_BYTES, NAME
 
 
 class Rows(Entry):
@@ -375,33 +372,3 @@ def read_manifest_text(text: str, origin: str) -> Manifest:
         problem = error.errors()[0]
         place = ".".join(str(part) for part in problem["loc"]) or "the file"
         raise ReleaseError(f"{origin}: this is not the manifest of a release: {place}: {problem['msg']}.") from None
-
-
-def check_limits(manifest: Manifest, folder: Path) -> None:
-    """Refuses a release that is too large to be verified.
-
-    Raises:
-        ReleaseError: It has too many columns, too long a name or label, or too large a tree or manifest.
-    """
-    content = manifest.model_dump(mode="json", by_alias=True, exclude={"guarantee"})
-    if len(manifest.columns) > COLUMNS:
-        raise ReleaseError(f"{folder}: {len(manifest.columns):,} columns cannot be released, only {COLUMNS:,}.")
-    if long := next((text for text in _texts(content) if len(text) > NAME), None):
-        raise ReleaseError(f"{folder}: {long[:40] + '…'!r} has {len(long):,} characters; a label has {NAME:,} at most.")
-    for tree in manifest.boxes if isinstance(manifest, RefinementManifest) else ():
-        if (count := len(tree.order) * len(tree.attributes)) > LEAF_LABELS:
-            raise ReleaseError(
-                f"{folder}: a tree of boxes would have {count:,} labels; it has {LEAF_LABELS:,} at most."
-            )
-    if (size := len(manifest.to_json().encode())) > MANIFEST_BYTES:
-        raise ReleaseError(f"{folder}: the manifest would have {size:,} bytes; it has {MANIFEST_BYTES:,} at most.")
-
-
-def _texts(content: Any) -> Iterator[str]:
-    """All names and texts in a manifest."""
-    if isinstance(content, str):
-        yield content
-    elif isinstance(content, dict):
-        yield from content
-    for part in content.values() if isinstance(content, dict) else content if isinstance(content, list) else ():
-        yield from _texts(part)

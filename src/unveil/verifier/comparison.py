@@ -32,8 +32,9 @@ from unveil.verifier.manifests import (
 )
 from unveil.verifier.measured import MeasuredTest, measurements
 from unveil.verifier.noise import NoiseTest, count_cells, occupied_cells
+from unveil.verifier.persons import Whose
 from unveil.verifier.raw import Raw, read_raw
-from unveil.verifier.records import TOGETHER, Whose
+from unveil.verifier.records import TOGETHER
 from unveil.verifier.safe import SamplingTest
 from unveil.verifier.succession import History
 from unveil.verifier.survey import MeanTest, mean_of

@@ -26,11 +26,11 @@ from unveil.verifier.manifests import (
     SafeManifest,
     StatisticsManifest,
 )
+from unveil.verifier.persons import check_persons
 from unveil.verifier.records import (
     check_learning,
     check_masked_rows,
     check_omissions,
-    check_persons,
     check_succession,
     released_labels,
 )
