@@ -69,7 +69,8 @@ def seconds(table: pa.Table, asked: dict[str, Any]) -> float:
 def measure(table: pa.Table, plain: dict[str, Any], other: dict[str, Any]) -> dict[str, float]:
     """The median of a few rounds, each by two specs in turns, after one that loads the loops."""
     for asked in (plain, other):
-        seconds(table.slice(0, 5_000), asked)
+        # Of a small part, too many people would have left since an earlier release.
+        seconds(table if "history" in asked["publish"] else table.slice(0, 5_000), asked)
     rounds = [[seconds(table, asked) for asked in (plain, other)] for _ in range(ROUNDS)]
     ratio = median(more / less for less, more in rounds)
     less, more = (median(times) for times in zip(*rounds, strict=True))

@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 
 from unveil.arrays import Array, IntArray
+from unveil.cores import each, shares
 from unveil.counting.contributions import public_places, used_counts
 from unveil.counting.distinct import Aside, DistinctRows, SortedRows
 from unveil.counting.earlier import Earlier, Then
@@ -49,24 +50,39 @@ def binned_chunk(chunk: Chunk, bins: Sequence[Array]) -> BinnedChunk:
 def weighed(chunks: Iterable[BinnedChunk], sizes: Sequence[int], scoring: Scoring) -> IntArray:
     """The sums of `Binned` over some rows."""
     sums = np.zeros((*scoring.scores.shape, 2), dtype=np.int64)
-    first = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
     for chunk in chunks:
-        add_sums(
-            chunk.bins,
-            first,
-            chunk.classes,
-            chunk.records,
-            scoring.base,
-            scoring.scores,
-            scoring.positive,
-            scoring.weights,
-            sums,
-        )
+        sums += _weighed(chunk, first_odds(chunk, scoring), sizes, scoring.scores, scoring)
+    return sums
+
+
+def first_odds(chunk: BinnedChunk, scoring: Scoring) -> IntArray:
+    """The log-odds of rows by each model, before any attribute is known."""
+    return np.tile(scoring.base, (len(chunk.bins), 1))
+
+
+def _weighed(chunk: BinnedChunk, odds: IntArray, sizes: Sequence[int], added: IntArray, scoring: Scoring) -> IntArray:
+    """The sums of some rows, on all cores; `added` are the scores that their odds do not have yet, and get here."""
+    first = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+    changed = np.flatnonzero(np.logical_or.reduceat(added.any(axis=1), first))
+
+    def sums_of(part: range) -> IntArray:
+        here, sums = slice(part.start, part.stop), np.zeros((*added.shape, 2), dtype=np.int64)
+        rows = chunk.bins[here], first, chunk.classes[here], chunk.records[here], odds[here]
+        add_sums(*rows, changed, added, scoring.positive, scoring.weights, sums)
+        return sums
+
+    sums: IntArray = sum(
+        each(sums_of, shares(np.ones(len(odds), dtype=np.int64))), np.zeros((*added.shape, 2), np.int64)
+    )
     return sums
 
 
 class BinnedRows:
-    """The rows of a table by their bins: held if they are few enough, else read again for every round."""
+    """The rows of a table by their bins: held if they are few enough, else read again for every round.
+
+    The odds of rows that are held are kept too, if they fit: a round changes the scores of one attribute, so that the
+    next one looks up this attribute alone.
+    """
 
     def __init__(self, rows: Rows, bins: Sequence[Array], sizes: Sequence[int]) -> None:
         self._rows = rows
@@ -74,10 +90,21 @@ class BinnedRows:
         self._sizes = sizes
         fits = rows.outline.read * 2 * len(bins) <= HELD_BYTES
         self._held = list(self._chunks()) if fits else None
+        self._odds: list[IntArray] = []
+        self._known: IntArray | None = None
+        """The scores that the odds have; None if they are not kept."""
 
     def sums(self, scoring: Scoring) -> IntArray:
         """The weights per bin, model and side."""
-        return weighed(self._chunks() if self._held is None else self._held, self._sizes, scoring)
+        if self._held is None or self._rows.outline.read * scoring.base.nbytes > HELD_BYTES:
+            return weighed(self._chunks() if self._held is None else self._held, self._sizes, scoring)
+        if self._known is None:
+            self._odds = [first_odds(chunk, scoring) for chunk in self._held]
+        added = scoring.scores if self._known is None else scoring.scores - self._known
+        self._known = scoring.scores.copy()
+        found = (_weighed(*pair, self._sizes, added, scoring) for pair in zip(self._held, self._odds, strict=True))
+        sums: IntArray = sum(found, np.zeros((*added.shape, 2), dtype=np.int64))
+        return sums
 
     def _chunks(self) -> Iterator[BinnedChunk]:
         for chunk in self._rows.chunks(range(len(self._bins))):
@@ -90,8 +117,9 @@ def add_sums(
     first: Array,
     classes: Array,
     records: Array,
-    base: Array,
-    scores: Array,
+    odds: Array,
+    changed: Array,
+    added: Array,
     positive: Array,
     weights: Array,
     sums: Array,
@@ -103,20 +131,22 @@ def add_sums(
         first: The number of the first bin of each attribute.
         classes: The class of each row.
         records: How many records each row represents.
-        base: The model, as in `Scoring`; so are the next three.
-        scores: What each bin adds.
+        odds: The log-odds of each row by each model; changed in place.
+        changed: The attributes whose bins have scores to add to them.
+        added: These scores, by bin and model.
         positive: The class of each model.
-        weights: What a record weighs.
+        weights: What a record weighs, as in `Scoring`.
         sums: The sums per bin, model and side; changed in place.
     """
     reach = len(weights) // 2
     for row in range(len(bins)):
-        for model in range(len(base)):
-            odds = base[model]
-            for column in range(bins.shape[1]):
-                odds += scores[first[column] + bins[row, column], model]
+        for model in range(len(positive)):
+            now = odds[row, model]
+            for column in changed:
+                now += added[first[column] + bins[row, column], model]
+            odds[row, model] = now
             side = 1 if classes[row] == positive[model] else 0
-            own = odds if side == 1 else -odds
+            own = now if side == 1 else -now
             weight = weights[reach + min(max(own, -reach), reach)] * records[row]
             for column in range(bins.shape[1]):
                 sums[first[column] + bins[row, column], model, side] += weight

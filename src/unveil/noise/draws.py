@@ -75,7 +75,8 @@ class Geometric:
         drawn = words(self._source, count)
         place = np.searchsorted(self._table, drawn, side="right")
         values = (longest - place).astype(np.int64)
-        for at in np.flatnonzero((place > 0) & (self._table[np.maximum(place - 1, 0)] == drawn)):
+        # What is below all entries is compared with the last one, the largest, and differs from it.
+        for at in np.flatnonzero(self._table[place - 1] == drawn):
             # The word equals the first bits of P(G ≥ k), so more bits must decide whether it is below.
             values[at] += Uniform(self._source, int(drawn[at])).below(self.tail(int(values[at]) + 1))
         return values, np.flatnonzero(values == longest)
@@ -86,17 +87,22 @@ class Geometric:
         return self._excess
 
     def _tails(self) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
-        """First 64 bits of P(G ≥ k), in ascending order: for k = K, …, 2, 1."""
+        """First 64 bits of P(G ≥ k), in ascending order: for k = K, …, 2, 1.
+
+        `low` is at most `doubt` below the tail, in units of 2^−WORKING. If t ≤ low + doubt and α ≤ least + width, then
+        t · α ≤ low · least + doubt + width: a step adds no more than the width and one unit for rounding down.
+        """
         one = 1 << WORKING
         least, most = (_fixed(bound) for bound in exp_bounds(self.epsilon, WORKING))
-        low = high = one
+        low, doubt, width = one, 0, most + 1 - least
         if self._two_sided:
-            low, high = 2 * one * one // (one + most + 1), 2 * one * one // (one + least) + 1
+            low = 2 * one * one // (one + most + 1)
+            doubt = 2 * one * one // (one + least) + 1 - low
         entries: list[int] = []
-        while len(entries) < self._longest:
-            low, high = low * least >> WORKING, (high * (most + 1) >> WORKING) + 1
-            first, same = low >> (WORKING - CHUNK), high >> (WORKING - CHUNK)
-            if first != same or (first < 1 << 20 and entries):
+        for _ in range(self._longest):
+            low, doubt = low * least >> WORKING, doubt + width + 1
+            first = low >> (WORKING - CHUNK)
+            if first != (low + doubt) >> (WORKING - CHUNK) or (first < 1 << 20 and entries):
                 break  # too deep in the tail for 64 bits: the excess takes over
             entries.append(first)
         return np.array(entries[::-1], dtype=np.uint64)

@@ -62,6 +62,12 @@ class Grid:
 
     def values(self, places: IntArray) -> FloatArray:
         """The values with these numbers."""
+        below = math.lcm(self.start.denominator, self.step.denominator)
+        first, each = int(self.start * below), int(self.step * below)
+        if not self.kinds and max(abs(first), abs(first + each * self.size), below) <= 2**53:
+            # Both are exact as floats, so that their quotient is rounded once, like the fraction itself.
+            exact: FloatArray = (first + each * places) / below
+            return exact
         distinct, inverse = np.unique(places, return_inverse=True)
         return np.array([self.value(place) for place in distinct.tolist()], dtype=np.float64)[inverse]
 

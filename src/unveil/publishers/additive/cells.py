@@ -14,13 +14,16 @@ trusted (empirical Bayes): post-processing. So is the list of cells that the poi
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
+from unveil.absence import absent
 from unveil.arrays import FloatArray, IntArray, grouped, packed_keys
 from unveil.counting.released import ranked
+from unveil.interruption import is_command
 from unveil.masking import Block
 from unveil.publishers.additive.bins import Bins, cut_of
 from unveil.publishers.additive.model import nonnegative
@@ -120,7 +123,9 @@ def grown(ranks: IntArray, weights: FloatArray, epsilon: float) -> LeafTree:
     `ranks` has the rank of the block of each attribute by its effect, one row per cell; `weights` the expected records
     per cell and class.
     """
-    from sklearn.tree import DecisionTreeClassifier
+    # It looks whether pandas is there, which takes longer to import than the tree to grow.
+    with absent("pandas") if is_command() else nullcontext():
+        from sklearn.tree import DecisionTreeClassifier
 
     cells, classes = weights.shape
     least = min(LARGEST, max(SMALLEST, ABOVE_NOISE / (epsilon * max(weights.sum(), 1))))

@@ -150,12 +150,18 @@ def _ranked(blocks: IntArray, ranks: Sequence[IntArray]) -> IntArray:
 def _leaf_counts(
     engine: Engine, cuts: Sequence[Sequence[Block]], tree: LeafTree, ranks: Sequence[IntArray], classes: int
 ) -> IntArray:
-    """The records per leaf and class."""
-    occupied = engine.cells(cuts)
+    """The records per leaf and class, by cells that differ in what the tree tests."""
+    tested = set(tree.attribute.tolist())
+    whole = [cut if place in tested else _one_block(cut) for place, cut in enumerate(cuts)]
+    occupied = engine.cells(whole)
     counts = np.zeros((tree.leaves, classes), dtype=np.int64)
     if len(occupied.blocks):
         np.add.at(counts, tree.of(_ranked(occupied.blocks, ranks)), occupied.counts)
     return counts
+
+
+def _one_block(cut: Sequence[Block]) -> list[Block]:
+    return [Block("", np.concatenate([block.codes for block in cut]))]
 
 
 def _round_entries(table: Outline, learned: Learned) -> Iterator[RoundEntry]:
