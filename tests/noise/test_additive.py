@@ -267,3 +267,34 @@ def test_rows_that_do_not_fit_are_read_again(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(BinnedRows, "_chunks", counted)
     assert released(seed=4).table.equals(held.table)
     assert len(again) == len(held.manifest.rounds)
+
+
+def only(attribute: dict[str, object], goal: str) -> dict[str, object]:
+    """The spec of a table with one attribute."""
+    return {
+        "table": {"class": "ill"},
+        "attributes": {"job": attribute, "ill": {"kind": "category", "values": ["no", "yes"]}},
+        "require": [{"kind": "differential-privacy", "epsilon": 1.0}],
+        "publish": {"method": "additive", "goal": goal},
+    }
+
+
+@pytest.mark.parametrize("goal", ["class", "statistics"])
+@pytest.mark.parametrize("number", [300, 301])
+def test_a_table_without_anything_to_measure_is_refused(number: int, goal: str) -> None:
+    """Before anything is charged: the only attribute has too many values to be measured one by one."""
+    jobs = [f"job {place}" for place in range(number)]
+    table = pa.table({"job": jobs * 3, "ill": ["no", "yes", "no"] * number})
+    spec = only({"kind": "category", "values": jobs}, goal)
+    if number == 300:
+        assert unveil.publish(table, spec, unsafe_seed=1).table.num_rows > 2
+        return
+    with pytest.raises(unveil.SpecError, match="every attribute has more than 300 values and no taxonomy with fewer"):
+        unveil.publish(table, spec)
+
+
+def test_a_taxonomy_with_few_labels_is_measured_however_few_records_there_are() -> None:
+    """One label below the root, then 100: too many for few records, but one would tell nothing."""
+    leaves: list[tuple[str, list[object]]] = [(f"job {place}", []) for place in range(100)]
+    attribute = Attribute("job", taxonomy=Taxonomy(("any", [("work", leaves)])))
+    assert [affordable(attribute, records).size for records in (10.0, 1e7)] == [100, 100]

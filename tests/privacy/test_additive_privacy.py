@@ -124,8 +124,8 @@ def residuals_from_an_unrounded_model() -> AbstractContextManager[object]:
 
 def rows_of_a_bin_counted_twice() -> AbstractContextManager[object]:
     """A record adds its weight twice."""
-    weighed = memory.weighed
-    return patch.object(memory, "weighed", lambda chunks, sizes, scoring: 2 * weighed(chunks, sizes, scoring))
+    sums = memory.BinnedRows.sums
+    return patch.object(memory.BinnedRows, "sums", lambda rows, scoring: 2 * sums(rows, scoring))
 
 
 @contextmanager

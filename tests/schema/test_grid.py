@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from unveil.schema import Attribute, Grid, grid_of, off_step
@@ -63,3 +63,17 @@ def test_what_is_outside_or_not_a_number_stays() -> None:
 )
 def test_off_step(number: float, step: float, off: bool) -> None:
     assert off_step(np.array([number]), 0.0, step).tolist() == [off]
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    st.fractions(-(10**6), 10**6, max_denominator=1000),
+    st.fractions(Fraction(1, 1000), 10**4, max_denominator=1000),
+    st.integers(2, 10**9),
+    st.data(),
+)
+def test_values_are_those_of_the_fractions(start: Fraction, step: Fraction, size: int, data: st.DataObject) -> None:
+    """Rounded once, whether they are computed one by one or all at once."""
+    grid = Grid(start, step, size)
+    places = np.array(data.draw(st.lists(st.integers(0, size - 1), min_size=1, max_size=8)))
+    assert grid.values(places).tolist() == [float(start + place * step) for place in places.tolist()]

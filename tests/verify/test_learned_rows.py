@@ -13,6 +13,7 @@ import pyarrow.csv as pa_csv
 import pytest
 
 import unveil
+from commands import Run
 from verify.releases import edit_manifest
 
 K = 6
@@ -223,3 +224,22 @@ def test_what_is_refused(case: str, tmp_path: Path) -> None:
 def test_spark_is_refused(tmp_path: Path) -> None:
     with pytest.raises(unveil.EngineError, match="learn needs the engine 'memory' or 'stream'"):
         unveil.publish(spec_of(tmp_path), engine="spark")
+
+
+def test_other_verbs_take_it(tmp_path: Path, run: Run) -> None:
+    spec = spec_of(tmp_path)
+    assert run("check", spec).code == 0
+    explained = run("explain", spec, "--no-shadow")
+    assert "The reasons are those without learn, by all rows" in " ".join(explained.out.split())
+    released = next(line for line in unveil.evaluate(spec).lines if line.setting == "released")
+    assert 0.5 < released.scores.accuracy < 1
+    found = {outcome.attack for outcome in unveil.attack(spec, tries=4).outcomes}
+    assert {"minimality", "downcoding", "membership"} <= found
+
+
+def test_check_counts_the_rows_that_are_released(tmp_path: Path) -> None:
+    """All 240 rows would be enough, but 192 are released."""
+    spec = spec_of(tmp_path, k=200)
+    for verb in (unveil.check, unveil.publish):
+        with pytest.raises(unveil.RequirementError, match="192"):
+            verb(spec)

@@ -13,7 +13,7 @@ from unveil.errors import SpecError
 from unveil.schema.attributes import Attribute, Missing, number_text
 from unveil.schema.grid import fraction, grid_of
 from unveil.schema.sections import DifferentialPrivacySection, PublishSection, SpecSections, TableSection
-from unveil.schema.taxonomy import OBSERVED
+from unveil.schema.taxonomy import OBSERVED, Node
 from unveil.strangers import COLUMNS, NAME
 
 SPECIALIZATIONS = 10
@@ -26,6 +26,8 @@ FINEST = 2**50
 """How many steps a bound may be away from zero, so that the values of a grid are distinct floats."""
 LEAST = {"diffgen": 1e-6, "additive": 1e-3, "safe": 0.1}
 """Below this ε a release is nothing but noise, or by `safe` almost empty."""
+MOST_BINS = 300
+"""The additive method measures an attribute by so many bins at most."""
 LARGEST_DELTA = 1e-3
 """δ must be far below one over the number of records, of which a release has thousands."""
 KEYS = {
@@ -282,10 +284,29 @@ def check_public(
     if isinstance(plan, AdditivePlan):
         if most == 0:
             raise SpecError(f"{origin}: no attribute has more than one value, so there is nothing to learn from.")
+        if not any(map(_measurable, attributes)):
+            raise SpecError(
+                f"{origin}: every attribute has more than {MOST_BINS} values and no taxonomy with fewer labels, so "
+                "nothing can be measured; give one a taxonomy."
+            )
     elif plan.specializations > most:
         raise SpecError(
             f"{origin}: [publish] specializations is {plan.specializations}, but the domains allow {most} at most."
         )
+
+
+def _measurable(attribute: Attribute) -> bool:
+    """Whether the additive method can measure an attribute: a number always, a category by some level of its labels."""
+    if attribute.ordered:
+        grid = grid_of(attribute)
+        return grid is not None and grid.total > 1
+    sizes = [len(attribute.values or ())]
+    if attribute.taxonomy is not None:
+        nodes: tuple[Node, ...] = (attribute.taxonomy.root,)
+        while any(node.children for node in nodes):
+            nodes = tuple(child for node in nodes for child in (node.children or (node,)))
+            sizes.append(len(nodes))
+    return any(1 < size <= MOST_BINS for size in sizes)
 
 
 def _check_sizes(attributes: list[Attribute], texts: Iterable[str], origin: str) -> None:

@@ -79,7 +79,7 @@ def bin_labels(attribute: Attribute, records: float) -> list[str]:
     if attribute.taxonomy is None:
         return list(attribute.values or ())
     most = FEW_BINS if records < 1e5 else MOST_BINS
-    levels = fronts(attribute.taxonomy)
+    levels = [level for level in fronts(attribute.taxonomy) if 1 < len(level) <= MOST_BINS] or [[]]
     return [node.label for node in next((level for level in reversed(levels) if len(level) <= most), levels[0])]
 
 

@@ -10,13 +10,14 @@ from unveil.errors import count_text, rows_text
 from unveil.evaluation import GroupRisk, InferenceRisk, group_risk, inference_risk, table_warnings
 from unveil.evaluation.population import Population, population
 from unveil.progress import Watcher, unwatched
-from unveil.publishers import make_guards, redundant_atoms, resolved_requirements, start_joint
+from unveil.publishers import make_guards, redundant_atoms, resolved_requirements, start_joint, tried
 from unveil.schema import Atom, KAnonymity, Requirement, Spec, SpecLike, Template, load_spec, share_text
-from unveil.tables import Table, Withheld, load_table
+from unveil.tables import Outline, Table, Withheld, load_table
 from unveil.workflow.succession import earlier_of, succeeding
 
 if TYPE_CHECKING:
-    # It compiles its loops on import.
+    # They compile their loops on import.
+    from unveil.counting import Engine
     from unveil.counting.memory import MemoryEngine
 
 
@@ -163,11 +164,16 @@ def fit_of(spec: Spec, table: Table, progress: Watcher = unwatched, engine: Memo
     # The engine compiles its loops on import, which other verbs need not wait for.
     from unveil.counting.memory import MemoryEngine
 
-    requirements, counts = resolved_requirements(table, spec), engine or MemoryEngine(table)
+    requirements = resolved_requirements(table, spec)
+    released: tuple[Outline, Engine] = table, engine or MemoryEngine(table)
+    if spec.learn:
+        from unveil.counting.learning import parted
+
+        released = parted(tried(spec), released[1])[:2]
     if spec.plan is None and spec.search == "joint":
-        start_joint(table, spec, counts, progress)
+        start_joint(released[0], spec, released[1], progress)
     else:
-        make_guards(table, spec, requirements, counts, progress)
+        make_guards(released[0], spec, requirements, released[1], progress)
     progress("counting risks", 0, None)
     return Fit(spec, table, requirements, _groups(table, requirements), _inferences(table, requirements))
 

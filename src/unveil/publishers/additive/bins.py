@@ -21,12 +21,11 @@ import numpy as np
 from unveil.arrays import Array, FloatArray, IntArray
 from unveil.masking import Block, Scale
 from unveil.schema import SUPPRESSED, Attribute, Grid, Node, Taxonomy, grid_of
+from unveil.schema.privacy import MOST_BINS
 from unveil.tables import Domain
 
 LINEAR = (8, 16, 32)
 """How many intervals the linear series of each level has."""
-MOST_BINS = 300
-"""A level of more bins is never measured."""
 FEW_BINS = 60
 """Up to this many bins of a category are measured where n·ε is small."""
 ALIKE = 0.15
@@ -103,9 +102,9 @@ def affordable(attribute: Attribute, records: float) -> Bins | None:
         level = 0 if records < 1e4 else 1 if records < 1e6 else 2
         bins = ladder[min(level, len(ladder) - 1)]
     else:
-        ladder = category_levels(attribute)
+        ladder = [level for level in category_levels(attribute) if 1 < level.size <= MOST_BINS]
         most = FEW_BINS if records < 1e5 else MOST_BINS
-        bins = next((level for level in reversed(ladder) if level.size <= most), ladder[0])
+        return next((level for level in reversed(ladder) if level.size <= most), ladder[0] if ladder else None)
     return bins if 1 < bins.size <= MOST_BINS else None
 
 
