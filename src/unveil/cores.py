@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cache
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
 from itertools import pairwise
 from threading import current_thread
 from typing import TypeVar
@@ -51,18 +51,21 @@ def following(work: Callable[[Part], Found], parts: Iterable[Part]) -> Iterator[
     if cores() < 2 or current_thread().name.startswith(NAME):
         yield from map(work, parts)
         return
-    threads = _threads(cores(), os.getpid())
-    waiting: deque[Future[Found]] = deque()
-    try:
-        for part in parts:
-            waiting.append(threads.submit(work, part))
-            if len(waiting) > cores():
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        for late in waiting:
-            late.cancel()
+    waiting: deque[Callable[[], Found]] = deque()
+    for part in parts:
+        waiting.append(begun(partial(work, part)))
+        if len(waiting) > cores():
+            yield waiting.popleft()()
+    while waiting:
+        yield waiting.popleft()()
+
+
+def begun(work: Callable[[], Found], rows: int | None = None) -> Callable[[], Found]:
+    """Begins some work in another thread; who calls what is returned waits for what it finds."""
+    if cores() < 2 or (rows is not None and rows < WORTH) or current_thread().name.startswith(NAME):
+        found = work()
+        return lambda: found
+    return _threads(cores(), os.getpid()).submit(work).result
 
 
 @cache

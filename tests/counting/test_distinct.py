@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from unveil import cores
 from unveil.arrays import packed_keys, sorted_order, unpacked_columns
 from unveil.counting import distinct
 from unveil.counting.distinct import DistinctRows
@@ -77,3 +78,21 @@ def test_keys_hold_all_there_is_of_the_columns(made: tuple[tuple[int, ...], list
 def test_rows_are_ordered_by_all_keys_and_ties_by_place(rows: list[Row]) -> None:
     order = sorted_order(columns_of(rows, 3))
     assert order.tolist() == sorted(range(len(rows)), key=lambda place: (rows[place], place))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_parts_that_are_sorted_on_several_cores_are_merged(monkeypatch: pytest.MonkeyPatch, weighted: bool) -> None:
+    monkeypatch.setattr(distinct, "SORTED", 70)
+    monkeypatch.setattr(cores, "WORTH", 1)
+    monkeypatch.setenv(cores.VARIABLE, "3")
+    rng = np.random.default_rng(2)
+    codes, weight = [rng.integers(50, size=1000), rng.integers(9, size=1000)], rng.integers(1, 5, size=1000)
+    found = DistinctRows([50, 9])
+    for part in (slice(0, 900), slice(900, 1000)):
+        found.add([column[part] for column in codes], weight[part] if weighted else None)
+    expected: Counter[Row] = Counter()
+    for row, count in zip(zip(*(column.tolist() for column in codes), strict=True), weight.tolist(), strict=True):
+        expected[row] += count if weighted else 1
+    rows = found.sorted()
+    held = zip(*(column.tolist() for column in rows.columns()), strict=True)
+    assert list(zip(held, rows.weight.tolist(), strict=True)) == sorted(expected.items())

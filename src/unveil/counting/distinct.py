@@ -5,8 +5,10 @@ Where a release shows the mean of a survey weight over groups, that takes the pl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -23,12 +25,15 @@ from unveil.arrays import (
     sorted_order,
     unpacked_columns,
 )
+from unveil.cores import begun, cores
 from unveil.errors import BrokenPromiseError
 from unveil.masking import AnyMasking, AsIs, BoxTree, LeftOut, Masking
 from unveil.masking.walk import Walk
 from unveil.schema import MILLIONTHS, group_mean
 from unveil.tables import Chunk, Outline
 
+SORTED = 1 << 21
+"""How many rows are sorted at a time: more are sorted in parts, on several cores, and merged."""
 BLOCK = 1 << 18
 """How many rows are unpacked at a time, so that intermediate arrays stay in the cache."""
 
@@ -79,19 +84,35 @@ class DistinctRows:
     def __init__(self, sizes: Sequence[int]) -> None:
         """Starts without rows; `sizes` says how many codes each column can have."""
         self._sizes = tuple(sizes)
+        self._sorting: deque[Callable[[], SortedRows]] = deque()
         self._runs: list[SortedRows] = []
 
     def add(self, codes: Sequence[Array], weight: IntArray | None = None) -> None:
-        """Adds rows; each counts once if no weight is given."""
+        """Adds rows, which are sorted meanwhile; each counts once if no weight is given."""
+        rows = len(codes[0])
+        for start in range(0, max(rows, 1), SORTED):
+            part = slice(start, start + SORTED)
+            run = partial(self._run, [column[part] for column in codes], None if weight is None else weight[part])
+            self._sorting.append(begun(run, rows))
+            if len(self._sorting) > cores():
+                self._take()
+
+    def _run(self, codes: Sequence[Array], weight: IntArray | None) -> SortedRows:
         keys = packed_keys(codes, self._sizes)
-        self._runs.append(_counted(keys, self._sizes) if weight is None else _weighed(keys, weight, self._sizes))
+        return _counted(keys, self._sizes) if weight is None else _weighed(keys, weight, self._sizes)
+
+    def _take(self) -> None:
+        """Takes the run that was begun first."""
+        self._runs.append(self._sorting.popleft()())
         while len(self._runs) > 1 and len(self._runs[-2]) < 2 * len(self._runs[-1]):
             self._merge()
 
     def sorted(self) -> SortedRows:
         """The distinct rows."""
-        if not self._runs:
+        if not self._runs and not self._sorting:
             self.add([np.zeros(0, dtype=np.int64) for _ in self._sizes])
+        while self._sorting:
+            self._take()
         while len(self._runs) > 1:
             self._merge()
         return self._runs[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from unveil.arrays import Array, BoolArray, CodeArray, IntArray
-from unveil.cores import each
+from unveil.cores import each, following
 from unveil.errors import TableError
 from unveil.masking import days
 from unveil.schema import Missing
@@ -182,13 +182,21 @@ class Recount:
 
     def chunk(self, batch: pa.Table) -> Chunk:
         """Some rows in codes."""
+        return next(self.chunks([batch]))
+
+    def chunks(self, batches: Iterable[pa.Table]) -> Iterator[Chunk]:
+        """Batches in codes, several at a time."""
+        for sight, chunk in following(self._coded, batches):
+            for name, numbers in sight.numbers.items():
+                add_counts(self.counts[name], numbers, sight.columns[name].rows())
+            yield chunk
+
+    def _coded(self, batch: pa.Table) -> tuple[Sight, Chunk]:
         sight = self._coder.reading.sight(batch, self._described, self._known, self._needed)
-        for name, numbers in sight.numbers.items():
-            add_counts(self.counts[name], numbers, sight.columns[name].rows())
         chunk = self._coder.coded(sight, batch, self._others)
-        if not self._persons:
-            return chunk
-        return replace(chunk, persons=person_words([sight.columns[name] for name in self._coder.person]))
+        if self._persons:
+            chunk = replace(chunk, persons=person_words([sight.columns[name] for name in self._coder.person]))
+        return sight, chunk
 
     def _known(self, raw: RawColumn) -> Codes:
         number_of = self._coder.number_of[raw.name]

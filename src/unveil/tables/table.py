@@ -221,8 +221,7 @@ class StreamedTable:
         Refuses a source that is not what it was at the first pass.
         """
         recount = Recount(self._coder, places, others=others, persons=persons)
-        for batch in self._batches(recount.names, self.outline.read):
-            yield recount.chunk(batch)
+        yield from recount.chunks(self._batches(recount.names, self.outline.read))
         if self._source.stamp() != self._stamp:
             raise changed(self._source.origin)
         recount.check()
