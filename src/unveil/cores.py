@@ -75,7 +75,7 @@ def _threads(number: int, process: int) -> ThreadPoolExecutor:
 
 
 def shares(rows: IntArray) -> list[range]:
-    """Divides things with so many rows each into runs of about as many rows, one for each core if that is worth it."""
+    """Divides things, given their rows, into runs of about as many rows, one for each core if that is worth it."""
     ends = np.cumsum(rows)
     total = int(ends[-1]) if len(ends) else 0
     number = max(min(cores(), total // WORTH), 1)

@@ -17,7 +17,7 @@ ABSENT = "people who are not in the table"
 
 @dataclass(frozen=True)
 class Rate:
-    """So many successes in so many tries."""
+    """Successes, out of some tries."""
 
     hits: int
     tries: int

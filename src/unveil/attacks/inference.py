@@ -27,9 +27,9 @@ from unveil.masking import AsIs
 from unveil.release import RefinementManifest, Release
 
 SKEWED = 2.0
-"""A group is skewed for people whose value is so many times as likely in it as in the whole release."""
+"""A group is skewed for people whose value is this many times as likely in it as in the whole release."""
 PAIRED = 6
-"""Pairs are tried among so many columns: those that say most by themselves."""
+"""Pairs are tried among this many columns: those that say most by themselves."""
 SHOWN = 3
 """How many masked columns are reported: those that the others say most about."""
 LABEL = "a guess from the label of the masked column alone"

@@ -30,7 +30,7 @@ from unveil.evaluation.reidentification import attacker_risk, size_counts
 from unveil.progress import Watcher, unwatched
 
 FEW = 4
-"""A stranger easily knows so many columns of a person."""
+"""A stranger easily knows this many columns of a person."""
 WIDTH = 4
 """How many sets of each size the search goes on from."""
 SHOWN = 8

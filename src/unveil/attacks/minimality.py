@@ -34,10 +34,10 @@ from unveil.schema import Spec
 from unveil.tables import Table, part_of
 
 WORLDS = 500
-"""With so many possible tables all of them are tried."""
+"""With this many possible tables all of them are tried."""
 SIZED = ("k-anonymity", "alpha-k-anonymity")
 SURPLUSES = 12
-"""So many surpluses of a margin are tried, the likely ones; a reader who tried more would exclude less."""
+"""This many surpluses of a margin are tried, the likely ones; a reader who tried more would exclude less."""
 ROUNDING = 1e-9
 NAIVE = "what the groups say without reasoning about the search"
 

@@ -45,7 +45,7 @@ LEAST = 50
 OTHERS = 60
 """The person is hidden among so few others, so that noise is all that hides it."""
 COARSE = 4
-"""Evidence is taken so many times as coarse as in an audit, because so few releases tell finer steps apart by luck."""
+"""Evidence is this many times as coarse as in an audit, because so few releases tell finer steps apart by luck."""
 CLAIMED = "the claimed ε"
 
 
@@ -59,7 +59,7 @@ class Bound:
 
 
 def lower_bound(present: Sequence[Hashable], absent: Sequence[Hashable], doubt: float) -> Bound:
-    """The bound from the better of both directions; it holds but for a chance of `doubt`."""
+    """The bound from the better of both directions; it holds except with a chance of `doubt`."""
     one, other = _one_way(present, absent, doubt / 2), _one_way(absent, present, doubt / 2)
     return max(one, other, key=lambda bound: bound.epsilon)
 

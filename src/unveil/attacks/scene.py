@@ -20,7 +20,7 @@ from unveil.schema import Spec, number_of, value_text
 from unveil.tables import Table
 
 SMALL = 1 << 24
-"""So many possible keys are counted in an array; more are sorted."""
+"""This many possible keys are counted in an array; more are sorted."""
 NONE = -1
 
 

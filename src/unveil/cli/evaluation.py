@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 SEEDS = 5
 KEPT = "What statistics keep"
 ATTRIBUTES = 20
-"""So many attributes are shown, those that lost most."""
+"""This many attributes are shown, those that lost most."""
 CLASSES = 12
-"""So many classes are shown, the largest ones."""
+"""This many classes are shown, the largest ones."""
 
 Classifiers = Annotated[
     list[str] | None,

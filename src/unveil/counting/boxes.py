@@ -272,7 +272,7 @@ class BoxRows:
         return np.array(stops, dtype=np.int64)
 
     def totals(self, boxes: Boxes, out: BoolArray | None = None) -> IntArray:
-        """The records of each box, by the values of each sensitive attribute too, and its persons; but for `out`."""
+        """The records of each box, by the values of each sensitive attribute too, and its persons; without `out`."""
         return self._counts(boxes, np.arange(len(boxes.start)), len(boxes.start), out)
 
     def divided_totals(self, boxes: Boxes) -> tuple[IntArray, IntArray]:

@@ -40,7 +40,7 @@ Hashes = NDArray[np.uint64]
 
 
 def used_rows(table: Outline, engine: Engine, most: int | None) -> tuple[Outline, Engine]:
-    """What a private release counts: all rows, or at most so many of each person.
+    """What a private release counts: all rows, or at most this many of each person.
 
     Raises:
         BrokenPromiseError: The table says whose row each is, but nothing bounds the rows of a person.
@@ -86,7 +86,7 @@ def used_places(table: Table, most: int) -> IntArray:
 
 
 def _least(person: IntArray, number: Hashes, rows: IntArray, most: int) -> IntArray:
-    """How many of several equal rows each are among the so many of their person with the smallest numbers."""
+    """How many of several equal rows each are used: those of their person with the smallest numbers."""
     kind = np.repeat(np.arange(len(rows)), rows)
     copy = np.arange(len(kind)) - np.repeat(np.cumsum(rows) - rows, rows)
     order = np.lexsort([_mixed(number[kind] ^ copy.astype(np.uint64)), person[kind]])

@@ -236,7 +236,7 @@ class Engine(Protocol):
         ...
 
     def bounded(self, most: int) -> tuple[Outline, Engine]:
-        """The table with at most so many rows of each person, by the rule of `contributions`, and what counts it."""
+        """The table with at most this many rows of each person, by the rule of `contributions`, and what counts it."""
         ...
 
     def released(self, masking: Masking, weight: str | None, left_out: LeftOut | None = None) -> ReleasedRows:

@@ -153,7 +153,7 @@ def add_sums(
 
 
 KEPT = 8
-"""So many projections are kept at most."""
+"""This many projections are kept at most."""
 
 
 class MemoryEngine:
@@ -285,7 +285,7 @@ class MemoryEngine:
         return BinnedRows(self._rows, bins, sizes)
 
     def bounded(self, most: int) -> tuple[Outline, MemoryEngine]:
-        """The table with at most so many rows of each person, in one pass over the rows; it is held in memory."""
+        """The table with at most this many rows of each person, in one pass over the rows; it is held in memory."""
         places = range(len(self._outline.columns))
         distinct = DistinctRows([*WORDS, *code_sizes(self._outline)])
         for chunk in self._rows.chunks(places, persons=True):

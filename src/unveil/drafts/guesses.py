@@ -55,7 +55,7 @@ OWN = 0.1
 COSTLY = 0.05
 """To drop a larger share of the rows is said on the screen."""
 ODD_TEXTS, NUMBERS_EACH = 3, 10
-"""A column is a number with marks of missing values if it has at most so many texts, and so many numbers for each."""
+"""A column is a number with marks of missing values if it has at most this many texts, each for this many numbers."""
 SHOWN = 5
 
 Role = Literal["identifier", "survey-weight", "class", "number", "date", "category"]

@@ -19,9 +19,9 @@ from unveil.schema import Unit, bound_text, toml_key, tree_file, widened, widene
 from unveil.tables import FrameSource, raw_source
 
 BARS = 24
-"""So many bars a distribution has at most."""
+"""This many bars a distribution has at most."""
 LISTED = 500
-"""So many values of a column are listed, the most frequent ones."""
+"""This many values of a column are listed, the most frequent ones."""
 
 HEAD = """\
 # A first spec for {origin}. Every line marked `guess` was read off the data: check it.
@@ -31,7 +31,7 @@ DRAFT = "draft = true    # nothing is published until you have read this spec an
 WIDENED = "observed and widened: declare it if it is public"
 K = 5
 FEW = 2
-"""A category with at most so many values needs no taxonomy."""
+"""A category with at most this many values needs no taxonomy."""
 
 
 def spec_text(guess: TableGuess, origin: str, table: Path, target: Path | None = None, query: str | None = None) -> str:

@@ -33,11 +33,11 @@ BITS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 FOLDS = 3
 """Parts that the training rows are cut into to choose among them."""
 BINS = 10
-"""Naive Bayes puts a number into so many bins, of about equal weight."""
+"""Naive Bayes puts a number into this many bins, of about equal weight."""
 MOST_CATEGORIES = 254
-"""So many values of a category boosting can tell apart."""
+"""This many values of a category boosting can tell apart."""
 DENSE = 100_000_000
-"""Up to so many one-hot cells are laid out in full."""
+"""Up to this many one-hot cells are laid out in full."""
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ class Examples:
         )
 
     def drawn(self, records: int, seed: int) -> Examples:
-        """So many records drawn at random, if there are more."""
+        """This many records drawn at random, if there are more."""
         total = self.weight.sum()
         if total <= records:
             return self

@@ -18,7 +18,7 @@ from unveil.tables import Table, open_source
 THRESHOLDS = (0.1, 0.3, 0.5, 0.7, 0.9)
 """The confidences that PDA counts inferences above, in its Table 3."""
 LOOKED_AT = 100_000
-"""So many rows are enough to see whether one column determines another."""
+"""This many rows are enough to see whether one column determines another."""
 PERSONAL = 0.1
 """An identifier with fewer values than this share of its rows does not seem to name persons."""
 OWN = 0.1

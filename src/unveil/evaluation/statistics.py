@@ -24,10 +24,10 @@ from unveil.schema import Spec, Unit, bound_text, value_text
 from unveil.tables import Column, Table
 
 MOST_CELLS = 100
-"""A column has at most so many cells: of a number intervals of about equal weight, of a category the commonest values
+"""A column has at most this many cells: of a number intervals of about equal weight, of a category the commonest values
 and the others together."""
 MOST_PAIRS = 500
-"""Of more pairs of columns, so many are drawn at random."""
+"""Of more pairs of columns, this many are drawn at random."""
 
 
 @dataclass(frozen=True)

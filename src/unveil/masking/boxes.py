@@ -21,7 +21,7 @@ LEAF = -1
 REST = ", other"
 LEVELS = 3
 MOST = 8
-"""So many levels of a tree are shown, and so many parts of a node."""
+"""How many levels of a tree are shown, and how many parts of a node."""
 
 
 def rest_label(label: str) -> str:

@@ -57,7 +57,7 @@ class Rest(Block):
     """
 
     def __init__(self, label: str, disclosed: IntArray, moment: int) -> None:
-        """What is not disclosed at one moment: after so many values are disclosed.
+        """What is not disclosed at one moment: after this many values are disclosed.
 
         `disclosed` has the moment at which each code is disclosed, later than any moment if not yet. Entries for later
         moments may be filled in, but past ones must not change.

@@ -25,7 +25,7 @@ UNSEEN = -1
 """The cell of a value that has no block."""
 NONE = -1
 TABLE = 1 << 23
-"""So many steps are put into a table; a tree with more is searched at every step, which takes six times as long."""
+"""This many steps are put into a table; a tree with more is searched at every step, which takes six times as long."""
 BLOCK = 1 << 17
 """How many rows are placed at a time, so that their cells stay in the cache."""
 

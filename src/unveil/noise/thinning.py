@@ -39,7 +39,7 @@ PRECISION = 128
 SLACK = Fraction(11, 10)
 """How much larger than the best the groups may have to be if more rows are kept for it."""
 WORSE = 2
-"""When the search for β ends: with so many times the best size of a group."""
+"""When the search for β ends: with this many times the best size of a group."""
 MOST = 5_000
 """No k above this is tried."""
 DRAWN = 1 << 22
@@ -54,7 +54,7 @@ class Thinning:
     least: int
 
     def draw(self, counts: IntArray, source: Source) -> IntArray:
-        """How many of so many equal records each are released."""
+        """How many of each number of equal records are released."""
         ends = np.cumsum(counts)
         total = int(ends[-1]) if len(ends) else 0
         kept_until = np.zeros(len(counts), dtype=np.int64)
@@ -129,7 +129,7 @@ def thinning_for(epsilon: Fraction, delta: Fraction) -> Thinning | None:
 
 
 def per_record(epsilon: Fraction, delta: Fraction, records: int) -> tuple[Fraction, Fraction]:
-    """The ε and δ of one record with which so many records together cost no more than ε and δ.
+    """The ε and δ of one record with which this many records together cost no more than ε and δ.
 
     From table to table of a chain, P₀(S) ≤ e^ε′ P₁(S) + δ′ ≤ e^2ε′ P₂(S) + (1 + e^ε′) δ′ ≤ …: with m records, ε = mε′
     and δ = (1 + e^ε′ + … + e^(m − 1)ε′) δ′. Every power is replaced by a fraction just above it. Records are sampled

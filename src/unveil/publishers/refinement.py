@@ -64,7 +64,7 @@ def publish_refinement(
     progress: Watcher = unwatched,
     after: Sequence[str] = (),
 ) -> Release:
-    """Refines until nothing valid and beneficial is left, or for so many steps, and releases the masked rows.
+    """Refines until nothing valid and beneficial is left, or for this many steps, and releases the masked rows.
 
     `stop` is called after every refinement; True releases the table reached so far. Progress has no total, since the
     number of refinements is not known in advance. `after` has the hashes of the rows of earlier releases, by which the

@@ -206,7 +206,7 @@ def _block_numbers(cut: Sequence[Block], size: int) -> IntArray:
 
 
 def _batches(group: IntArray, room: int) -> Iterator[tuple[int, int]]:
-    """Runs of whole groups with at most so many entries, or one group that has more."""
+    """Runs of whole groups with at most this many entries, or one group that has more."""
     edges = np.append(np.flatnonzero(group[1:] != group[:-1]) + 1, len(group))
     start = 0
     while start < len(group):

@@ -34,7 +34,7 @@ from unveil.tables import Table
 
 H_STEP = 5
 SHOWN = 4
-"""So many attributes of a requirement are named."""
+"""This many attributes of a requirement are named."""
 UNCHANGED = "no change in accuracy"
 
 
@@ -53,7 +53,7 @@ class Ended:
 
 
 def ended(search: JointSearch, steps: int, bits: float) -> Ended:
-    """What a search has come to, by so many steps that gain so many bits."""
+    """What a search has reached: its steps, and the bits that they gain."""
     labels: dict[str, set[int]] = {}
     for partition in search.partitions:
         live = np.flatnonzero(partition.live.rows)

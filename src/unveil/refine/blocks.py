@@ -18,7 +18,7 @@ class Blocks:
     """The blocks of all masked attributes, by number."""
 
     def __init__(self, hierarchies: Sequence[Hierarchy], sizes: Sequence[int]) -> None:
-        """Enters the block that masks everything, for each masked attribute with so many values."""
+        """Enters the block that masks everything, for each masked attribute with this many values."""
         self.hierarchies = hierarchies
         self.offsets = np.concatenate([[0], np.cumsum(sizes)]).tolist()
         cells = [hierarchy.cells() for hierarchy in hierarchies]

@@ -192,7 +192,7 @@ class Candidates(NamedTuple):
 class Goal:
     """What the loops ask: what candidates gain, and in which order they come.
 
-    The gain by each masked attribute is multiplied by its weight; a bit has so many steps.
+    The gain by each masked attribute is multiplied by its weight; a bit has this many steps.
     """
 
     pure_too = False
@@ -208,7 +208,7 @@ class Goal:
         return gain, self.rank(gain, candidates.cost, candidates.records)
 
     def price(self, pieces: IntArray, records: IntArray) -> IntArray:
-        """What splits of boxes into so many pieces must gain to pay, in steps."""
+        """What splits of boxes into this many pieces must gain to pay, in steps."""
         return np.zeros_like(records)
 
     def rank(self, gain: FloatArray, cost: IntArray, records: IntArray) -> FloatArray:

@@ -40,7 +40,7 @@ LIMITS = (40, 12, 6, 3)
 HIDDEN = 6
 """How many of the values behind a released label are drawn at most."""
 ROWS = 60
-"""From so many rows on, a tree is drawn with fewer branches."""
+"""From this many rows on, a tree is drawn with fewer branches."""
 INDENT = 16.0
 DEEPEST = 112.0
 """No row begins further to the right, however deep the tree is."""

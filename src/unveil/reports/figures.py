@@ -127,7 +127,7 @@ def _detail(release: Release, name: str, entry: Masked, figure: Figure, spec: Sp
 SMALL = 5
 """Without a promised size, groups below this are one class."""
 CLASSES = 8
-"""At most so many classes; the last one is open."""
+"""At most this many classes; the last one is open."""
 
 
 @dataclass(frozen=True)

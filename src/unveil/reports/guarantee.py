@@ -57,7 +57,7 @@ LIMITS = (
 
 
 def limits(persons: int | None) -> tuple[str, ...]:
-    """The same with what is counted, where the rows are of so many persons."""
+    """The same with what is counted, where the rows are of this many persons."""
     return (LIMITS[0], RECORDS if persons is None else PERSONS, *LIMITS[1:])
 
 

@@ -137,7 +137,7 @@ def _points(difference: float) -> str:
 
 DATA = "data.parquet"
 CLASSES = 20
-"""So many classes are shown, the largest ones."""
+"""This many classes are shown, the largest ones."""
 
 
 def handout_page(release: Release) -> str:

@@ -67,7 +67,7 @@ def share_text(share: Fraction) -> str:
 
 
 def share_above(records: int, total: int) -> str:
-    """The smallest percentage, with two decimals at least, that is not below so many of all records."""
+    """The smallest percentage, with two decimals at least, that is at least this part of all records."""
     hundredths = -(-10_000 * records // total)
     return f"{Decimal(hundredths).scaleb(-2).normalize():f}%"
 

@@ -30,7 +30,7 @@ from unveil.studio.edits import OPERATIONS, is_guess
 from unveil.workflow.bundle import PAGE, PRIVATE_PAGE, RELEASE
 
 UNDONE = 200
-"""So many edits can be undone."""
+"""This many edits can be undone."""
 
 
 @dataclass(frozen=True)
@@ -239,7 +239,7 @@ class Document:
         try:
             content = toml_of(version.text, self.path)
         except SpecError:
-            return  # a text that is not TOML names no file; what is wrong with it is said when it is read
+            return  # a text that is not TOML names no file; reading it says what is wrong
         for name in _paths(content):
             if name not in self._named and not (folder / name).resolve().is_relative_to(folder):
                 raise SpecError(f"{self.path.name}: {name!r} is outside the folder {folder.name!r} of the spec.")

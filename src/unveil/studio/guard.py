@@ -17,7 +17,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 TOKEN = "x-unveil-token"  # noqa: S105 - the name of a header
 LARGEST = 8 * 1024 * 1024
-"""A request may have so many bytes: a taxonomy of a hundred thousand values."""
+"""A request may have this many bytes: a taxonomy of a hundred thousand values."""
 TOO_LARGE = f"A request may have {LARGEST:,} bytes."
 HEADERS = {
     "content-security-policy": (

@@ -27,9 +27,9 @@ from unveil.studio.sessions import SPEC, Session
 
 STATIC = Path(str(files("unveil") / "studio" / "static"))
 TABS = 8
-"""So many tabs can be open: each holds its table."""
+"""This many tabs can be open: each holds its table."""
 GRACE = 20.0
-"""A tab that nobody has heard of for so many seconds is closed."""
+"""A tab that nobody has heard of for this many seconds is closed."""
 TABLES = (".csv", ".parquet", ".gz", ".zst")
 
 

@@ -22,9 +22,9 @@ from unveil.workflow.publish import check_read
 
 SPEC = ".toml"
 PAUSE = 0.15
-"""So many seconds a page must be quiet before a classifier learns from what it shows."""
+"""This many seconds a page must be quiet before a classifier learns from what it shows."""
 OFTEN = 0.1
-"""So many seconds lie between two reports of progress."""
+"""This many seconds lie between two reports of progress."""
 
 
 class Session:

@@ -14,7 +14,7 @@ Superseded = Callable[[], bool]
 """Whether a newer wish, or the end of the page, has made the work useless."""
 Job = Callable[[Superseded], None]
 PULSE = 5.0
-"""After so many quiet seconds a stream says that it is alive, which also shows whether somebody listens."""
+"""After this many quiet seconds a stream says that it is alive, which also shows whether somebody listens."""
 
 
 class Latest:

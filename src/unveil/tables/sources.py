@@ -305,7 +305,7 @@ def _plain(table: pa.Table) -> pa.Table:
 def held_rows(table: Any, sample: int | None = None, spec: Spec | None = None) -> tuple[FrameSource, tuple[str, ...]]:
     """Reads rows into memory under the name of their file, and says what a reader must know about them.
 
-    So many as `sample` says are drawn if there are more; without it, `SAMPLE` of a table too large to hold.
+    This many as `sample` says are drawn if there are more; without it, `SAMPLE` of a table too large to hold.
     """
     if sample is not None and sample < 2:
         raise UnveilError(

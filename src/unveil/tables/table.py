@@ -52,7 +52,7 @@ class Table(Outline):
         return next(column for column in self.columns if column.name == name)
 
     def beyond(self, most: int | None) -> int:
-        """How many rows are left out if so many of each person are used; none without a bound."""
+        """How many rows are left out if this many of each person are used; none without a bound."""
         if self.person is None or most is None:
             return 0
         return int(np.maximum(np.bincount(self.person) - most, 0).sum())

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 MERGED = 1 << 18
-"""At least so many rows wait before they are merged with the distinct ones."""
+"""At least this many rows wait before they are merged with the distinct ones."""
 
 
 START = date(1970, 1, 1)

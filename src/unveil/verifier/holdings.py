@@ -135,7 +135,7 @@ def ordered_distances(holdings: Holdings, ranks: Ranks) -> Floats:
 
 
 def size_findings(place: str, least: int, groups: Groups) -> Iterator[Finding]:
-    """Every group has at least so many records."""
+    """Every group has at least this many records."""
     small = int((groups.sizes < least).sum())
     if small:
         smallest = int(np.argmin(groups.sizes))
@@ -168,7 +168,7 @@ def share_findings(
 
 
 def distinct_findings(place: str, least: float, holdings: Holdings) -> Iterator[Finding]:
-    """Every group holds at least so many different sensitive values."""
+    """Every group holds at least this many different sensitive values."""
     held = holdings.distinct()
     few = held < least
     if few.any():

@@ -127,7 +127,7 @@ class RefinementManifest(Claims):
 
 
 class DifferentialPrivacy(Part):
-    """What one record may change, or one person of whom at most so many rows are used."""
+    """What one record may change, or one person of whom at most this many rows are used."""
 
     kind: Literal["differential-privacy"]
     epsilon: Amount

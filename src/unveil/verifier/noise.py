@@ -65,7 +65,7 @@ class Law(ABC):
 
     @abstractmethod
     def scaled(self, factor: float) -> Law:
-        """The law of the same sums if the scale of the noise is so many times larger."""
+        """The law of the same sums if the scale of the noise is this many times larger."""
 
     @abstractmethod
     def _cumulants(self, of: Sum, slopes: Floats) -> Floats:
@@ -90,7 +90,7 @@ class Law(ABC):
 
 @dataclass(frozen=True)
 class CellLaw(Law):
-    """The moves of cells with so many records each, which end at a floor.
+    """The moves of cells with this many records each, which end at a floor.
 
     Attributes:
         epsilon: What the noise costs.
@@ -106,7 +106,7 @@ class CellLaw(Law):
         return self.epsilon
 
     def scaled(self, factor: float) -> CellLaw:
-        """The law of noise whose scale is so many times larger."""
+        """The law of noise whose scale is this many times larger."""
         return CellLaw(self.epsilon / factor, self.excesses)
 
     def log_move(self, excess: int, move: int) -> float:
@@ -151,7 +151,7 @@ class NoiseLaw(Law):
         return 1 / self.factor
 
     def scaled(self, factor: float) -> NoiseLaw:
-        """The law of noise whose scale is so many times larger."""
+        """The law of noise whose scale is this many times larger."""
         return NoiseLaw(self.moves, self.factor * factor)
 
     def _cumulants(self, of: Sum, slopes: Floats) -> Floats:

@@ -1,7 +1,7 @@
 """The persons behind the records.
 
 A release does not say whose row each is. So its files show only that no group has fewer records than it must have
-persons; that these are records of so many persons, the raw table shows.
+persons; only the raw table shows that these are records of that many persons.
 """
 
 from __future__ import annotations

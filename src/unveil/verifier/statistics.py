@@ -106,7 +106,7 @@ def points_of_classes(records: Floats) -> Places:
 
 
 def strata(shape: Floats, size: int, draw: np.random.Generator) -> Places:
-    """So many places, spread evenly over a shape of sum 1, in random order."""
+    """This many places, spread evenly over a shape of sum 1, in random order."""
     at = (np.arange(size) + draw.random()) / max(size, 1)
     return draw.permutation(np.minimum(np.searchsorted(np.cumsum(shape), at, side="right"), len(shape) - 1))
 

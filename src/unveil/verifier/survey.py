@@ -16,7 +16,7 @@ from unveil.verifier.findings import Finding, number_text
 from unveil.verifier.manifests import SIZED, RefinementManifest
 
 UNIT = Decimal("0.000001")
-"""Weights are added up to so many decimals."""
+"""Weights are added up to this many decimals."""
 
 
 def weight_of(manifest: RefinementManifest) -> tuple[str, SurveyWeight] | None:

@@ -33,13 +33,13 @@ HELD_OUT = "The release under attack is made of all rows but {:,} drawn at rando
 HELD_OUT_PERSONS = "The release under attack is made of all persons but {:,} drawn at random, who are not in the table."
 FEWER = "The command unveil attack also makes many releases to reason about the search, or to tell private draws apart."
 PEOPLE = 1000
-"""So many people are attacked,"""
+"""This many people are attacked,"""
 SHARE = 5
-"""but at most one in so many of the table, and as many others are its control."""
+"""but at most one in this many of the table, and as many others are its control."""
 DRAWS = 150
-"""So many private releases are drawn of each of two tables."""
+"""This many private releases are drawn of each of two tables."""
 SEARCHES, LEAST, ROWS = 24, 6, 2_000_000
-"""So many searches are made again: at most, at least, and in between as many as have these rows together."""
+"""This many searches are made again: at most, at least, and in between as many as have these rows together."""
 SEED = 16
 """Who is attacked depends on this number and the table alone."""
 

@@ -316,7 +316,7 @@ class _Trials:
 
 
 def _drawn(places: IntArray, most: int) -> IntArray:
-    """So many places, drawn at random, if there are more."""
+    """This many places, drawn at random, if there are more."""
     if len(places) <= most:
         return places
     return np.sort(np.random.default_rng(0).choice(places, most, replace=False))

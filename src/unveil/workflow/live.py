@@ -32,7 +32,7 @@ from unveil.workflow.explain import cuts_at_end
 from unveil.workflow.picture import figures_of, picture_of
 
 QUICK_ROWS = 6_000
-"""A quick fit has so many rows at most, a third of them to be tested on, and fewer where there are many columns."""
+"""A quick fit has this many rows at most, a third of them to be tested on, and fewer where there are many columns."""
 FEWEST = 300
 CLASSIFIER = "tree"
 TELLING = 0.001

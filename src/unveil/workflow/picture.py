@@ -22,9 +22,9 @@ from unveil.workflow.evaluate import Rows
 BINS = 48
 """Bars of the raw numbers below a number line."""
 LABELS = 60
-"""So many labels of an attribute are drawn, those that the most records hold."""
+"""This many labels of an attribute are drawn, those that the most records hold."""
 CHILDREN = 16
-"""So many branches of a label are drawn."""
+"""This many branches of a label are drawn."""
 EXAMPLES = 6
 
 

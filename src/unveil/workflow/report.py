@@ -40,7 +40,7 @@ def report(
             with it.
         table: The raw table, where the owner's spec does not name it: a path, or a pandas, polars or pyarrow table.
         seeds: For the owner's page: the seeds of the hold-outs that say what classifiers keep.
-        sample: For the owner's page: classifiers are tried on so many rows, drawn at random, and learn from all of them
+        sample: For the owner's page: classifiers are tried on this many random rows, and learn from all of them
             that are not held out. Without it, on all rows, and they learn from at most 100,000 values.
         progress: Called as the work is done.
     """

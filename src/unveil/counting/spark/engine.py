@@ -223,7 +223,7 @@ class SparkEngine:
         return SparkBinned(self._source, self._coder, self.outline, bins, sizes)
 
     def bounded(self, most: int) -> tuple[Outline, MemoryEngine]:
-        """The table with at most so many rows of each person: persons stay on the cluster, distinct rows do not.
+        """The table with at most this many rows of each person: persons stay on the cluster, distinct rows do not.
 
         Raises:
             EngineError: The distinct rows are too many for the driver.

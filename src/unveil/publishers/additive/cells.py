@@ -35,7 +35,7 @@ DECIMALS = 6
 """Weights are rounded to this many decimals; a cell whose weight is then zero is not listed."""
 
 POINTS = 50_000
-"""How many points are drawn; a release has at most so many cells."""
+"""How many points are drawn; a release has at most this many cells."""
 SEED = 15
 """Public: the points are a function of what was measured."""
 SMALLEST = 0.001

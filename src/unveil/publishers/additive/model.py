@@ -45,7 +45,7 @@ class Model:
     """Log-odds of the class: one model for two classes, and one per class, against all others, for more."""
 
     def __init__(self, totals: FloatArray, sizes: Sequence[int]) -> None:
-        """Starts with the noisy class totals alone, each at least one, and so many bins of each attribute."""
+        """Starts with the noisy class totals alone, each at least one, and this many bins of each attribute."""
         classes = len(totals)
         self.totals = totals
         self.positive: IntArray = np.array([1]) if classes == 2 else np.arange(classes)

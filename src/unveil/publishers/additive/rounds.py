@@ -45,7 +45,7 @@ from unveil.tables import Outline
 ENTRIES = 1 << 12
 """Few draws are made with each rate, so the tables of the noise are short."""
 GROWTH = 1.2
-"""Each round gets so many times the share of the one before: what is left to learn is finer."""
+"""Each round gets this many times the share of the one before: what is left to learn is finer."""
 MOST_ROUNDS = 40
 UNIT = 512
 """The most that a record weighs, in whole numbers; less where the noise would be too wide to draw."""
@@ -55,7 +55,7 @@ class Draws:
     """Charges and draws."""
 
     def __init__(self, ledger: Ledger, source: Source, apart: int) -> None:
-        """Starts with a budget; neighbours are so many records apart at most."""
+        """Starts with a budget; neighbours are this many records apart at most."""
         self.ledger = ledger
         self._source = source
         self._apart = apart

@@ -40,7 +40,7 @@ CHOICE = Fraction(20, 100)
 MOST_PAIRS = 10
 MOST_GROUPS = 12
 MOST_TIED = 40
-"""Pairs are sought among so many attributes."""
+"""Pairs are sought among this many attributes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +101,7 @@ def measure(table: Outline, engine: Engine, draws: Draws, progress: Watcher = un
 
 
 def _varied(star: Star) -> list[int]:
-    """The attributes among which pairs are sought: those with the smallest largest share, which bounds any score."""
+    """The attributes to look for pairs among: those with the smallest largest share, which bounds any score."""
     largest = {place: float((shape * star.shares).sum(axis=1).max()) for place, shape in star.shapes.items()}
     return sorted(sorted(largest, key=largest.__getitem__)[:MOST_TIED])
 

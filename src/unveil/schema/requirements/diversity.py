@@ -83,7 +83,7 @@ class LDiversity(OnSensitive):
         return Level(entropies, math.log(self.l) - ROUNDING, shortfall)
 
     def in_unit(self, level: float) -> float:
-        """Values; an entropy is that of so many equally frequent ones."""
+        """Values; an entropy is that of this many equally frequent ones."""
         return int(level) if self.variant == "distinct" else math.exp(level)
 
     def break_sentence(self, worst: Worst) -> str:
