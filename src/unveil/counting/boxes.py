@@ -181,9 +181,9 @@ class BoxRows:
                 owner,
             )
             if self._by_person and not self.learns:
-                rows = self._codes, self._whose, boxes.start, boxes.stop, boxes.blocks
+                rows = self._codes, self._weight, self._whose, boxes.start, boxes.stop, boxes.blocks
                 cells_of = shapes.depth, shapes.first, shapes.cell_of
-                count_box_persons(*rows, *cells_of, candidates[:made], persons, pieces[:used])
+                count_box_persons(*rows, *cells_of, candidates[:made], persons, pieces[:used], owner[:used])
             box, column, way, since, cell, gain, bits = candidates[:made].T
             counted = pieces[:used], purities[:used], owner[:used]
             judged: Callable[[], Iterable[tuple[IntArray, IntArray]]]
@@ -241,7 +241,8 @@ class BoxRows:
                 made = candidates[done:reached][divides[done:reached]]
                 counted = np.column_stack([counted, np.zeros(used, dtype=np.int64)])
                 persons = np.zeros((cells, PERSON_COUNTS), dtype=np.int64)
-                count_box_persons(self._codes, self._whose, *of_boxes, made, persons, counted)
+                place = np.cumsum(divides[done:reached])[owner[:used] - done] - 1
+                count_box_persons(self._codes, self._weight, self._whose, *of_boxes, made, persons, counted, place)
             done = reached
             yield counted, owner[:used]
 

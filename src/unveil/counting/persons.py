@@ -228,8 +228,30 @@ def count_person_pieces(
 
 
 @njit(cache=True, nogil=True)
+def person_runs(rows: Array, person: Array, heads: Array) -> tuple[Array, Array, int]:
+    """Of rows in the order of persons: those that are all of their person, where others begin and end, and the persons.
+
+    Runs of several rows of one person are pairs of places in the given order.
+    """
+    single, several = np.empty(len(rows), np.int64), np.empty((len(rows) // 2, 2), np.int64)
+    singles = severals = total = row = 0
+    while row < len(rows):
+        end = person_end(person, row, len(rows))
+        total += heads[rows[row]]
+        if end == row + 1:
+            single[singles] = rows[row]
+            singles += 1
+        else:
+            several[severals, 0], several[severals, 1] = row, end
+            severals += 1
+        row = end
+    return single[:singles], several[:severals], total
+
+
+@njit(cache=True, nogil=True)
 def count_box_persons(
     codes: Array,
+    weight: Array,
     whose: Array,
     start: Array,
     stop: Array,
@@ -240,14 +262,17 @@ def count_box_persons(
     candidates: Array,
     room: Array,
     pieces: Array,
+    owner: Array,
 ) -> None:
     """Counts the distinct persons of pieces of boxes, for candidates and pieces that `scans.scan_boxes` found.
 
-    Left of a cut are the persons whose lowest cell is left of it, and right of it those whose highest cell is not.
-    What peeling a cell leaves has all persons but those with no other cell.
+    In a box with as many persons as records, as most small boxes are, so it is in its pieces. In others, left of a cut
+    are the persons whose lowest cell is left of it, and right of it those whose highest cell is not. What peeling a
+    cell leaves has all persons but those with no other cell.
 
     Args:
         codes: One row per record, one column per attribute.
+        weight: How many records each row represents.
         whose: The person of each row, and how many persons it represents.
         start: Where each box starts.
         stop: Where each box ends.
@@ -257,35 +282,41 @@ def count_box_persons(
         cell_of: The cell of each code, by depth.
         candidates: One row per candidate: box, attribute, way, a cell that is not used here, and cell.
         room: Room for the numbers of each cell, all zero before and after.
-        pieces: One row per piece; the last number becomes its persons.
+        pieces: One row per piece: the first number is its records, and the last becomes its persons.
+        owner: The candidate of each piece.
     """
     alone, held, only, lowest, highest, seen, touched = 0, 1, 2, 3, 4, 5, 6
     last = pieces.shape[1] - 1
     found = np.empty(len(room), np.int64)
     order, person = rows_by_person(whose[:, 0], 0, 0)
-    known = NOBODY
+    single, several, everybody = person_runs(order, person, whose[:, 1])
+    known, records = NOBODY, 0
     at = piece = 0
     while at < len(candidates):
         box, j = candidates[at, 0], candidates[at, 1]
         if box != known:
             order, person = rows_by_person(whose[:, 0], start[box], stop[box])
-            known = box
+            single, several, everybody = person_runs(order, person, whose[:, 1])
+            known, records = box, weight[start[box] : stop[box]].sum()
+        if everybody == records:
+            while piece < len(owner) and owner[piece] == at:
+                pieces[piece, last] = pieces[piece, 0]
+                piece += 1
+            at += 1
+            continue
         lookup, shift = cell_of[block_depth[blocks[box, j]]], block_first[blocks[box, j]]
-        cells = total = 0
-        row = 0
-        while row < len(order):
-            end = person_end(person, row, len(order))
-            who, count = person[row], whose[order[row], 1]
-            total += count
-            low = high = lookup[codes[order[row], j]] - shift
-            if room[low, touched] == 0:
-                room[low, touched] = 1
-                found[cells] = low
+        cells = 0
+        for row in single:
+            cell = lookup[codes[row, j]] - shift
+            if room[cell, touched] == 0:
+                room[cell, touched] = 1
+                found[cells] = cell
                 cells += 1
-            if end == row + 1:  # most persons have one row in a box, and are counted by it
-                room[low, alone] += count
-                row = end
-                continue
+            room[cell, alone] += whose[row, 1]
+        for run in range(len(several)):
+            row, end = several[run]
+            who, count = person[row], whose[order[row], 1]
+            low = high = lookup[codes[order[row], j]] - shift
             for i in range(row, end):
                 cell = lookup[codes[order[i], j]] - shift
                 low, high = min(low, cell), max(high, cell)
@@ -300,9 +331,8 @@ def count_box_persons(
             room[high, highest] += count
             if low == high:
                 room[low, only] += count
-            row = end
         found[:cells].sort()
-        left, right, place = 0, total, 0
+        left, right, place = 0, everybody, 0
         while at < len(candidates) and candidates[at, 0] == box and candidates[at, 1] == j:
             way, cut = candidates[at, 2], candidates[at, 4]
             if way == ALL:
@@ -318,7 +348,7 @@ def count_box_persons(
                 piece += 2
             else:
                 pieces[piece, last] = room[cut, alone] + room[cut, held]
-                pieces[piece + 1, last] = total - room[cut, alone] - room[cut, only]
+                pieces[piece + 1, last] = everybody - room[cut, alone] - room[cut, only]
                 piece += 2
             at += 1
         for part in range(cells):
