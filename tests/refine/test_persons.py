@@ -134,3 +134,19 @@ def test_a_group_with_too_few_persons_is_not_released(monkeypatch: pytest.Monkey
     }
     with pytest.raises(BrokenPromiseError, match="a group does not satisfy its requirements"):
         unveil.publish(visits(0).drop_columns(["job", "pay"]), spec)
+
+
+@pytest.mark.parametrize("recoding", ["local", "global"])
+@pytest.mark.parametrize(("twice", "apart"), [("p0", False), ("p9", True)])
+def test_one_person_with_two_records_among_persons_with_one(twice: str, apart: bool, recoding: str) -> None:
+    """Three records in the south are of two persons if one of them has two; then the south is no group of three."""
+    rows = [("north", f"p{number}", "y") for number in range(3, 8)] + [("north", "p9", "n")]
+    rows += [("south", "p0", "n"), ("south", "p1", "n"), ("south", twice, "n")]
+    table = pa.table(dict(zip(("town", "person", "ill"), map(list, zip(*rows, strict=True)), strict=True)))
+    spec = {
+        "table": {"class": "ill", "person": "person"},
+        "attributes": {"town": {"kind": "category"}},
+        "require": [{"kind": "k-anonymity", "quasi-identifier": ["town"], "k": 3}],
+        "publish": {"search": "joint", "recoding": recoding},
+    }
+    assert len(set(unveil.publish(table, spec).table["town"].to_pylist())) == (2 if apart else 1)
