@@ -21,7 +21,6 @@ from unveil.errors import count_text
 from unveil.verifier.additive import STEP, read_interval
 from unveil.verifier.claims import MANIFEST, Generalization, Interval, Masked, Node, Suppression
 from unveil.verifier.columns import day_text
-from unveil.verifier.contributions import used_raw
 from unveil.verifier.findings import Finding
 from unveil.verifier.manifests import AdditiveManifest, StatisticsManifest, WeightsManifest
 from unveil.verifier.noise import (
@@ -36,6 +35,7 @@ from unveil.verifier.noise import (
     raw_places,
     tail_findings,
 )
+from unveil.verifier.persons import used_raw
 from unveil.verifier.raw import Raw
 from unveil.verifier.weights import REACH, leaves_of
 

@@ -26,12 +26,12 @@ import numpy as np
 from unveil.errors import count_text
 from unveil.verifier.claims import PARQUET, Discretization, Masked
 from unveil.verifier.columns import Codes, Column, Tally, day_number, number, plain, text
-from unveil.verifier.contributions import used_raw
 from unveil.verifier.cuts import masked_values
 from unveil.verifier.data import Data
 from unveil.verifier.findings import Finding, exact_text
 from unveil.verifier.holdings import Floats
 from unveil.verifier.manifests import COUNT, DiffGenManifest, DrawnManifest
+from unveil.verifier.persons import used_raw
 from unveil.verifier.private import label_places
 
 if TYPE_CHECKING:

@@ -21,12 +21,12 @@ from pyarrow import parquet
 from unveil.errors import ReleaseError, count_text
 from unveil.verifier.claims import MANIFEST, PARQUET, Masked, Released
 from unveil.verifier.columns import Codes, Column, Groups, encode, group, number, plain, summed
-from unveil.verifier.contributions import person_words
 from unveil.verifier.data import Data, open_files, read_data
 from unveil.verifier.files import read_manifest
 from unveil.verifier.findings import BrokenClaimError, Finding
 from unveil.verifier.holdings import Holdings, count_holdings
 from unveil.verifier.manifests import RefinementManifest
+from unveil.verifier.persons import person_words
 from unveil.verifier.raw import Raw
 from unveil.verifier.records import TOGETHER
 from unveil.verifier.requirements import read_statement
