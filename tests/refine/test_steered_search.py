@@ -306,3 +306,15 @@ def test_a_steered_release_is_as_fine_as_the_verifier_reads_the_spec(
     except RequirementError:
         return  # what the owner keeps cannot hold
     assert unveil.verify(release, spec, table=table) == []
+
+
+@pytest.mark.parametrize("name", ["c", "statistics", "ill"])
+def test_statistics_are_kept_whatever_the_class_is_called(name: str) -> None:
+    table = pd.DataFrame({"age": list(range(20)) * 2, name: ["no", "yes"] * 20})
+    spec = {
+        "table": {"class": name},
+        "attributes": {"age": {"kind": "number", "range": [0, 20], "whole": True}},
+        "require": [{"kind": "k-anonymity", "quasi-identifier": ["age"], "k": 4}],
+        "publish": {"goal": "statistics"},
+    }
+    assert len(set(unveil.publish(table, spec).table["age"].to_pylist())) == 8

@@ -58,7 +58,12 @@ def target_columns(table: Outline, spec: Spec) -> list[int]:
 
 def targeted(marked: Marked | FarMarked, spec: Spec, class_: str) -> Marked | FarMarked:
     """The rows without the mark of the class, if the goal is another."""
-    return marked if spec.goal == "class" or class_ in spec.goal else marked.without_class()
+    return marked if _keeps_class(spec, class_) else marked.without_class()
+
+
+def _keeps_class(spec: Spec, class_: str) -> bool:
+    """Whether the class is what the search keeps information about, or among it."""
+    return class_ in spec.goal if isinstance(spec.goal, tuple) else spec.goal == "class"
 
 
 def goal_of(table: Outline, spec: Spec, masked: Sequence[int], histograms: Sequence[IntArray]) -> Goal:
@@ -70,7 +75,7 @@ def goal_of(table: Outline, spec: Spec, masked: Sequence[int], histograms: Seque
     if spec.goal == "statistics":
         return finer
     held = [histograms[column].sum(axis=1) for column in target_columns(table, spec)]
-    if spec.goal == "class" or table.classes.name in spec.goal:
+    if _keeps_class(spec, table.classes.name):
         held.append(histograms[masked[0]].sum(axis=0))
     return ClassInformation(weights, fine, sum(int(np.count_nonzero(counts)) - 1 for counts in held), finer)
 
