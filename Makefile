@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 LOCK   ?= requirements-test.lock
 EVERYTHING := --editable ".[pandas,polars,c45,report,countries,spark,duckdb,sign,studio]" --group dev --group docs
 
-PEERS  := .venv-peers/.ready
+PYCANON := .venv-peers/.ready
 
 # Tests and documentation start the command hundreds of times, and without bytecode each start compiles the package.
 unexport PYTHONDONTWRITEBYTECODE
@@ -18,7 +18,7 @@ demo: $(READY)  ## publish the bundled data set and show what came out
 	$(BIN)/unveil demo
 
 test: $(READY)  ## what continuous integration runs
-	$(MAKE) -j 3 check java $(PEERS)
+	$(MAKE) -j 3 check java $(PYCANON)
 	$(BIN)/pytest -n 3
 
 java:  ## Spark and Weka run on it; where there is none and it cannot be installed, their tests are skipped
@@ -55,7 +55,12 @@ transcripts: $(READY)  ## run the commands of the documentation again and write 
 notebooks: $(READY)  ## run the notebooks again and store what they show
 	$(BIN)/python scripts/notebooks.py --write
 
-bench: $(READY)  ## start-up, speed, memory and what releases are worth, next to other tools, up to 10M rows; FULL=1 also 100M rows, and writes the pages
+bench: $(READY)  ## start-up, speed, memory and what releases are worth, up to 10M rows; FULL=1 also 100M rows, and writes the pages; PEERS=1 other tools alone, on the same files, and writes the pages
+ifdef PEERS
+	$(BIN)/python bench/side_by_side.py --write-docs
+	$(BIN)/python bench/same_k.py --write-docs
+	$(BIN)/python bench/private.py --also mst --write-docs
+else
 	$(BIN)/python bench/side_by_side.py
 	$(BIN)/python bench/same_k.py $(if $(FULL),--write-docs)
 	$(BIN)/python bench/run.py $(if $(FULL),--full --write-docs)
@@ -69,6 +74,7 @@ bench: $(READY)  ## start-up, speed, memory and what releases are worth, next to
 	$(BIN)/python bench/start.py
 	$(BIN)/python bench/studio.py
 	$(BIN)/python bench/private.py $(if $(FULL),--write-docs)
+endif
 
 $(READY): pyproject.toml $(LOCK)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -99,10 +105,10 @@ reproduce: $(READY)  ## the papers figure by figure; QUICK=1 for a few points ea
 	$(BIN)/python -m reproduce $(if $(QUICK),--quick)
 
 # Tools that re-check our releases pin their own versions of everything, so they live apart.
-$(PEERS):
+$(PYCANON):
 	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/python -m pip install --quiet "pycanon==1.3.6"
-	touch $(PEERS)
+	touch $(PYCANON)
 
 clean:
 	rm -rf $(VENV) .venv-peers .venv-lock .venv-wheel .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist site

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 from results import Results
 from same_k_results import kept, page_rows, ways
 from side_results import HEADER as SIDE_HEADER
-from side_results import KEPT as SIDE
-from side_results import Outcome, lines
+from side_results import lines, outcomes
 
 from report import ASKED, HEADER, deaths, linearity, local_ratio, markdown, table_rows
 
@@ -30,11 +27,9 @@ def _list(*sentences: str) -> str:
 
 def side_part() -> dict[str, str]:
     """The tools on the largest table of their last run; nothing if there was none (`bench/side_by_side.py`)."""
-    if not SIDE.exists():
-        return {}
-    outcomes = [Outcome(**one) for one in json.loads(SIDE.read_text(encoding="utf-8"))["outcomes"]]
-    most = max(one.rows for one in outcomes)
-    return {"side": markdown(SIDE_HEADER, *lines([one for one in outcomes if one.rows == most]))}
+    found = outcomes()
+    most = max((one.rows for one in found), default=0)
+    return {"side": markdown(SIDE_HEADER, *lines([one for one in found if one.rows == most]))} if found else {}
 
 
 def same_k_parts() -> dict[str, str]:

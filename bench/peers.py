@@ -1,11 +1,14 @@
-"""The same rows through other tools: `pandas.read_csv`, and k-anonymity with anjana."""
+"""The same rows through other tools: `pandas.read_csv`, and k-anonymity with anjana and ARX."""
 
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 import venv
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +18,8 @@ from settings import K, ga_domains
 
 ANJANA = "anjana==1.2.3"
 SUPPRESSION = 5
-"""How many percent of the rows anjana may leave out. unveil leaves out none."""
+"""How many percent of the rows other tools may leave out. unveil leaves out none."""
+ARX_JAR = os.environ.get("ARX_JAR")
 READ_CSV = """
 import json, sys, time, pandas
 def read():
@@ -76,6 +80,29 @@ def write_hierarchies(domains: Domains, folder: Path) -> Path:
     path = folder / "anjana-hierarchies.json"
     path.write_text(json.dumps({name: domain.levels for name, domain in domains.items()}), encoding="utf-8")
     return path
+
+
+def arx_command(
+    domains: Domains, folder: Path, files: Sequence[Path], k: int, class_: str, masked: Sequence[str]
+) -> list[str]:
+    """ARX with its classification metric on the rows of the first file; the second is masked alike.
+
+    Args:
+        domains: The taxonomies, and intervals of numbers.
+        folder: Where they are written.
+        files: Training and test rows, and where both go when they are masked.
+        k: The least size of a group.
+        class_: The column to predict.
+        masked: The quasi-identifier.
+    """
+    java = shutil.which("java")
+    if java is None or ARX_JAR is None:
+        raise FileNotFoundError("ARX needs Java, and its jar in ARX_JAR")
+    for attribute, domain in domains.items():
+        lines = (";".join(map(str, path)) for path in zip(*domain.levels, strict=True))
+        (folder / f"{attribute}.levels").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    program = [java, "-cp", ARX_JAR, Path(__file__).with_name("ArxPeer.java")]
+    return [str(word) for word in (*program, *files, folder, k, SUPPRESSION, class_, *masked)]
 
 
 def python_with(*packages: str) -> Path:

@@ -7,7 +7,6 @@ the released ones are drawn from their labels instead and the test rows are raw.
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,10 +20,9 @@ from samples import Sample
 from side_by_side import ANONYPY, script
 from worth import drawn, read
 
-from peers import ANJANA, SUPPRESSION, python_with, write_hierarchies
+from peers import ANJANA, ARX_JAR, SUPPRESSION, arx_command, python_with, write_hierarchies
 from unveil import Masking, publish
 
-ARX_JAR = os.environ.get("ARX_JAR")
 LIMIT = 900.0
 """Seconds after which another tool is stopped."""
 
@@ -92,18 +90,11 @@ def anonypy(given: Given) -> Made:
 
 def arx(given: Given) -> Made:
     """ARX with its classification metric, 5% of the rows left out at most."""
-    java = shutil.which("java")
-    if java is None or ARX_JAR is None:
-        raise FileNotFoundError("ARX needs Java, and its jar in ARX_JAR")
     sample = given.sample
     with tempfile.TemporaryDirectory(dir=CACHE) as name:
         folder = Path(name)
-        train, test = _write(given, folder, [*given.train])
-        for attribute, domain in sample.domains().items():
-            pd.DataFrame(domain.levels).T.to_csv(folder / f"{attribute}.levels", sep=";", header=False, index=False)
-        program = [java, "-cp", ARX_JAR, Path(__file__).with_name("ArxPeer.java")]
-        files = [train, test, folder / "out.csv", folder / "masked.csv", folder]
-        _run([*program, *files, given.k, SUPPRESSION, sample.class_, *sample.masked])
+        files = [*_write(given, folder, [*given.train]), folder / "out.csv", folder / "masked.csv"]
+        _run(arx_command(sample.domains(), folder, files, given.k, sample.class_, sample.masked))
         released = read(folder / "out.csv")
         return Made(released, released, _with_class(read(folder / "masked.csv"), given))
 

@@ -96,13 +96,13 @@ def write_scale_spec(setting: str, rows: int) -> Path:
     return path
 
 
-def write_side_spec(table: Path) -> Path:
+def write_side_spec(table: Path, publish: tuple[str, ...]) -> Path:
     """Writes the spec that publishes a csv file of the attributes of GA and the class."""
     lines = ["[table]", f'source = "{table.name}"', f'class = "{CLASS}"']
     for name in GA:
         lines += ["", f"[attributes.{name}]", *_entries(_attribute(name))]
     lines += ["", "[[require]]", *_entries({"kind": "k-anonymity", "quasi-identifier": GA, "k": K})]
-    lines += ["", "[publish]", *PAPER]
+    lines += ["", "[publish]", *publish]
     path = table.with_suffix(".toml")
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path

@@ -1,10 +1,9 @@
 """k-anonymity by several tools on the same rows, in one run: seconds, and what the result is worth.
 
-    python bench/side_by_side.py [--sizes 30000,100000] [--limit 900]
+    python bench/side_by_side.py [--sizes 30000,100000] [--limit 900] [--write-docs]
 
 Every tool reads a csv file and writes the released rows to another, in a process of its own. pycanon counts k of each
-result. Figures go to the terminal and to `.benchmarks/side-by-side.json`; `bench/run.py --write-docs` puts them on the
-page.
+result. ARX runs where ARX_JAR names its jar. Figures go to the terminal and to `.benchmarks/side-by-side.json`.
 """
 
 from __future__ import annotations
@@ -17,19 +16,23 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 from blowup import blow_up, original_records
-from places import CACHE
+from page import side_part
+from parts import fill
+from places import CACHE, PAGE
 from processes import Usage, run_watched
 from results import load
 from rich.console import Console
 from rich.table import Table
-from settings import CLASS, GA, K, ga_domains, write_side_spec
+from settings import CLASS, GA, PAPER, K, ga_domains, write_side_spec
 from side_results import HEADER, KEPT, UNVEIL, Outcome, lines
-from worth import accuracy, certainty_penalty, drawn, read
+from worth import drawn, read, worth
 
-from peers import ANJANA, SUPPRESSION, python_with, write_hierarchies
+from peers import ANJANA, ARX_JAR, SUPPRESSION, arx_command, python_with, write_hierarchies
+from unveil import open_release
 
 SIZES = (30_000, 100_000)
 TRAINING = 30_000
@@ -57,11 +60,11 @@ class Files:
         return self.folder / "masked.csv"
 
 
-def run_unveil(files: Files, limit: float) -> Usage:
+def run_unveil(files: Files, limit: float, publish: tuple[str, ...] = ()) -> Usage:
     unveil = [sys.executable, "-m", "unveil"]
     release = files.folder / "release"
-    publish = [*unveil, "publish", str(write_side_spec(files.train)), "--to", str(release), "--format", "csv"]
-    usage = run_watched(publish, os.environ, limit)
+    spec = write_side_spec(files.train, publish)
+    usage = run_watched([*unveil, "publish", str(spec), "--to", str(release), "--format", "csv"], os.environ, limit)
     (release / "data.csv").rename(files.out)
     apply = [*unveil, "apply", str(release), str(files.test), "--to", str(files.masked)]
     subprocess.run(apply, check=True, stdout=subprocess.DEVNULL)
@@ -86,11 +89,17 @@ def run_anonypy(files: Files, limit: float) -> Usage:
     return run_watched([str(python_with(*ANONYPY)), script("anonypy_peer"), *map(str, arguments)], os.environ, limit)
 
 
+def run_arx(files: Files, limit: float) -> Usage:
+    held = (files.train, files.test, files.out, files.masked)
+    return run_watched(arx_command(ga_domains(), files.folder, held, K, CLASS, GA), os.environ, limit)
+
+
 TOOLS: dict[str, Callable[[Files, float], Usage]] = {
     UNVEIL: run_unveil,
+    "unveil, paper's search": partial(run_unveil, publish=PAPER),
     ANJANA: run_anjana,
     ANONYPY[0]: run_anonypy,
-}
+} | ({"ARX": run_arx} if ARX_JAR else {})
 
 
 def outcome(tool: str, rows: int, limit: float) -> Outcome:
@@ -101,23 +110,22 @@ def outcome(tool: str, rows: int, limit: float) -> Outcome:
             usage = TOOLS[tool](files, limit)
         except subprocess.TimeoutExpired:
             return Outcome(rows, tool)
-        released, test = read(files.out), read(files.test)
-        masked = read(files.masked) if files.masked.exists() else None
-        learned = None if masked is None else accuracy(released, masked.assign(**{CLASS: test[CLASS]}))
-        domains = ga_domains()
-        raw_learned = accuracy(drawn(released, domains), test)
-        k, penalty = _k(files.out), certainty_penalty(released, rows, domains)
-        used = (usage.seconds, usage.cpu, usage.peak)
-        return Outcome(rows, tool, *used, len(released), k, penalty, learned, raw_learned)
+        release = files.folder / "release"
+        masking = open_release(release).masking if release.exists() else None
+        test, released = read(files.test), read(files.out)
+        if files.masked.exists():
+            learned, tested = released, read(files.masked).assign(**{CLASS: test[CLASS]})
+        else:
+            learned, tested = drawn(released, ga_domains()), test
+        found = worth(read(files.train), released, learned, tested, [GA], ga_domains(), CLASS, masking)
+        return Outcome(rows, tool, usage.seconds, usage.cpu, usage.peak, _k(files.out), found)
 
 
 def baseline(rows: int) -> Outcome:
     """The raw rows, which nothing protects."""
     train, test = read(_table(rows)), read(_table(0))
-    learned = accuracy(train, test)
-    return Outcome(
-        rows, "raw rows", released=rows, k=_k(_table(rows)), penalty=0.0, accuracy=learned, raw_accuracy=learned
-    )
+    found = worth(train, train, train, test, [GA], ga_domains(), CLASS)
+    return Outcome(rows, "raw rows", k=_k(_table(rows)), worth=found)
 
 
 def _k(path: Path) -> int:
@@ -153,11 +161,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="rows of the tables, with commas between")
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds after which a tool is stopped")
+    parser.add_argument("--write-docs", action="store_true", help="write the figures into docs/scale.md")
     options = parser.parse_args()
     sizes = [int(rows) for rows in options.sizes.split(",")]
     CACHE.mkdir(exist_ok=True)
     write_tables(sizes)
-    console = Console(width=max(Console().width, 120))
+    console = Console(width=max(Console().width, 150))
+    if ARX_JAR is None:
+        console.print("ARX is skipped: ARX_JAR does not name its jar.", highlight=False)
     before, outcomes = load(), []
     with console.status("side by side") as status:
         for rows in sizes:
@@ -173,6 +184,8 @@ def main() -> None:
     for row in lines(outcomes):
         table.add_row(*row)
     console.print(table)
+    if options.write_docs:
+        fill(PAGE, side_part())
 
 
 if __name__ == "__main__":

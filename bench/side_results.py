@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 from places import CACHE
+from same_k_results import Worth
 
 KEPT = CACHE / "side-by-side.json"
-HEADER = ("rows", "tool", "seconds", "ratio", "CPU", "GB", "released", "k", "NCP", "accuracy", "raw test")
+HEADER = (
+    *("rows", "tool", "seconds", "ratio", "CPU", "GB", "left out", "k"),
+    *("tree error", "boosting error", "AUC", "NCP", "one-way", "two-way"),
+)
 UNVEIL = "unveil"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One tool on one table. Figures that do not exist are None: it was stopped, or cannot mask the test rows."""
+    """One tool on one table. Figures that do not exist are None: it was stopped, or nothing was run."""
 
     rows: int
     tool: str
     seconds: float | None = None
     cpu: float | None = None
     peak: int | None = None
-    released: int | None = None
     k: int | None = None
-    penalty: float | None = None
-    accuracy: float | None = None
-    raw_accuracy: float | None = None
+    """As pycanon counts it."""
+    worth: Worth | None = None
+
+
+def outcomes() -> list[Outcome]:
+    """What the last run found."""
+    if not KEPT.exists():
+        return []
+    held = json.loads(KEPT.read_text(encoding="utf-8"))["outcomes"]
+    return [Outcome(**{**one, "worth": None if one["worth"] is None else Worth(**one["worth"])}) for one in held]
 
 
 def lines(outcomes: list[Outcome]) -> list[tuple[str, ...]]:
@@ -35,11 +46,9 @@ def lines(outcomes: list[Outcome]) -> list[tuple[str, ...]]:
 
 def _cells(one: Outcome, own: float | None) -> tuple[str, ...]:
     ratio = one.seconds / own if one.seconds and own else None
-    facts = ((one.seconds, ".1f"), (ratio, ".1f"), (one.cpu, ".1f"), (one.peak and one.peak / 1e9, ".2f"))
-    worth = ((one.released, ",d"), (one.k, ",d"), (one.penalty, ".1%"))
-    learned = ((one.accuracy, ".1%"), (one.raw_accuracy, ".1%"))
-    return (
-        f"{one.rows:,}",
-        one.tool,
-        *("" if figure is None else format(figure, form) for figure, form in (*facts, *worth, *learned)),
-    )
+    used = ((one.seconds, ".1f"), (ratio, ".1f"), (one.cpu, ".1f"), (one.peak and one.peak / 1e9, ".2f"))
+    worth = one.worth
+    kept = () if worth is None else (worth.tree, worth.boosting, worth.auc, worth.penalty, worth.one_way, worth.two_way)
+    figures = (*used, (None if worth is None else 1 - worth.released / one.rows, ".1%"), (one.k, ",d"))
+    shown = ("" if figure is None else format(figure, form) for figure, form in figures)
+    return (f"{one.rows:,}", one.tool, *shown, *(f"{share:.1%}" for share in kept))

@@ -11,20 +11,13 @@ import pandas as pd
 import pyarrow as pa
 from domains import Domains
 from same_k_results import Worth
-from settings import CLASS, GA
-from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
-from sklearn.tree import DecisionTreeClassifier
 
 from unveil import Masking
 from unveil.evaluation.classifiers import accuracy as pruned_accuracy
 from unveil.evaluation.distances import Spread, table_distances
 
-LEAF = 50
-"""The smallest leaf of the decision tree."""
 LIGHTGBM = find_spec("lightgbm") is not None
 BOOSTING = "LightGBM" if LIGHTGBM else "boosting (scikit-learn)"
 ROUNDS = 200
@@ -131,15 +124,6 @@ def _boosted(train: pd.DataFrame, positive: pd.Series, test: pd.DataFrame, maske
             max_iter=ROUNDS, learning_rate=RATE, categorical_features=texts, early_stopping=False, random_state=0
         )
     return np.asarray(model.fit(train, positive).predict_proba(tested))[:, 1]
-
-
-def accuracy(train: pd.DataFrame, test: pd.DataFrame) -> float:
-    """Of a decision tree that learns from released rows of GA, on test rows that are masked alike."""
-    texts = [name for name in GA if not pd.api.types.is_numeric_dtype(train[name])]
-    columns = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), texts), remainder="passthrough")
-    tree = make_pipeline(columns, DecisionTreeClassifier(min_samples_leaf=LEAF, random_state=0))
-    tree.fit(train[list(GA)], train[CLASS])
-    return float(tree.score(test[list(GA)], test[CLASS]))
 
 
 def drawn(released: pd.DataFrame, domains: Domains) -> pd.DataFrame:
