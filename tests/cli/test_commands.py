@@ -119,6 +119,7 @@ def test_version(run: Run) -> None:
     assert run("--version").out == f"unveil {unveil.__version__}\n"
 
 
+@pytest.mark.slow
 def test_the_demo_shows_a_verified_release(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     outcome = run("demo")

@@ -112,6 +112,7 @@ def test_init(project: Project, facts: Any) -> None:
     assert set(facts("init", project.table)) == documented("init")
 
 
+@pytest.mark.slow
 def test_demo_next_to_the_release_of_an_earlier_one(
     tmp_path: Path, facts: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,6 +24,7 @@ def write(path: Path, *cells: nbformat.NotebookNode) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_and_shows_what_is_stored(path: Path) -> None:
     done = check(path)

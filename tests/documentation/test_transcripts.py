@@ -16,6 +16,7 @@ def page(body: str, mark: str = "") -> str:
     return f"# Page\n\n{comment}{FENCE}console\n{body}{FENCE}\n\nmore text\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", transcripts(), ids=lambda path: path.stem)
 def test_a_page_shows_what_its_commands_print(path: Path) -> None:
     command = [sys.executable, str(ROOT / "scripts" / "transcripts.py"), str(path)]

@@ -38,6 +38,8 @@ from unveil.noise import Geometric, TwoSidedGeometric
 from unveil.publishers import cells
 from unveil.schema import Attribute, PrivatePlan
 
+pytestmark = pytest.mark.slow
+
 MODES = [("exponential", "paper"), ("exponential", "full"), ("permute-and-flip", "full")]
 """The choices that go with each budget."""
 USUAL = ("permute-and-flip", "full")

@@ -18,6 +18,7 @@ from unveil.publishers.withholding import Withholding
 from unveil.refine.boxes import Partition
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(
     seed=st.integers(0, 10**6),
