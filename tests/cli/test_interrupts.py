@@ -197,7 +197,7 @@ def test_whenever_it_comes_there_is_a_whole_release_or_nothing(seconds: float, p
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         time.sleep(seconds)
         process.send_signal(signal.SIGINT)
-        _, error = process.communicate(timeout=60)
+        _, error = process.communicate(timeout=300)
     assert process.returncode in (0, 130)
     assert "Traceback" not in error
     if project.release.exists():
@@ -231,7 +231,7 @@ def test_spark_and_its_workers_are_gone(project: Project) -> None:
         _, error = process.communicate(timeout=300)
     assert (process.returncode, error) == (130, NOTHING)
     assert project.files() == before
-    until = time.monotonic() + 30
+    until = time.monotonic() + 300
     while living(process.pid) and time.monotonic() < until:
         time.sleep(0.2)
     assert living(process.pid) == []

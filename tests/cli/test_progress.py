@@ -36,7 +36,7 @@ def on_terminal(patience: float, *words: object) -> Outcome:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=terminal, text=True, env=variables) as process:
         os.close(terminal)
         shown = b"".join(iter(lambda: read(screen), b""))
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=300)
     os.close(screen)
     return Outcome(process.returncode, out, shown.decode())
 
