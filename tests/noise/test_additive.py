@@ -16,8 +16,8 @@ import unveil
 from commands import Run
 from noise.private import SPEC
 from project import Project
-from unveil.counting import memory
-from unveil.counting.memory import BinnedRows
+from unveil.counting import binned
+from unveil.counting.binned import BinnedRows
 from unveil.noise import SeededSource
 from unveil.publishers.additive.bins import affordable, block_of_bins, category_levels, number_levels
 from unveil.publishers.additive.model import nonnegative, steps
@@ -256,11 +256,11 @@ def test_noise_of_short_tables_has_its_variance() -> None:
 
 def test_rows_that_do_not_fit_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     held = released(seed=4)
-    monkeypatch.setattr(memory, "HELD_BYTES", 0)
+    monkeypatch.setattr(binned, "HELD_BYTES", 0)
     again: list[int] = []
     chunks = BinnedRows._chunks
 
-    def counted(rows: BinnedRows) -> Iterator[memory.BinnedChunk]:
+    def counted(rows: BinnedRows) -> Iterator[binned.BinnedChunk]:
         again.append(1)
         yield from chunks(rows)
 

@@ -18,8 +18,8 @@ import pytest
 from privacy.transcripts import LEVEL, Plant, compared
 from privacy.worlds import World, flat, number, tree
 from unveil.arrays import Array, FloatArray, IntArray
-from unveil.counting import memory
-from unveil.counting.memory import BinnedChunk
+from unveil.counting import binned
+from unveil.counting.binned import BinnedChunk
 from unveil.publishers.additive import model, publisher, rounds
 from unveil.tables import Chunk
 
@@ -124,25 +124,25 @@ def residuals_from_an_unrounded_model() -> AbstractContextManager[object]:
 
 def rows_of_a_bin_counted_twice() -> AbstractContextManager[object]:
     """A record adds its weight twice."""
-    sums = memory.BinnedRows.sums
-    return patch.object(memory.BinnedRows, "sums", lambda rows, scoring: 2 * sums(rows, scoring))
+    sums = binned.BinnedRows.sums
+    return patch.object(binned.BinnedRows, "sums", lambda rows, scoring: 2 * sums(rows, scoring))
 
 
 @contextmanager
 def steps_that_see_rows() -> Iterator[None]:
     """What is added to the model depends on the exact number of rows, not on the noisy sums alone."""
-    binned, steps = memory.binned_chunk, rounds.steps
+    chunk_of, steps = binned.binned_chunk, rounds.steps
     seen = 0
 
     def counted(chunk: Chunk, bins: Sequence[Array]) -> BinnedChunk:
         nonlocal seen
         seen = len(chunk)
-        return binned(chunk, bins)
+        return chunk_of(chunk, bins)
 
     def spoiled(against: FloatArray, within: FloatArray, kernel: FloatArray, variance: float) -> FloatArray:
         return steps(against, within, kernel, variance) + seen / 10
 
-    with patch.object(memory, "binned_chunk", counted), patch.object(rounds, "steps", spoiled):
+    with patch.object(binned, "binned_chunk", counted), patch.object(rounds, "steps", spoiled):
         yield
 
 

@@ -15,23 +15,14 @@ import numpy as np
 import pyarrow as pa
 
 from unveil.arrays import Array, IntArray
+from unveil.counting.binned import BinnedChunk, binned_chunk, weighed
 from unveil.counting.contributions import public_places, used_counts
 from unveil.counting.distinct import Aside, DistinctRows, SortedRows, unpacked
 from unveil.counting.earlier import Then
 from unveil.counting.engine import Cells, Index, Marked, Scoring
 from unveil.counting.far import FarMarked
 from unveil.counting.index import MemoryIndex
-from unveil.counting.memory import (
-    BinnedChunk,
-    MemoryEngine,
-    binned_chunk,
-    block_numbers,
-    cells_of,
-    code_sizes,
-    marked_rows,
-    person_index,
-    weighed,
-)
+from unveil.counting.memory import MemoryEngine, block_numbers, cells_of, code_sizes, marked_rows, person_index
 from unveil.counting.spark.index import SparkIndex, far_marked
 from unveil.counting.spark.released import SparkReleasedRows
 from unveil.counting.spark.source import Function, SparkSource, open_spark_source
