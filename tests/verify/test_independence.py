@@ -38,9 +38,7 @@ def test_the_verifier_imports_nothing_of_the_engine(path: Path) -> None:
 
 def test_only_the_comparison_with_the_raw_table_reads_the_spec() -> None:
     readers = {path.name for path in FILES if any("unveil.schema" in name for name in imported(path))}
-    assert readers == {
-        *("agreement.py", "comparison.py", "contributions.py", "measured.py", "noise.py", "raw.py", "steering.py")
-    }
+    assert readers == {*("agreement.py", "comparison.py", "cuts.py", "measured.py", "noise.py", "persons.py", "raw.py")}
 
 
 def test_a_verification_by_the_files_alone_loads_neither_the_spec_nor_the_reader_of_raw_tables() -> None:

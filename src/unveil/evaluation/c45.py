@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,6 @@ from unveil.frames import first_line
 from unveil.interruption import temporary
 
 JAVA = 17
-_starting = Lock()
 
 
 def c45(train: Examples, test: Examples) -> Answers:
@@ -45,14 +43,9 @@ def c45(train: Examples, test: Examples) -> Answers:
     return Answers(labels, np.array(tree.distributionsForInstances(tested), dtype=np.float64))
 
 
-def weka() -> Any:
-    """The bridge to Java, with Weka loaded; it starts once, though several threads may ask for it."""
-    with _starting:
-        return _loaded()
-
-
 @cache
-def _loaded() -> Any:
+def weka() -> Any:
+    """The bridge to Java, with Weka loaded."""
     home = find_spec("weka")
     if home is None or find_spec("jpype") is None:
         raise UnveilError("the classifier 'c45' needs Weka: install unveil[c45], and Java 17 or later.")

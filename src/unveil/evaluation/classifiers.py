@@ -47,6 +47,8 @@ class Classifier:
     name: str
     label: str
     learn: Callable[[Examples, Examples], Answers]
+    alone: bool = False
+    """Whether it must run in the main thread, as Java's machine does, which starts there and ends with it."""
 
     def __call__(self, train: Examples, test: Examples) -> Labels:
         """The labels that it predicts for the test part."""
@@ -158,7 +160,7 @@ CLASSIFIERS: dict[str, Classifier] = {
         Classifier("tree", "decision tree (scikit-learn, pruned; not C4.5)", tree),
         Classifier("bayes", "naive Bayes", bayes),
         Classifier("boosting", "gradient boosting (scikit-learn)", boosting),
-        Classifier("c45", "C4.5 (Weka's J48)", c45),
+        Classifier("c45", "C4.5 (Weka's J48)", c45, alone=True),
     )
 }
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 from unveil.arrays import IntArray
 from unveil.cores import following
 from unveil.errors import SpecError, TableError
+from unveil.evaluation.classifiers import classifier
 from unveil.evaluation.evaluation import Comparison, Evaluation, Setting, Tally, measures, reference_columns
 from unveil.evaluation.examples import Examples
 from unveil.evaluation.population import population
@@ -257,7 +258,8 @@ def _evaluate(
     trials.finish()
     tried = _Trials(rows, seeds, together, classifiers, learned)
     _ = rows.raw, rows.known  # made once, before several threads ask for them
-    for found, figures in following(tried.perform, _trials_of(rows, parts)):
+    perform = map if any(classifier(name).alone for name in classifiers) else following
+    for found, figures in perform(tried.perform, _trials_of(rows, parts)):
         tally.extend(found)
         kept += figures
         trials.finish()
