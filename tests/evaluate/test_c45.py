@@ -78,6 +78,15 @@ def test_weights_turn_a_leaf() -> None:
     assert c45(train, days("sunny mild normal true yes")).likeliest.tolist() == ["no"]
 
 
+@pytest.mark.usefixtures("java")
+def test_equations_can_be_solved_next_to_java() -> None:
+    code = (
+        "import numpy as np; from unveil.evaluation.c45 import weka; weka(); np.linalg.solve(np.eye(600), np.ones(600))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+
+
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     weka.cache_clear()

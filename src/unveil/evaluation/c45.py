@@ -63,6 +63,8 @@ def _start(jpype: Any, jar: Path) -> None:
     """Starts the Java machine: quiet, with Ctrl-C left to Python, and with Weka's settings in a folder that goes."""
     folder = temporary(Path(tempfile.mkdtemp(prefix="unveil-weka-")))
     options = [
+        # Java guards the end of the main thread's stack as if it had 1 MB; solving equations takes more of it.
+        "-Xss8m",
         "-Djava.awt.headless=true",
         "-Dweka.packageManager.loadPackages=false",
         f"-DWEKA_HOME={folder}",
