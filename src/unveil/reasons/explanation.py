@@ -9,9 +9,10 @@ from typing import Any
 
 from unveil import html
 from unveil.errors import count_text, listed
+from unveil.reasons.pieces import Fewest
 from unveil.reasons.prices import Bought, Price
 from unveil.reasons.spending import Spending
-from unveil.reasons.stops import Break, Cut, Fewest, Stop
+from unveil.reasons.stops import Break, Cut, Stop
 from unveil.schema import SUPPRESSED, Spec
 
 REFINED = {"generalization": "labels", "suppression": "values", "discretization": "intervals"}

@@ -15,9 +15,10 @@ import numpy as np
 from unveil.arrays import BoolArray, IntArray
 from unveil.counting.scans import ALL, SPLIT, Scan
 from unveil.publishers import shared_groups
-from unveil.reasons.stops import FEW, Break, Cut, Fewest, Piece, Stop, break_of
+from unveil.reasons.pieces import Fewest, Left, Short
+from unveil.reasons.stops import FEW, Break, Cut, Piece, Stop, break_of
 from unveil.refine import JointSearch
-from unveil.schema import SUPPRESSED, Atom, Level, Requirement, share_above, without_redundant
+from unveil.schema import SUPPRESSED, Atom, Level, Requirement, without_redundant
 from unveil.tables import Table
 
 
@@ -47,8 +48,10 @@ class Tried:
     breaks: tuple[Broken, ...]
     distance: float
     """How far it is from valid, as a share of what is asked."""
-    small: IntArray
-    """How many records are in the pieces that break something, and how many persons, or records again."""
+    small: int
+    """How many records are in the pieces that break something."""
+    short: tuple[int, ...]
+    """Which these pieces are."""
 
 
 def group_cuts(
@@ -81,12 +84,12 @@ class Groups:
         self._mixed: list[BoolArray] = []
         self._by_group: dict[tuple[int, int, int], Tried] = {}
         self._by_block: dict[int, dict[tuple[int, int], Tried]] = {}
-        self._small: dict[tuple[int, int, int], IntArray] = {}
         self._at_once: dict[tuple[int, int, int], Tried] = {}
         """For each group and attribute: to refine it into all parts of its block."""
+        self._everywhere: dict[int, list[Tried]] = {}
+        """For each block: to refine it into all its parts, the groups in which that breaks something."""
         self._may_leave_out = not any(requirement.of_whole for requirement in requirements)
-        self._total = table.records if table.persons is None else table.persons.count
-        self._by_person = table.persons is not None
+        self._left = Left(table, search)
         self._open: set[tuple[int, int, int]] = set()
         """The groups and attributes that could be refined, but by nothing that pays."""
         self._ways: dict[int, set[tuple[int, int]]] = {}
@@ -120,7 +123,7 @@ class Groups:
         for place, (scan, valid, _, sizes, mixed) in enumerate(scans):
             if partition.endless:
                 self._note_valid(number, scan, valid)
-            for tried in _tried(number, live, scan, partition.levels, atoms, partition.rows.unit):
+            for tried in _tried(number, live, scan, partition.levels, atoms):
                 self._note(tried)
             if not place:  # the arrays are of all groups, and are filled as the scan goes on
                 self._sizes.append(sizes)
@@ -149,10 +152,11 @@ class Groups:
                 self._by_group[key] = tried
             return
         block = int(partition.blocks.rows[tried.box, tried.column])
+        if tried.way == ALL:
+            self._everywhere.setdefault(block, []).append(tried)
         ways = self._by_block.setdefault(block, {})
         for cell in tried.cells:
             way = tried.way, cell
-            self._small[block, *way] = self._small.get((block, *way), 0) + tried.small
             if way not in ways or tried.distance > ways[way].distance:
                 ways[way] = tried
 
@@ -169,9 +173,7 @@ class Groups:
                 stop = self._stop(block, tried, tried.cells[-1], records, group)
                 at_once = self._at_once.get((number, box, column))
                 yield (
-                    stop
-                    if at_once is None
-                    else replace(stop, fewest=self._fewest(block, at_once, at_once.small, records))
+                    stop if at_once is None else replace(stop, fewest=self._fewest(block, at_once, [at_once], records))
                 )
             elif tried is None or not blocks.shapes.cells[block]:
                 yield Stop(blocks.label(block), (), "unveiled", records, group=group)
@@ -194,23 +196,24 @@ class Groups:
             elif ways and mixed:
                 (_, cell), nearest = min(ways.items(), key=lambda item: item[1].distance)
                 stop = self._stop(block, nearest, cell, records, None)
-                if (ALL, 0) in ways:
-                    small = self._small[block, ALL, 0]
-                    stop = replace(stop, fewest=self._fewest(block, ways[ALL, 0], small, records))
-                yield stop
+                every = self._everywhere.get(block)
+                yield stop if every is None else replace(stop, fewest=self._fewest(block, ways[ALL, 0], every, records))
             else:
                 yield Stop(blocks.label(block), (), "pure" if ways else "unveiled", records)
 
-    def _fewest(self, block: int, at_once: Tried, small: IntArray, records: int) -> Fewest | None:
+    def _fewest(self, block: int, shown: Tried, tried: Sequence[Tried], records: int) -> Fewest | None:
         """How many records keep a block from being refined into all its parts, if they are few.
 
         Of an interval or one part alone it says nothing: to leave out a small piece is always enough to cut it off.
         """
-        few, units = small.tolist()
-        if few > FEW * records or not self._may_leave_out:
+        sizes = np.zeros(len(self._live), dtype=np.int64)
+        for item in tried:
+            sizes[item.partition] += item.small
+        if not self._may_leave_out or sizes.max() > FEW * records:
             return None
-        share = share_above(units, self._total)
-        return Fewest(few, self._into(block, at_once, 0), share, units if self._by_person else None)
+        short = [Short(item.partition, item.box, item.column, item.short) for item in tried]
+        found = self._left.fewest(short, self._into(block, shown, 0))
+        return found if found.records <= FEW * records else None
 
     def _stop(self, block: int, tried: Tried, cell: int, records: int, group: dict[str, str] | None) -> Stop:
         into = self._into(block, tried, cell)
@@ -247,7 +250,7 @@ class Groups:
 
 
 def _tried(
-    number: int, live: IntArray, scan: Scan, levels: Sequence[tuple[Level, slice]], atoms: Sequence[Atom], unit: int
+    number: int, live: IntArray, scan: Scan, levels: Sequence[tuple[Level, slice]], atoms: Sequence[Atom]
 ) -> Iterator[Tried]:
     """The candidates of a scan that would break something."""
     breaks: dict[int, list[Broken]] = {}
@@ -256,13 +259,14 @@ def _tried(
         fails |= ~level.holds(level.of(scan.pieces[:, section]))
         for candidate, broken in _broken(place, level, scan.pieces[:, section], scan):
             breaks.setdefault(candidate, []).append(broken)
-    small = np.zeros((len(scan.box), 2), dtype=np.int64)
-    np.add.at(small, scan.owner[fails], scan.pieces[fails][:, [0, unit]])
+    first = np.searchsorted(scan.owner, np.arange(len(scan.box) + 1))
     for candidate, found in breaks.items():
         distance = max(_share(atoms[broken.atom], broken.level) for broken in found)
         box, column = int(live[scan.box[candidate]]), int(scan.column[candidate])
         way, cells = int(scan.way[candidate]), _cells(scan, candidate)
-        yield Tried(number, box, column, way, cells, tuple(found), distance, small[candidate])
+        short = first[candidate] + np.flatnonzero(fails[first[candidate] : first[candidate + 1]])
+        small, places = int(scan.pieces[short, 0].sum()), tuple((short - first[candidate]).tolist())
+        yield Tried(number, box, column, way, cells, tuple(found), distance, small, places)
 
 
 def _cells(scan: Scan, candidate: int) -> range:

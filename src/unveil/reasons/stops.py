@@ -12,7 +12,7 @@ import numpy as np
 from unveil.arrays import FloatArray, IntArray
 from unveil.masking import Block
 from unveil.publishers import sensitive_values, shared_groups
-from unveil.reasons.pieces import Groups, Pieces, Way, ways_of, whole_way
+from unveil.reasons.pieces import Fewest, Groups, Pieces, Way, ways_of, whole_way
 from unveil.refine import Remaining, Search
 from unveil.schema import Atom, Level, MaskingKind, Requirement, Worst, share_above
 from unveil.tables import Table
@@ -98,17 +98,6 @@ about the class; a requirement would break."""
 
 FEW = 0.05
 """Up to this share of the records of a block, those that hold its refinement back are named."""
-
-
-class Fewest(NamedTuple):
-    """How few records keep a block from being refined into all its parts: those in groups that would fall short."""
-
-    records: int
-    into: tuple[str, ...]
-    leave_out: str
-    """The share of all records, or persons, that would have to be left out."""
-    persons: int | None = None
-    """How many persons have these records, if the table says whose they are; who is in two groups may count twice."""
 
 
 @dataclass(frozen=True)
