@@ -2,6 +2,7 @@
 
 from collections import Counter
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,11 @@ from attacks.people import QUASI, people, spec
 from unveil.attacks import Outcome
 from unveil.attacks.linkage import unique_people, worst_columns
 from unveil.attacks.scene import Records
+from unveil.progress import unwatched
+from unveil.schema import load_spec
+from unveil.tables import load_table
+from unveil.workflow.attack import AGAIN, attack_rows
+from unveil.workflow.evaluate import Rows
 
 SEARCHES = pytest.mark.parametrize(
     ("search", "recoding"), [("paper", "global"), ("joint", "global"), ("joint", "local")]
@@ -32,6 +38,26 @@ def test_a_unique_number_released_as_it_is_gives_everybody_away(search: str, rec
     assert worst.control.hits == 0
     assert worst.risk == 1
     assert worst.sentence.startswith("480 of 480 records are unique on {number}.")
+
+
+def learning(k: int = 10, **more: Any) -> dict[str, Any]:
+    """A spec by which 240 of 600 people choose the masking and are not released."""
+    asked = spec(k, "joint", **more)
+    return {**asked, "publish": {**asked["publish"], "learn": "40%"}}
+
+
+@pytest.mark.parametrize("k", [10, 360])
+@pytest.mark.parametrize("published", [False, True])
+def test_only_people_in_the_release_count_as_such(published: bool, k: int) -> None:
+    """By their number all of them are found; nobody whose row chose the masking is. With k = 360 nobody can miss."""
+    table, asked = people(number=np.arange(600)), load_spec(learning(k, number=NUMBER))
+    release = unveil.publish(table, asked)
+    rows = Rows(asked, load_table(asked, table))
+    found = attack_rows(rows, release, unwatched, complete=True) if published else unveil.attack(asked, table=table)
+    worst, *_ = singled(found)
+    assert worst.success.hits == worst.success.tries > 50
+    assert (AGAIN in found.notes) == published
+    assert (worst.control is None) == (k == 360)
 
 
 @SEARCHES
@@ -102,6 +128,10 @@ def test_uniqueness_in_the_population_is_estimated_from_a_sample() -> None:
         (
             lambda table: unveil.attack(unveil.publish(table, spec()), table=table),
             "judged by a raw table with the owner's spec",
+        ),
+        (
+            lambda table: unveil.attack(unveil.publish(table, learning()), learning(), table=table),
+            "the release: rows set aside at random chose its masking.* run unveil attack spec instead",
         ),
     ],
 )

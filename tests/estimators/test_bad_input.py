@@ -119,6 +119,19 @@ def test_arguments_that_cannot_be_followed(masker, sentence):
     assert sentence in refused(masker)
 
 
+def test_rows_that_only_choose_the_masking():
+    """They are fitted and not released, so transform could not have the groups of the release."""
+    asked = {
+        "table": {"class": "class"},
+        "attributes": {"age": {"kind": "number"}, "job": {"kind": "category"}},
+        "require": [{"kind": "k-anonymity", "quasi-identifier": ["age", "job"], "k": 3}],
+    }
+    X = people()[0][["age", "job"]]
+    assert TopDownRefinement(spec=asked).fit(X, people()[1]).release_.table.num_rows == 120
+    sentence = refused(TopDownRefinement(spec={**asked, "publish": {"learn": "20%"}}), X)
+    assert sentence.startswith("spec: [publish] learn keeps fitted rows out of the release, but transform would return")
+
+
 @pytest.mark.parametrize("weights", [np.full(120, 0.5), np.full(120, -1)])
 def test_weights_that_are_not_records(weights):
     assert "is not a whole number above 0" in refused(TopDownRefinement(), sample_weight=weights)

@@ -188,6 +188,11 @@ class Masker(TransformerMixin, BaseEstimator):
             raise SpecError(
                 f"{spec.origin}: [publish] method is {method!r}, which is not that of {type(self).__name__}."
             )
+        if spec.learn:
+            raise SpecError(
+                f"{spec.origin}: [publish] learn keeps fitted rows out of the release, but transform would return "
+                "them, and no requirement counts them; remove it, or publish with unveil.publish."
+            )
         return spec
 
     def _content(self, rows: pa.Table, class_: Any, publishing: Section) -> Section:

@@ -19,7 +19,7 @@ from unveil.attacks.scene import shown_rows
 from unveil.errors import SpecError, UnveilError
 from unveil.progress import Watcher, unwatched
 from unveil.publishers import trial_release
-from unveil.release import Release, open_release
+from unveil.release import RefinementManifest, Release, open_release
 from unveil.schema import SpecLike, load_spec
 from unveil.tables import load_table, part_of
 from unveil.tables.sources import held_rows
@@ -31,6 +31,11 @@ ALONE = "There is no control, because the table has no release without some of i
 OTHER = "Controls are people who are not in a second release by the same spec, which may differ in more than that."
 HELD_OUT = "The release under attack is made of all rows but {:,} drawn at random: people who are not in the table."
 HELD_OUT_PERSONS = "The release under attack is made of all persons but {:,} drawn at random, who are not in the table."
+UNKNOWN = (
+    "{}: rows set aside at random chose its masking, and which ones is not kept, so the raw table does not say who is "
+    "in it; run unveil attack {} instead, which attacks another release by the same spec."
+)
+AGAIN = "Which rows chose the masking of this release is not kept, so another one by the same spec is under attack."
 FEWER = "The command unveil attack also makes many releases to reason about the search, or to tell private draws apart."
 PEOPLE = 1000
 """This many people are attacked,"""
@@ -104,8 +109,15 @@ def attack_rows(rows: Rows, release: Release, progress: Watcher, *, complete: bo
         progress: Called as the work is done.
         complete: Whether they are all its rows, and not a sample.
     """
-    scene, note = _with_control(rows, release, PEOPLE, complete=complete)
-    return Exposure.of(rows.spec.origin, _outcomes(scene, None, None, 0, progress), (note, FEWER))
+    again = _learned(release)
+    scene, note = _with_control(rows, None if again else release, PEOPLE, complete=complete)
+    notes = (note, *([AGAIN] if again else []), FEWER)
+    return Exposure.of(rows.spec.origin, _outcomes(scene, None, None, 0, progress), notes)
+
+
+def _learned(release: Release) -> bool:
+    """Whether some rows of its table chose its masking and are not in it."""
+    return isinstance(release.manifest, RefinementManifest) and release.manifest.learn is not None
 
 
 def _searches(truth: Truth) -> int:
@@ -125,6 +137,8 @@ def _scene(
             raise SpecError("attacks are judged by a raw table with the owner's spec; give it as raw.")
         return Scene(release), origin, (READER,)
     spec = load_spec(target if raw is None else raw)  # type: ignore[arg-type]
+    if release is not None and _learned(release):
+        raise SpecError(UNKNOWN.format(origin, raw if isinstance(raw, str | Path) else spec.origin))
     progress("reading the table", 0, None)
     source, notes = held_rows(spec.source if table is None else table, sample, spec)
     rows = Rows(spec, load_table(spec, source, progress))
@@ -155,7 +169,10 @@ def _with_control(rows: Rows, release: Release | None, people: int, *, complete:
         part = part_of(rows.checked, rows.spec, kept, rows.checked.origin)
         without = trial_release(part, rows.spec)
     except UnveilError as error:
-        truth = Truth(rows.spec, rows.checked, rows.table, np.sort(places), complete)
+        attacked = np.sort(places)
+        if release is None:
+            attacked = attacked[shown_rows(rows.checked, rows.spec)[attacked]]
+        truth = Truth(rows.spec, rows.checked, rows.table, attacked, complete)
         return Scene(rows.whole if release is None else release, truth), ALONE.format(str(error).rstrip("."))
     lacking = rows.table.take(pa.array(absent))
     if release is not None:
