@@ -145,21 +145,24 @@ def _single(values: pa.Array) -> pa.Array:
 
 
 class PackedTable:
-    """Distinct rows of ranks that become values only when they are read."""
+    """Distinct rows of ranks, or of numbers in the order of ranks, that become values only when they are read."""
 
-    def __init__(self, rows: SortedRows, columns: Sequence[RankedValues], weight: str | None) -> None:
-        """Takes the ranks, their values, and the name of a column for the weights, if any."""
+    def __init__(
+        self, rows: SortedRows, columns: Sequence[RankedValues], weight: str | None, *, ranked: bool = True
+    ) -> None:
+        """Takes the rows, the values of their ranks, and the name of a column for the weights, if any."""
         self._rows = rows
         self._columns = columns
         self._weight = weight
+        self._ranked = ranked
         self.num_rows = len(rows)
         self.schema: pa.Schema = self.slice(0, 0).schema
 
     def slice(self, offset: int = 0, length: int | None = None) -> pa.Table:
         """`length` rows from an offset on, or all from there, as a table."""
         stop = self.num_rows if length is None else offset + length
-        ranks = zip(self._columns, self._rows.part(offset, stop), strict=True)
-        values = {column.name: column.column(rank) for column, rank in ranks}
+        held = zip(self._columns, self._rows.part(offset, stop), strict=True)
+        values = {column.name: column.column(codes if self._ranked else column.rank_of[codes]) for column, codes in held}
         weights = {self._weight: pa.array(self._rows.weight[offset:stop])} if self._weight else {}
         return pa.table({**values, **weights})
 
@@ -277,12 +280,14 @@ def released_rows(rows: Rows, masking: Masking, weight: str | None, left_out: Le
             f"{found_aside:,} records are left out, but the search left out {left_out.records:,}; nothing was released."
         )
     settled = [column.settled() for column in columns]
-    found, summed = distinct.sorted(), totals.sorted() if means is not None else None
-    if outline.others.names or not all(column.settled for column in masker.released):
-        found, summed = _by_rank(found, settled), None if summed is None else _by_rank(summed, settled)
-    if means is not None and summed is not None:
-        found, settled = _with_means(found, summed.weight, means, settled)
-    return CountedRows(PackedTable(found, settled, weight), None if weight else found.weight)
+    found = distinct.sorted()
+    # Values of other columns are numbered as they appear; all other numbers are in the order of ranks.
+    by_rank = means is not None or bool(outline.others.names)
+    if by_rank:
+        found = _by_rank(found, settled)
+    if means is not None:
+        found, settled = _with_means(found, _by_rank(totals.sorted(), settled).weight, means, settled)
+    return CountedRows(PackedTable(found, settled, weight, ranked=by_rank), None if weight else found.weight)
 
 
 def _with_means(
