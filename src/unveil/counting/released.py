@@ -162,7 +162,8 @@ class PackedTable:
         """`length` rows from an offset on, or all from there, as a table."""
         stop = self.num_rows if length is None else offset + length
         held = zip(self._columns, self._rows.part(offset, stop), strict=True)
-        values = {column.name: column.column(codes if self._ranked else column.rank_of[codes]) for column, codes in held}
+        ranks = ((column, codes if self._ranked else column.rank_of[codes]) for column, codes in held)
+        values = {column.name: column.column(codes) for column, codes in ranks}
         weights = {self._weight: pa.array(self._rows.weight[offset:stop])} if self._weight else {}
         return pa.table({**values, **weights})
 
