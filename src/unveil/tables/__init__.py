@@ -11,6 +11,7 @@ from unveil.tables.sources import (
     FrameSource,
     Sample,
     Source,
+    at_hand,
     derivations,
     draw_sample,
     held_rows,

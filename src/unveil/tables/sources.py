@@ -28,6 +28,8 @@ HELD = 20_000_000
 """A table of more rows than this is read in batches unless the memory engine is asked for by name."""
 SAMPLE = 1_000_000
 """How many rows are drawn of a table that is too large to hold."""
+FEW = 1 << 25
+"""How many values are read at once where there is no need to hold them: some hundred megabytes."""
 
 
 def open_source(source: Any, spec: Spec | None = None) -> Source:
@@ -53,6 +55,13 @@ def raw_source(source: Any, spec: Spec | None = None) -> Source:
     if isinstance(source, str | Path):
         return FileSource(Path(source), by_line=alone)
     return FrameSource(arrow_table(source, alone=alone))
+
+
+def at_hand(source: Source, columns: Sequence[str]) -> Source:
+    """These columns, read once and on all cores if they hold few values; otherwise the source as it is."""
+    if isinstance(source, FileSource) and source.is_plain and source.rows() * len(columns) <= FEW:
+        return FrameSource(source.table(columns), source.origin)
+    return source
 
 
 def derivations(spec: Spec, origin: str) -> Derivations:
@@ -118,6 +127,11 @@ class FileSource:
     def is_text(self) -> bool:
         """Whether all files are csv, so that their first lines may not be names."""
         return all(isinstance(file, CsvFile) for file in self._files)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the number of rows can be told without reading them: compressed text has more than it seems."""
+        return all(file.path.suffix in (".csv", ".parquet") for file in self._files)
 
     def rows(self) -> int:
         """How many rows the files have, or about how many."""

@@ -17,7 +17,7 @@ from unveil.masking import AsIs, Masking, View, decoded, typed_labels, without_m
 from unveil.progress import Watcher, unwatched
 from unveil.release import Formulas, Manifest, check_absent, read_manifest, write_rows, write_whole
 from unveil.schema import SUPPRESSED
-from unveil.tables import Source, changed, open_source, plain_type, read_table
+from unveil.tables import Source, at_hand, changed, open_source, plain_type, read_table
 
 Types = dict[str, pa.DataType]
 
@@ -58,7 +58,7 @@ def apply_to_file(
 
     Options are those of `apply`, and `formulas` of `Release.write`.
 
-    Rows are read, masked and written in batches, so that memory does not grow with them.
+    Rows are masked and written in batches, and many are also read so, so that memory does not grow with them.
     """
     check_absent(target, "output file")
     if intervals == "bounds" and target.suffix == ".csv":
@@ -119,9 +119,9 @@ class MaskedStream:
         """Finds out the types; only columns of text are read for it."""
         self._progress = progress
         self._application = application
-        self._source = source
-        self._stamp = source.stamp()
         self._names = application.columns(source.schema)
+        self._source = at_hand(source, self._names)
+        self._stamp = self._source.stamp()
         none = pa.schema([source.schema.field(name) for name in self._names]).empty_table()
         self._types = self._settled(none)
         self.schema = self._masked(none).schema
