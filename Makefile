@@ -59,7 +59,7 @@ bench: $(READY)  ## start-up, speed, memory and what releases are worth, up to 1
 ifdef PEERS
 	$(BIN)/python bench/side_by_side.py --write-docs
 	$(BIN)/python bench/same_k.py --write-docs
-	$(BIN)/python bench/private.py --also mst --write-docs
+	$(BIN)/python bench/private.py --also mst,aim-authors,mst-authors --write-docs
 else
 	$(BIN)/python bench/side_by_side.py
 	$(BIN)/python bench/same_k.py $(if $(FULL),--write-docs)

@@ -36,6 +36,8 @@ class Numbers:
 
     def ends(self, label: str) -> tuple[int, int]:
         """The first and the last number that a label covers."""
+        if label == SUPPRESSED:
+            return self.lo, self.hi - 1
         ends = [int(number) for number in re.findall(r"\d+", label)]
         return max(ends[0], self.lo), min(ends[-1] - label.endswith(")"), self.hi - 1)
 

@@ -1,4 +1,4 @@
-"""The same rows through other tools: `pandas.read_csv`, and k-anonymity with anjana and ARX."""
+"""The same rows through other tools: `pandas.read_csv`, and k-anonymity with anjana, ARX and sdcMicro."""
 
 from __future__ import annotations
 
@@ -98,11 +98,33 @@ def arx_command(
     java = shutil.which("java")
     if java is None or ARX_JAR is None:
         raise FileNotFoundError("ARX needs Java, and its jar in ARX_JAR")
+    _write_levels(domains, folder)
+    program = [java, "-cp", ARX_JAR, Path(__file__).with_name("ArxPeer.java")]
+    return [str(word) for word in (*program, *files, folder, k, SUPPRESSION, class_, *masked)]
+
+
+def sdcmicro_command(domains: Domains, folder: Path, files: Sequence[Path], k: int) -> list[str]:
+    """sdcMicro's local suppression of the attributes of the domains; the files are those of `arx_command`."""
+    _write_levels(domains, folder)
+    return ["Rscript", *map(str, (Path(__file__).with_name("sdcmicro_peer.R"), *files, folder, k, *domains))]
+
+
+def _write_levels(domains: Domains, folder: Path) -> None:
+    """The hierarchy of each attribute in the form of ARX: a line for each value, from it to the root."""
     for attribute, domain in domains.items():
         lines = (";".join(map(str, path)) for path in zip(*domain.levels, strict=True))
         (folder / f"{attribute}.levels").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    program = [java, "-cp", ARX_JAR, Path(__file__).with_name("ArxPeer.java")]
-    return [str(word) for word in (*program, *files, folder, k, SUPPRESSION, class_, *masked)]
+
+
+def absent() -> dict[str, str]:
+    """The tools that cannot run here, and why."""
+    reasons = {}
+    if ARX_JAR is None:
+        reasons["ARX"] = "ARX is skipped: ARX_JAR does not name its jar."
+    asked = ["Rscript", "-e", 'quit(status = !requireNamespace("sdcMicro", quietly = TRUE))']
+    if shutil.which("Rscript") is None or subprocess.run(asked, capture_output=True).returncode:
+        reasons["sdcMicro"] = "sdcMicro is skipped: there is no Rscript that finds the package (R_LIBS)."
+    return reasons
 
 
 def python_with(*packages: str) -> Path:

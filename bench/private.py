@@ -4,8 +4,9 @@
                             [--also aim,mst] [--without contingency] [--spec SPEC] [--resume] [--write-docs]
 
 Adult: 2/3 of the records are released, 1/3 are for tests. Census-Income, where it is given, has one split of its own
-and fewer ε. With `--spec`, the table of a private spec takes the place of both. Nothing is asserted. Every figure goes
-to `.benchmarks/private.json` as soon as it is measured; with `--resume` those that are there are not measured again.
+and fewer ε. With `--spec`, the table of a private spec takes the place of both. `aim-authors` and `mst-authors` run
+where PGM_MECHANISMS names the folder `mechanisms` of private-pgm. Nothing is asserted. Every figure goes to
+`.benchmarks/private.json` as soon as it is measured; with `--resume` those that are there are not measured again.
 """
 
 from __future__ import annotations
@@ -50,12 +51,21 @@ H = 10
 """How many specializations DiffGen makes: as many as the bundled spec had for it."""
 DELTA = 1e-9
 DPMM = ("dpmm==0.1.9",)
+AUTHORS = ("mbi==1.0.0", "jax==0.7.0", "jaxlib==0.7.0", "chex==0.1.90", "matplotlib>=3.8")
+"""What the programs of private-pgm need; they fail with a later jax."""
+MECHANISMS = os.environ.get("PGM_MECHANISMS")
 FOUND = CACHE / "private.json"
 PAGE = ROOT / "docs" / "additive.md"
-SLOW = ("aim", "mst")
+BY_AUTHORS = ("aim-authors", "mst-authors")
+SLOW = ("aim", "mst", *BY_AUTHORS)
 """Measured only if asked for, one release at each of a few ε: they take minutes for each."""
 SLOW_EPSILONS = (0.1, 1.0)
-NEEDED = {**dict.fromkeys(SLOW, (DPMM,)), "diffprivlib tree": (PEERS,), "diffprivlib forest": (PEERS,)}
+NEEDED = {
+    **dict.fromkeys(SLOW, (DPMM,)),
+    **dict.fromkeys(BY_AUTHORS, (AUTHORS,)),
+    "diffprivlib tree": (PEERS,),
+    "diffprivlib forest": (PEERS,),
+}
 """The environments of other tools; they are made before the processes start."""
 CENSUS_EPSILONS = (0.1, 0.25, 1.0)
 TOO_WIDE = {"census": ("contingency", "diffprivlib tree", *SLOW)}
@@ -165,8 +175,8 @@ def distance(found: Array, true: Array) -> float:
     return float(np.abs(found - true / true.sum()).sum() / 2)
 
 
-def synthetic(mechanism: str, split: Split, epsilon: float, seed: int) -> Figures:
-    """AIM or MST (δ > 0), on the public places."""
+def synthetic(mechanism: str, split: Split, epsilon: float, seed: int, by_authors: bool = False) -> Figures:
+    """AIM or MST (δ > 0), on the public places: of dpmm, or of their authors."""
     places, sizes = split.truth()
     names = [*(attribute.name for attribute in split.attributes), split.class_]
     with tempfile.TemporaryDirectory() as folder:
@@ -174,7 +184,7 @@ def synthetic(mechanism: str, split: Split, epsilon: float, seed: int) -> Figure
         pd.DataFrame(dict(zip(names, places, strict=True))).to_csv(table, index=False)
         Path(domain).write_text(json.dumps(dict(zip(names, sizes, strict=True))), encoding="utf-8")
         words = ["synthetic_peer.py", mechanism, table, domain, epsilon, DELTA, seed, out]
-        _run(DPMM, *words)
+        _run(*((AUTHORS, *words, MECHANISMS) if by_authors else (DPMM, *words)))
         drawn = pd.read_csv(out)[names].to_numpy()
     return read(split, of_places(split, list(drawn.T[:-1]), drawn.T[-1], np.ones(len(drawn))))
 
@@ -213,6 +223,8 @@ METHODS: dict[str, Method] = {
     "marginals": marginals,
     "aim": partial(synthetic, "aim"),
     "mst": partial(synthetic, "mst"),
+    "aim-authors": partial(synthetic, "aim", by_authors=True),
+    "mst-authors": partial(synthetic, "mst", by_authors=True),
     "diffprivlib tree": partial(library, "tree"),
     "diffprivlib forest": partial(library, "forest"),
 }
@@ -233,6 +245,8 @@ def tasks(options: argparse.Namespace) -> Iterator[Task]:
         for method in METHODS:
             if method in (*without, *TOO_WIDE.get(table, ())) or (method in SLOW and method not in also):
                 continue
+            if method in BY_AUTHORS and MECHANISMS is None:
+                continue
             few = CENSUS_EPSILONS if table == "census" else SLOW_EPSILONS if method in SLOW else epsilons
             for epsilon in [1.0] if method == "raw" else [epsilon for epsilon in epsilons if epsilon in few]:
                 for number in range(1 if table == "census" or method in SLOW else options.splits):
@@ -243,6 +257,8 @@ def tasks(options: argparse.Namespace) -> Iterator[Task]:
 def main() -> None:
     options = _options()
     CACHE.mkdir(exist_ok=True)
+    if MECHANISMS is None and set(BY_AUTHORS) & set(options.also.split(",")):
+        Console().print("private-pgm is skipped: PGM_MECHANISMS does not name its folder.", highlight=False)
     todo = list(tasks(options))
     for packages in {packages for _, method, *_ in todo for packages in NEEDED.get(method, ())}:
         python_with(*packages)
@@ -280,7 +296,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--splits", type=int, default=5, help="random splits of Adult into train and test")
     parser.add_argument("--draws", type=int, default=3, help="releases of each split")
     parser.add_argument("--epsilons", default="0.1,0.25,0.5,1,2", help="with commas between")
-    parser.add_argument("--also", default="", help="slow methods to measure too, with commas between: aim, mst")
+    parser.add_argument(
+        "--also", default="", help=f"slow methods to measure too, with commas between: {', '.join(SLOW)}"
+    )
     parser.add_argument("--without", default="", help="methods to leave out, with commas between")
     parser.add_argument("--spec", help="a private spec whose table takes the place of the others")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes")

@@ -14,6 +14,8 @@ TITLES = {
     "marginals": "noisy tables with the class",
     "aim": "AIM (δ = 10⁻⁹)",
     "mst": "MST (δ = 10⁻⁹)",
+    "aim-authors": "AIM by its authors (δ = 10⁻⁹)",
+    "mst-authors": "MST by its authors (δ = 10⁻⁹)",
     "diffprivlib tree": "diffprivlib, tree",
     "diffprivlib forest": "diffprivlib, forest",
 }

@@ -3,7 +3,8 @@
     python bench/side_by_side.py [--sizes 30000,100000] [--limit 900] [--write-docs]
 
 Every tool reads a csv file and writes the released rows to another, in a process of its own. pycanon counts k of each
-result. ARX runs where ARX_JAR names its jar. Figures go to the terminal and to `.benchmarks/side-by-side.json`.
+result. ARX runs where ARX_JAR names its jar, sdcMicro where Rscript finds the package. Figures go to the terminal and
+to `.benchmarks/side-by-side.json`.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from settings import CLASS, GA, PAPER, K, ga_domains, write_side_spec
 from side_results import HEADER, KEPT, UNVEIL, Outcome, lines
 from worth import drawn, read, worth
 
-from peers import ANJANA, ARX_JAR, SUPPRESSION, arx_command, python_with, write_hierarchies
+from peers import ANJANA, SUPPRESSION, absent, arx_command, python_with, sdcmicro_command, write_hierarchies
 from unveil import open_release
 
 SIZES = (30_000, 100_000)
@@ -58,6 +59,10 @@ class Files:
     def masked(self) -> Path:
         """The test rows, masked as the release is."""
         return self.folder / "masked.csv"
+
+    @property
+    def in_order(self) -> tuple[Path, Path, Path, Path]:
+        return self.train, self.test, self.out, self.masked
 
 
 def run_unveil(files: Files, limit: float, publish: tuple[str, ...] = ()) -> Usage:
@@ -90,8 +95,12 @@ def run_anonypy(files: Files, limit: float) -> Usage:
 
 
 def run_arx(files: Files, limit: float) -> Usage:
-    held = (files.train, files.test, files.out, files.masked)
-    return run_watched(arx_command(ga_domains(), files.folder, held, K, CLASS, GA), os.environ, limit)
+    command = arx_command(ga_domains(), files.folder, files.in_order, K, CLASS, GA)
+    return run_watched(command, os.environ, limit)
+
+
+def run_sdcmicro(files: Files, limit: float) -> Usage:
+    return run_watched(sdcmicro_command(ga_domains(), files.folder, files.in_order, K), os.environ, limit)
 
 
 TOOLS: dict[str, Callable[[Files, float], Usage]] = {
@@ -99,7 +108,9 @@ TOOLS: dict[str, Callable[[Files, float], Usage]] = {
     "unveil, paper's search": partial(run_unveil, publish=PAPER),
     ANJANA: run_anjana,
     ANONYPY[0]: run_anonypy,
-} | ({"ARX": run_arx} if ARX_JAR else {})
+    "ARX": run_arx,
+    "sdcMicro": run_sdcmicro,
+}
 
 
 def outcome(tool: str, rows: int, limit: float) -> Outcome:
@@ -167,13 +178,14 @@ def main() -> None:
     CACHE.mkdir(exist_ok=True)
     write_tables(sizes)
     console = Console(width=max(Console().width, 150))
-    if ARX_JAR is None:
-        console.print("ARX is skipped: ARX_JAR does not name its jar.", highlight=False)
+    skipped = absent()
+    for reason in skipped.values():
+        console.print(reason, highlight=False)
     before, outcomes = load(), []
     with console.status("side by side") as status:
         for rows in sizes:
             outcomes.append(baseline(rows))
-            for tool in TOOLS:
+            for tool in (tool for tool in TOOLS if tool not in skipped):
                 status.update(f"{tool}, {rows:,} rows")
                 outcomes.append(outcome(tool, rows, options.limit))
     kept = {"load": before, "limit": options.limit, "outcomes": [asdict(one) for one in outcomes]}

@@ -1,32 +1,71 @@
-"""AIM and MST on codes, by dpmm, which carries mbi. Runs in an environment of its own, without unveil.
+"""AIM and MST on codes. Runs in an environment of its own, without unveil and the other modules.
 
-    python synthetic_peer.py aim|mst CODES.csv SIZES.json EPSILON DELTA SEED OUT.csv
+    python synthetic_peer.py aim|mst CODES.csv SIZES.json EPSILON DELTA SEED OUT.csv [MECHANISMS]
 
-writes as many synthetic rows as the table has.
+writes synthetic rows, as many as the table has. They come from dpmm, which carries mbi, or from the programs of the
+mechanisms' authors (private-pgm) in the folder MECHANISMS.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
-from dpmm.pipelines.aim import AIMPipeline  # type: ignore[import-not-found]
-from dpmm.pipelines.mst import MSTPipeline  # type: ignore[import-not-found]
 
 MEGABYTES = 80
-"""How large a graphical model may grow; the authors' default."""
+"""How large a graphical model may grow in dpmm; the authors' default."""
+MEGABYTES_OF_AUTHORS = 1
+"""The same in the authors' program, where 80 take many hours; 1 is what they advise to try it with."""
 
 
 def main() -> None:
-    mechanism, table, sizes, epsilon, delta, seed, out = sys.argv[1:]
+    mechanism, table, sizes, epsilon, delta, seed, out, *mechanisms = sys.argv[1:]
     codes = pd.read_csv(table)
+    domain = json.loads(Path(sizes).read_text(encoding="utf-8"))
+    promise = {"epsilon": float(epsilon), "delta": float(delta)}
+    if mechanisms:
+        sys.path.insert(0, mechanisms[0])
+        drawn = of_authors(mechanism, codes, domain, promise, int(seed))
+    else:
+        drawn = of_dpmm(mechanism, codes, domain, promise, int(seed))
+    drawn.to_csv(out, index=False)
+
+
+def of_dpmm(
+    mechanism: str, codes: pd.DataFrame, domain: dict[str, int], promise: dict[str, float], seed: int
+) -> pd.DataFrame:
+    from dpmm.pipelines.aim import AIMPipeline  # type: ignore[import-not-found]
+    from dpmm.pipelines.mst import MSTPipeline  # type: ignore[import-not-found]
+
     pipeline = {"aim": AIMPipeline, "mst": MSTPipeline}[mechanism](
-        epsilon=float(epsilon), delta=float(delta), max_model_size=MEGABYTES, n_jobs=1, disable_processing=True
+        **promise, max_model_size=MEGABYTES, n_jobs=1, disable_processing=True
     )
-    pipeline.fit(codes, domain=json.loads(Path(sizes).read_text(encoding="utf-8")), random_state=int(seed))
-    pipeline.generate(n_records=len(codes), random_state=int(seed)).to_csv(out, index=False)
+    pipeline.fit(codes, domain=domain, random_state=seed)
+    return pipeline.generate(n_records=len(codes), random_state=seed)
+
+
+def of_authors(
+    mechanism: str, codes: pd.DataFrame, domain: dict[str, int], promise: dict[str, float], seed: int
+) -> pd.DataFrame:
+    """Both draw from numpy's global generator. AIM's workload is all two-way tables."""
+    import numpy as np
+    from mbi import Dataset, Domain  # type: ignore[import-not-found]
+
+    np.random.seed(seed)
+    data = Dataset(codes, Domain(domain.keys(), domain.values()))
+    if mechanism == "mst":
+        from mst import MST  # type: ignore[import-not-found]
+
+        return MST(data, *promise.values()).df
+    from aim import AIM  # type: ignore[import-not-found]
+
+    workload: list[Any] = [(pair, 1.0) for pair in combinations(domain, 2)]
+    program = AIM(**promise, prng=np.random, max_model_size=MEGABYTES_OF_AUTHORS)
+    return program.run(data, workload, num_synth_rows=len(codes))[1].df
 
 
 if __name__ == "__main__":

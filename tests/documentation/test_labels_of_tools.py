@@ -32,6 +32,7 @@ def test_a_label_of_a_category_covers_the_values_below_it(label: str, places: li
         ("[80, 100)", [90], (80, 90)),
         ("['20-40']", [20, 39, 40], (20, 40)),
         ("39", [39], (39, 39)),
+        ("⊥", [17, 20, 39, 40, 90], (17, 90)),
     ],
 )
 def test_an_interval_covers_whole_numbers_of_the_range(label: str, held: list[int], ends: tuple[int, int]) -> None:
