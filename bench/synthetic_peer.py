@@ -19,7 +19,7 @@ import pandas as pd
 MEGABYTES = 80
 """How large a graphical model may grow in dpmm; the authors' default."""
 AUTHORS_LIMITS = {"max_model_size": 1, "max_iters": 250}
-"""Of the authors' AIM, which takes hours with its defaults, 80 and 1000; 1 is the size that they advise to try first."""
+"""Of the authors' AIM, which takes hours with its defaults, 80 and 1000; 1 is the size they advise to try first."""
 ROUNDS = 2
 """How many rounds AIM plans for each attribute; its default is 16."""
 
