@@ -147,9 +147,7 @@ class Records:
     def _covering(self, name: str, column: pa.ChunkedArray) -> tuple[IntArray, BoolArray]:
         """The value of each person, and for each value which labels of the column cover it."""
         held, labels = coded(column), self.columns[name].values
-        entry = self.release.masking[name]
-        covered = [[covers(entry, label, value) for label in labels] for value in held.values]
-        return held.codes, np.array(covered, dtype=np.bool_).reshape(len(held.values), len(labels))
+        return held.codes, coverage(self.release.masking[name], held.values, labels)
 
 
 def coded(column: pa.ChunkedArray) -> Coded:
@@ -162,19 +160,33 @@ def coded(column: pa.ChunkedArray) -> Coded:
     return Coded(values, indices.to_numpy(zero_copy_only=False).astype(np.int64))
 
 
-def covers(entry: AnyMasking, label: Any, value: Any) -> bool:
-    """Whether a label may be that of a raw value. One that the entry does not have is a full mask."""
-    if isinstance(entry, AsIs):
-        return bool(label == value)
-    if value is None:
-        return True
+def coverage(entry: AnyMasking, values: Sequence[Any], labels: Sequence[Any]) -> BoolArray:
+    """For each raw value which labels may be its own. One that the entry does not have is a full mask."""
+    missing = [value is None for value in values]
     if isinstance(entry, Discretization):
-        interval, number = entry.intervals.get(label), number_of(value, entry.unit)
-        return interval is None or number is None or interval.lo <= number < interval.hi
+        intervals = entry.intervals
+        held = [intervals.get(label) for label in labels]
+        low = np.array([-np.inf if one is None else one.lo for one in held])
+        high = np.array([np.inf if one is None else one.hi for one in held])
+        numbers = [None if value is None else number_of(value, entry.unit) for value in values]
+        unknown = np.array([number is None for number in numbers], dtype=np.bool_)[:, None]
+        known = np.array([0.0 if number is None else number for number in numbers])[:, None]
+        return unknown | ((low <= known) & (known < high))
     if isinstance(entry, Generalization):
-        held = next((block.values for block in entry.blocks if block.label == label), None)
-        return held is None or value_text(value) in held
-    return bool(label in (entry.marker, value_text(value)))
+        leaves = {block.label: frozenset(block.values) for block in reversed(entry.blocks)}
+        parts = [leaves.get(label) for label in labels]
+        texts = [value_text(value) for value in values]
+        covered = [
+            [gone or part is None or text in part for part in parts] for text, gone in zip(texts, missing, strict=True)
+        ]
+    elif isinstance(entry, AsIs):
+        covered = [[label == value for label in labels] for value in values]
+    else:
+        covered = [
+            [gone or label in (entry.marker, value_text(value)) for label in labels]
+            for value, gone in zip(values, missing, strict=True)
+        ]
+    return np.array(covered, dtype=np.bool_).reshape(len(values), len(labels))
 
 
 def shown_rows(table: Table, spec: Spec) -> BoolArray:

@@ -6,7 +6,7 @@ unknown to a classifier; each says what it does with one. A row of weight w coun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -307,26 +307,32 @@ def leaves_above(tree: Any, costs: Sequence[float]) -> IntArray:
     leaves cost. Scikit-learn would grow the tree again for each.
 
     Args:
-        tree: A grown tree of scikit-learn, its parents before their children.
+        tree: A grown tree of scikit-learn.
         costs: What a leaf costs, in impurity weighed by the share of the records.
     """
-    left, right, nodes = tree.children_left, tree.children_right, range(tree.node_count)
-    alone: FloatArray = (tree.impurity * tree.weighted_n_node_samples / tree.weighted_n_node_samples[0])[
-        :, None
-    ] + costs
+    left, right = tree.children_left, tree.children_right
+    shares = tree.impurity * tree.weighted_n_node_samples / tree.weighted_n_node_samples[0]
+    alone: FloatArray = shares[:, None] + costs
     best, split = alone.copy(), np.zeros(alone.shape, dtype=np.bool_)
-    for node in reversed(nodes):
-        if left[node] != NOTHING:
-            below = best[left[node]] + best[right[node]]
-            split[node] = below < alone[node]
-            best[node] = np.minimum(below, alone[node])
+    levels = list(_levels(left, right))
+    for nodes in reversed(levels):
+        below = best[left[nodes]] + best[right[nodes]]
+        split[nodes] = below < alone[nodes]
+        best[nodes] = np.minimum(below, alone[nodes])
     leaves = np.tile(np.arange(tree.node_count)[:, None], len(costs))
-    for node in nodes:
-        if left[node] != NOTHING:
-            grown = split[node] & (leaves[node] == node)
-            for child in (left[node], right[node]):
-                leaves[child] = np.where(grown, child, leaves[node])
+    for nodes in levels:
+        grown = split[nodes] & (leaves[nodes] == nodes[:, None])
+        for child in (left[nodes], right[nodes]):
+            leaves[child] = np.where(grown, child[:, None], leaves[nodes])
     return leaves
+
+
+def _levels(left: IntArray, right: IntArray) -> Iterator[IntArray]:
+    """The nodes of a tree that are split: the root, then those below it, and so on."""
+    nodes: IntArray = np.zeros(1, dtype=np.int64)
+    while len(nodes := nodes[left[nodes] != NOTHING]):
+        yield nodes
+        nodes = np.concatenate([left[nodes], right[nodes]])
 
 
 def accuracy(train: pa.Table, test: pa.Table, class_: str, masking: Masking | None = None) -> float:
