@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from unveil.schema import Derivation, UnfitError
 from unveil.schema.derivations import read_derivation
 from unveil.verifier.claims import Derived
-from unveil.verifier.values import derived_value
+from unveil.verifier.cuts import derived_value
 
 NUMBERS = st.one_of(st.integers(-9, 9), st.sampled_from([-0.5, 2.5, "3", "-4", "2.50", "1e1", Decimal("2.5")]))
 

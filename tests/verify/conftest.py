@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from unveil.verifier import Finding, columns, data, raw
+from unveil.verifier import Finding, data, files, raw
 from verdicts import verify_release
 from verify.releases import Plant, Verify, draft
 
@@ -14,9 +14,9 @@ from verify.releases import Plant, Verify, draft
 def _small_batches() -> Iterator[None]:
     """Releases in these tests have some ten rows, and still fall into several batches."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(data, "BATCH", 3)
+        patch.setattr(files, "BATCH", 3)
         patch.setattr(raw, "BATCH", 3)
-        patch.setattr(columns, "MERGED", 3)
+        patch.setattr(data, "MERGED", 3)
         patch.setattr(raw, "BLOCK", 256)
         yield
 

@@ -19,8 +19,8 @@ from unveil.noise import SeededSource, Source
 from unveil.publishers.additive import rounds
 from unveil.schema import load_spec
 from unveil.verifier import Verdict
-from unveil.verifier.agreement import bin_labels
 from unveil.verifier.comparison import judge_against_raw
+from unveil.verifier.measured import bin_labels
 from unveil.verifier.noise import NoiseLaw, chance_to_find
 from verdicts import verify_against_raw, verify_release
 from verify.additive_releases import SPEC, THREE, Manifest, content, people, planted, published, write_project

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from unveil.schema import load_spec
-from unveil.verifier import Finding, columns, data
+from unveil.verifier import Finding, data, files
 from verdicts import verify_against_raw, verify_release
 from verify.local_releases import (
     ALL,
@@ -326,8 +326,8 @@ def test_a_cut_in_place_of_a_vocabulary_is_found(tmp_path: Path) -> None:
 
 
 def test_a_tree_as_deep_as_it_is_long_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(data, "BATCH", 1 << 18)
-    monkeypatch.setattr(columns, "MERGED", 1 << 18)
+    monkeypatch.setattr(files, "BATCH", 1 << 18)
+    monkeypatch.setattr(data, "MERGED", 1 << 18)
     release = _chain(20_000)
     start = time.process_time()
     assert written(release, tmp_path) == []

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unveil.schema import KINDS as PUBLISHED
-from unveil.verifier.columns import encode
+from unveil.verifier.data import encode
 from unveil.verifier.holdings import count_holdings, largest_counts
 from unveil.verifier.requirements import KINDS as RECOUNTED
 from verify.releases import OLD, YOUNG

@@ -12,7 +12,7 @@ import pytest
 
 from unveil.errors import TableError
 from unveil.schema import load_spec
-from unveil.verifier import Finding, data
+from unveil.verifier import Finding, files
 from verdicts import verify_against_raw, verify_release
 from verify.releases import (
     RAW_HEADER,
@@ -196,7 +196,7 @@ def test_a_hidden_value_in_the_dictionary_of_one_part_is_found(release: Path) ->
 def test_two_rows_in_each_others_place_are_found_wherever_a_batch_or_a_part_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts: tuple[int, ...], size: int, place: int
 ) -> None:
-    monkeypatch.setattr(data, "BATCH", size)
+    monkeypatch.setattr(files, "BATCH", size)
     rows = [(YOUNG, "University", "M", float(number), "low") for number in range(10)]
     assert verify_release(Draft(rows, draft().manifest).write(tmp_path / "true", parts=parts, sort=False)) == []
     rows[place - 1], rows[place] = rows[place], rows[place - 1]
@@ -208,7 +208,7 @@ def test_two_rows_in_each_others_place_are_found_wherever_a_batch_or_a_part_ends
 
 @pytest.mark.parametrize("size", [1, 2, 3, 100])
 def test_counts_do_not_depend_on_where_a_batch_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    monkeypatch.setattr(data, "BATCH", size)
+    monkeypatch.setattr(files, "BATCH", size)
     planted = draft()
     planted.manifest["requirements"][0]["k"] = 4
     [finding] = verify_release(planted.write(tmp_path / "planted"))

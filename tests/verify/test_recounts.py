@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unveil.verifier.columns import number, plain, text
+from unveil.verifier.data import number, plain, text
 from verify.releases import OLD, YOUNG
 from verify.sensitive import (
     DISEASES,

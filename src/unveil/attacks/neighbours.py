@@ -25,10 +25,10 @@ from unveil.publishers import publish_additive, publish_diffgen
 from unveil.release import Release
 from unveil.schema import AdditivePlan, PrivatePlan, Spec
 from unveil.tables import Table, part_of
-from unveil.verifier.columns import encode
+from unveil.verifier.data import encode
 from unveil.verifier.manifests import AdditiveManifest, StatisticsManifest
-from unveil.verifier.measured import replay_of
 from unveil.verifier.raw import Raw
+from unveil.verifier.replay import replay_of
 from unveil.version import __version__
 
 PARTS = 8

@@ -17,13 +17,11 @@ from numpy.typing import NDArray
 
 from unveil.errors import listed, records_text
 from unveil.strangers import LEAF_LABELS
-from unveil.verifier.claims import MANIFEST, PARQUET, Claims, labels
-from unveil.verifier.columns import Codes, summed
+from unveil.verifier.claims import MANIFEST, PARQUET, BrokenClaimError, Finding, labels, repeated
 from unveil.verifier.coverage import Coverage, CoverageError, cover
-from unveil.verifier.data import Data
-from unveil.verifier.findings import BrokenClaimError, Finding, repeated
+from unveil.verifier.data import Codes, Data, summed
 from unveil.verifier.holdings import Floats
-from unveil.verifier.manifests import BoxTree, RefinementManifest, Split
+from unveil.verifier.manifests import BoxTree, Claims, RefinementManifest, Split
 from unveil.verifier.records import excess_findings, fully_masked
 
 LEAF = -1

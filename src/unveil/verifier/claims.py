@@ -1,34 +1,167 @@
-"""The claims of a manifest as the verifier reads them: strict, and independent of the code that writes manifests."""
+"""What a manifest claims of its columns, read strictly, and what is found where a claim does not hold."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from decimal import Context, Decimal
 from fractions import Fraction
 from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from unveil.characters import hidden_character
+from unveil.characters import hidden_character, visible
 from unveil.strangers import COLUMNS, NAME, RECORDS, ROWS
-from unveil.verifier.columns import day_number, day_text
 
+BEFORE, AFTER = 20, 40
+"""How much of a sentence is shown around the place where it differs."""
+START = date(1970, 1, 1)
+WRITTEN = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d.*)?", re.ASCII)
 MANIFEST = "manifest.json"
 PARQUET = "data.parquet"
 CSV = "data.csv"
 LARGEST = 10**300  # a JSON whole number has no end, a float has
 LONGEST = 2000
 """How many characters a fraction may have: more than a float needs, and less than Python refuses to read."""
+Number = Annotated[int, Field(ge=-LARGEST, le=LARGEST)] | Annotated[float, Field(allow_inf_nan=False)]
+FileName = Annotated[str, Field(pattern=r"\Adata\.(csv|parquet|parquet/part-[0-9]{5}\.parquet)\z")]
+"""A data file: one in a format, or a part of the rows."""
+Name = Annotated[str, Field(max_length=NAME)]
+"""The name of a column, a label, or a value."""
+RowCount = Annotated[int, Field(ge=0, le=ROWS)]
+RecordCount = Annotated[int, Field(ge=0, le=RECORDS)]
+Version = Annotated[
+    str, Field(max_length=40, pattern=r"\A[0-9]+(\.[0-9]+)*((a|b|rc)[0-9]+)?(\.post[0-9]+)?(\.dev[0-9]+)?\z")
+]
+"""A version as PEP 440 writes a public one."""
+Percent = Annotated[str, Field(pattern=r"\A([1-9]?[0-9]|100)(\.[0-9]{1,20})?%\z")]
+Wanted = Number | Name
+ClassType = Literal["text", "integer", "number", "boolean", "date"]
+Domain = Literal["declared", "observed"]
+Kinds = Annotated[Mapping[Annotated[Name, Field(min_length=1)], list[Name]], Field(max_length=5)]
+"""The labels of missing values that are kept, each with the texts that mean it."""
 
-Holds = Literal["labels", "text", "numbers", "integers", "booleans", "dates", "counts", "weights", "anything"]
-"""What a column of the data files holds."""
-CLASS_HOLDS: dict[str, Holds] = {
-    "text": "text",
-    "integer": "integers",
-    "number": "numbers",
-    "boolean": "booleans",
-    "date": "dates",
-}
+
+@dataclass(frozen=True)
+class Finding:
+    """One claim of a release that does not hold.
+
+    Attributes:
+        claim: A short, stable name of the claim, such as `group-size`.
+        message: One sentence that names the file, the column, the value and the numbers.
+    """
+
+    claim: str
+    message: str
+
+    def __str__(self) -> str:
+        """One readable line, even if a name in the release holds a line break or an escape sequence."""
+        return visible(f"{self.claim}: {self.message}")
+
+
+@dataclass
+class Verdict:
+    """The result of a verification.
+
+    Attributes:
+        findings: The claims that do not hold.
+        notes: What no verification can decide and a reader must judge; only if every claim holds.
+    """
+
+    findings: list[Finding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+class BrokenClaimError(Exception):
+    """A claim is broken in a way that leaves nothing for later checks to work on.
+
+    It never leaves the package: the start of a verification turns it into its findings.
+    """
+
+    def __init__(self, findings: Iterable[Finding]) -> None:
+        super().__init__("a claim is broken")
+        self.findings = list(findings)
+
+
+def repeated(words: Iterable[str]) -> list[str]:
+    """The words that appear more than once."""
+    return [word for word, count in Counter(words).items() if count > 1]
+
+
+def first_difference(one: Sequence[object], other: Sequence[object]) -> int:
+    """The first place where two texts, or two byte strings, differ; at the latest, where one ends."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (left, right) in pairs if left != right), min(len(one), len(other)))
+
+
+def first_line(error: BaseException) -> str:
+    """What a reader says went wrong, as a clause of a sentence."""
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+    return str(reason).strip().partition("\n")[0].rstrip(".") or type(error).__name__
+
+
+def guarantee_findings(file: str, found: str, expected: str) -> Iterator[Finding]:
+    """A finding if the guarantee of a manifest is not the expected one; it shows the first difference."""
+    if found != expected:
+        place = first_difference(found, expected)
+        message = (
+            f"the guarantee is not the sentence that its requirements make: from character {place + 1} on it reads "
+            f"{_around(found, place)}, but it must read {_around(expected, place)}"
+        )
+        yield Finding("guarantee", f"{file}: {message}.")
+
+
+def _around(text: str, place: int) -> str:
+    start, end = max(place - BEFORE, 0), place + AFTER
+    return f"{'…' if start else ''}{text[start:end]!r}{'…' if end < len(text) else ''}"
+
+
+def number_text(number: float) -> str:
+    """A number in a sentence."""
+    return str(int(number)) if number == int(number) else repr(number)
+
+
+def percent(share: float) -> str:
+    """A share in a sentence, exactly: 1e-9 is not 0%."""
+    return f"{(Decimal(str(share)) * 100).normalize():f}%"
+
+
+def exact_text(number: Fraction | int) -> str:
+    """A number as it reads in a finding; one too long to read is rounded."""
+    top, bottom = number.numerator, number.denominator
+    if max(abs(top), bottom) < 10**24:
+        return f"{top:,}" if bottom == 1 else f"{top}/{bottom}"
+    context = Context(prec=6, Emin=-(10**9), Emax=10**9)
+    return f"about {context.divide(Decimal(top), Decimal(bottom))}"
+
+
+def day_number(value: Any) -> int | None:
+    """How many days after 1970-01-01 a date, a time stamp or the text of one lies; None for anything else.
+
+    A time stamp lies on the day that it shows, in whatever zone it is written.
+    """
+    if isinstance(value, datetime):
+        value = value.date()
+    if isinstance(value, str):
+        value = _read_day(value)
+    return (value - START).days if isinstance(value, date) else None
+
+
+def day_text(number: int) -> str:
+    """The day as ISO 8601 writes it."""
+    return (START + timedelta(days=number)).isoformat()
+
+
+def _read_day(text: str) -> date | None:
+    found = WRITTEN.fullmatch(text)
+    try:
+        return datetime.strptime(found[1], "%Y-%m-%d").date() if found else None
+    except ValueError:
+        return None
 
 
 def _written_day(text: str) -> str:
@@ -64,33 +197,16 @@ def _true(mark: bool) -> bool:
     return mark
 
 
-Number = Annotated[int, Field(ge=-LARGEST, le=LARGEST)] | Annotated[float, Field(allow_inf_nan=False)]
 Day = Annotated[str, AfterValidator(_written_day)]
 Line = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_readable)]
 """Text of the owner for a reader."""
-FileName = Annotated[str, Field(pattern=r"\Adata\.(csv|parquet|parquet/part-[0-9]{5}\.parquet)\z")]
-"""A data file: one in a format, or a part of the rows."""
-Name = Annotated[str, Field(max_length=NAME)]
-"""The name of a column, a label, or a value."""
-RowCount = Annotated[int, Field(ge=0, le=ROWS)]
-RecordCount = Annotated[int, Field(ge=0, le=RECORDS)]
-Version = Annotated[
-    str, Field(max_length=40, pattern=r"\A[0-9]+(\.[0-9]+)*((a|b|rc)[0-9]+)?(\.post[0-9]+)?(\.dev[0-9]+)?\z")
-]
-"""A version as PEP 440 writes a public one."""
 Amount = Annotated[
     str, Field(pattern=r"\A[1-9][0-9]*(/[1-9][0-9]*)?\z", max_length=LONGEST), AfterValidator(_lowest_terms)
 ]
 """A fraction above 0, such as `1/10`."""
 Mark = Annotated[bool, AfterValidator(_true)]
 """A key that is there only if it is true."""
-Percent = Annotated[str, Field(pattern=r"\A([1-9]?[0-9]|100)(\.[0-9]{1,20})?%\z")]
 Bound = Number | Day
-Wanted = Number | Name
-ClassType = Literal["text", "integer", "number", "boolean", "date"]
-Domain = Literal["declared", "observed"]
-Kinds = Annotated[Mapping[Annotated[Name, Field(min_length=1)], list[Name]], Field(max_length=5)]
-"""The labels of missing values that are kept, each with the texts that mean it."""
 
 
 class Part(BaseModel):
@@ -284,65 +400,3 @@ class Derived(Part):
             return ["false", "true"]
         texts = [str(int(end)) if isinstance(end, float) and end.is_integer() else str(end) for end in self.bands]
         return [*(f"[{lo}, {hi})" for lo, hi in pairwise(texts)), f"{texts[-1]} and above"]
-
-
-class About(Part):
-    """What the owner says to readers; only the form of these words can be checked."""
-
-    title: Line = ""
-    owner: Line = ""
-    date: Day = ""
-
-
-Sha256 = Annotated[str, Field(pattern=r"\A[0-9a-f]{64}\z")]
-
-
-class DataFile(Part):
-    """What the manifest says about a data file."""
-
-    sha256: Sha256
-    formulas: Literal["guarded", "kept"] | None = None
-
-
-class Claims(Part):
-    """What every release claims, whatever its method."""
-
-    schema_version: int
-    unveil_version: Version
-    method: str
-    about: About = About()
-    guarantee: str = Field(min_length=1)
-    class_: Name = Field(alias="class")
-    class_type: ClassType = "text"
-    class_missing: dict[Name, list[Name]] = Field(default_factory=dict, max_length=COLUMNS)
-    masking: Mapping[Name, Entry] = Field(max_length=COLUMNS)
-    derived: Mapping[Name, Derived] = Field(default_factory=dict, max_length=COLUMNS)
-    files: dict[FileName, DataFile]
-
-    @property
-    def columns(self) -> list[tuple[str, Holds]]:
-        """The columns of the data files, in order: here the attributes and the class."""
-        attributes = [(name, _holds(entry)) for name, entry in self.masking.items()]
-        return [*attributes, (self.class_, CLASS_HOLDS[self.class_type])]
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the columns, in order."""
-        return [name for name, _ in self.columns]
-
-    @property
-    def part_names(self) -> list[str]:
-        """The parts that hold the rows, as they are listed; none if one file holds them all."""
-        return [name for name in self.files if name.startswith(f"{PARQUET}/")]
-
-    @property
-    def masked(self) -> dict[str, Masked]:
-        """The entries of the columns that hold blocks."""
-        return {name: entry for name, entry in self.masking.items() if not isinstance(entry, Released)}
-
-
-def _holds(entry: Entry) -> Holds:
-    if not isinstance(entry, Released):
-        return "labels"
-    held: dict[str, Holds] = {"number": "numbers", "date": "dates"}
-    return held.get(entry.type, "anything")

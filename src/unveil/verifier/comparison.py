@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from unveil.errors import records_text, rows_text
-from unveil.schema import Spec
-from unveil.verifier.agreement import check_agreement, check_asked, check_plan
+from unveil.errors import listed, records_text, rows_text
+from unveil.schema import interval_label
+from unveil.verifier import measured_findings, row_findings
 from unveil.verifier.boxes import Walk, check_boxes, read_boxes
-from unveil.verifier.claims import MANIFEST, Entry, Masked, Suppression
-from unveil.verifier.columns import Codes, Column, Groups, Tally, missing, plain, summed, text
+from unveil.verifier.claims import (
+    MANIFEST,
+    BrokenClaimError,
+    Discretization,
+    Entry,
+    Finding,
+    Generalization,
+    Masked,
+    Released,
+    Suppression,
+    Verdict,
+)
+from unveil.verifier.coverage import REST, highest
 from unveil.verifier.cuts import Key, check_steering, masked_values, released_values
-from unveil.verifier.data import Data, open_files, read_data
-from unveil.verifier.files import read_manifest
-from unveil.verifier.findings import BrokenClaimError, Finding, Verdict
+from unveil.verifier.data import Codes, Column, Data, Groups, Tally, missing, plain, read_data, summed, text
+from unveil.verifier.files import open_files, read_manifest
 from unveil.verifier.manifests import (
+    Claims,
     DiffGenManifest,
     Learn,
     LeaveOut,
@@ -30,15 +43,16 @@ from unveil.verifier.manifests import (
     RefinementManifest,
     SafeManifest,
 )
-from unveil.verifier.measured import MeasuredTest, measurements
-from unveil.verifier.noise import NoiseTest, count_cells, occupied_cells
-from unveil.verifier.persons import Whose
-from unveil.verifier.raw import Raw, read_raw
-from unveil.verifier.records import TOGETHER
-from unveil.verifier.safe import SamplingTest
-from unveil.verifier.succession import History
-from unveil.verifier.survey import MeanTest, mean_of
-from unveil.verifier.verification import measured_findings, row_findings
+from unveil.verifier.noise import MeasuredTest, NoiseTest, SamplingTest
+from unveil.verifier.persons import History, Whose
+from unveil.verifier.raw import derived_of, read_raw
+from unveil.verifier.records import TOGETHER, MeanTest, mean_of
+from unveil.verifier.replay import check_plan, count_cells, measurements
+from unveil.verifier.requirements import check_asked
+
+if TYPE_CHECKING:
+    from unveil.schema import Attribute, Spec, Taxonomy
+    from unveil.verifier.raw import Raw
 
 
 def judge_against_raw(folder: Path, spec: Spec) -> Verdict:
@@ -91,7 +105,7 @@ def _noise_verdict(findings: list[Finding], manifest: PrivateClaims, data: Data,
     if isinstance(manifest, DiffGenManifest):
         test = NoiseTest(manifest, count_cells(manifest, data, spec))
     elif isinstance(manifest, SafeManifest):
-        test = SamplingTest(manifest, data, occupied_cells(manifest, spec))
+        test = SamplingTest(manifest, count_cells(manifest, data, spec))
     elif any(True for _ in measured_findings(manifest)):
         return Verdict(findings)
     else:
@@ -309,3 +323,148 @@ def _difference_findings(groups: Groups) -> Iterator[Finding]:
                 f"({records_text(int(excess[excess > 0].sum()))} in all, "
                 f"of {(excess > 0).sum():,} kinds of rows).",
             )
+
+
+def check_agreement(manifest: Claims, spec: Spec) -> Iterator[Finding]:
+    """The columns, domains and taxonomies of any manifest are those of the spec."""
+    yield from _role_findings(manifest, spec)
+    yield from _column_findings(manifest, spec)
+    yield from _derived_findings(manifest, spec)
+    for name, entry in manifest.masking.items():
+        attribute = spec.attributes.get(name)
+        if attribute is None:
+            problems = _undescribed_problems(entry)
+        elif not attribute.shown:
+            problems = iter(())  # `_column_findings` reports it
+        else:
+            problems = _entry_problems(entry, attribute)
+        for problem in problems:
+            yield Finding("spec-domain", f"{MANIFEST}: {name!r} {problem}.")
+    for problem in _box_problems(manifest, spec):
+        yield Finding("spec-domain", f"{MANIFEST}: {problem}.")
+
+
+def _box_problems(manifest: Claims, spec: Spec) -> Iterator[str]:
+    """The parts of a label in a tree of boxes are its children in the taxonomy."""
+    covered = {name: item for walk in read_boxes(manifest) for name, item in walk.covered.items()}
+    for name, coverage in covered.items():
+        attribute = spec.attributes.get(name)
+        taxonomy = None if attribute is None else attribute.taxonomy
+        if taxonomy is None:
+            continue
+        if coverage.root != taxonomy.root.label:
+            yield f"{name!r} is split from {coverage.root!r}, but its taxonomy begins with {taxonomy.root.label!r}"
+        parent = {child.label: node.label for node in taxonomy.root.walk() for child in node.children}
+        for part, node in coverage.parent.items():
+            if parent.get(part) != node:
+                yield f"{name!r} has {part!r} as a part of {node!r}, but its taxonomy does not"
+
+
+def _role_findings(manifest: Claims, spec: Spec) -> Iterator[Finding]:
+    roles: dict[str, tuple[str | None, str | None]] = {"class": (manifest.class_, spec.table.class_)}
+    if isinstance(manifest, RefinementManifest):  # noisy counts have no weight
+        roles["weight"] = (manifest.weight, spec.table.weight)
+        if (manifest.persons is not None) != bool(spec.table.person):
+            said = "does not say" if manifest.persons is None else "says"
+            whose = listed(spec.table.person) if spec.table.person else "no column"
+            yield Finding("spec-columns", f"{MANIFEST} {said} how many persons there are, but the spec has {whose}.")
+    if manifest.class_missing != {kind: list(marks) for kind, marks in spec.table.class_missing.kinds}:
+        yield Finding("spec-columns", f"{MANIFEST} does not keep rows without a class as the spec does.")
+    for role, (claimed, declared) in roles.items():
+        if claimed != declared:
+            yield Finding("spec-columns", f"{MANIFEST} has the {role} {claimed!r}, but the spec has {declared!r}.")
+
+
+def _column_findings(manifest: Claims, spec: Spec) -> Iterator[Finding]:
+    """All described attributes but identifiers, in order; others only if the owner releases them."""
+    identifiers = [name for name, attribute in spec.attributes.items() if not attribute.shown]
+    identifiers += [name for name in spec.table.person if name not in identifiers]
+    expected = [name for name in spec.attributes if name not in identifiers]
+    if leaked := [name for name in manifest.names if name in identifiers]:
+        yield Finding(
+            "identifier", f"{MANIFEST} has the column {listed(leaked)}, which the spec says is never released."
+        )
+    names = [name for name in manifest.masking if name not in identifiers]
+    if names[: len(expected)] != expected:
+        yield Finding("spec-columns", f"{MANIFEST} has the columns {listed(names)}; the spec says {listed(expected)}.")
+    others = [name for name in names if name not in expected]
+    if others and spec.table.others != "release":
+        yield Finding("spec-columns", f"{MANIFEST} has the column {listed(others)}, which the spec does not describe.")
+
+
+def _derived_findings(manifest: Claims, spec: Spec) -> Iterator[Finding]:
+    asked = derived_of(spec)
+    for name in sorted({*asked, *manifest.derived}):
+        if manifest.derived.get(name) != asked.get(name):
+            yield Finding("spec-columns", f"{MANIFEST} does not derive {name!r} as the spec does.")
+
+
+def _undescribed_problems(entry: Entry) -> Iterator[str]:
+    if not isinstance(entry, Released):
+        yield f"is masked by {entry.kind}, but the spec does not describe it"
+
+
+def _entry_problems(entry: Entry, attribute: Attribute) -> Iterator[str]:
+    domain = "declared" if attribute.declared else "observed"
+    if entry.domain != domain:
+        yield f"has a domain called {entry.domain}, but by the spec it is {domain}"
+    if dict(entry.missing) != {label: list(marks) for label, marks in attribute.missing.kinds}:
+        yield f"keeps the missing values {listed(entry.missing)}, but by the spec {listed(attribute.missing.labels)}"
+    if isinstance(entry, Released):
+        if entry.type != attribute.kind:
+            yield f"is released as a {entry.type}, but by the spec it is a {attribute.kind}"
+        if _weighting(entry) != (None if (asked := attribute.weighting) is None else astuple(asked)):
+            yield "is not released as the spec says about a survey weight"
+    elif entry.kind != attribute.masking:
+        yield f"is masked by {entry.kind}, but by the spec it takes {attribute.masking}"
+    elif isinstance(entry, Discretization):
+        yield from _range_problems(entry, attribute)
+    elif isinstance(entry, Generalization) and attribute.taxonomy is not None:
+        yield from _taxonomy_problems(entry, attribute.taxonomy)
+    elif isinstance(entry, Suppression):
+        yield from _value_problems(entry, attribute.values)
+
+
+def _weighting(entry: Released) -> tuple[object, ...] | None:
+    shown = entry.survey_weight
+    return None if shown is None else (shown.release, shown.step, tuple(shown.groups))
+
+
+def _range_problems(entry: Discretization, attribute: Attribute) -> Iterator[str]:
+    first, last = entry.blocks[0], highest(entry)
+    if entry.unit != attribute.unit:
+        yield f"has intervals of the unit {entry.unit}, but by the spec it is a {attribute.kind}"
+    elif attribute.range is not None and (first.lo, last) != tuple(attribute.range):
+        label = interval_label(*attribute.range, attribute.unit)
+        yield f"has intervals from {first.start} to {_end(entry)}, but its declared range is {label}"
+    if entry.whole != attribute.whole:
+        yield f"has whole = {entry.whole}, but the spec has {attribute.whole}"
+
+
+def _end(entry: Discretization) -> object:
+    """Where its numbers end, as the manifest writes it."""
+    return max(entry.blocks, key=lambda block: (block.end is not None, block.hi)).end
+
+
+def _taxonomy_problems(entry: Generalization, taxonomy: Taxonomy) -> Iterator[str]:
+    blocks_of = Counter(value for block in entry.blocks for value in block.values)
+    for block in entry.blocks:
+        rest = block.label not in taxonomy
+        node = block.label.removesuffix(REST)
+        if node not in taxonomy or block.rest > rest:
+            yield f"has the block {block.label!r}, which is not in its taxonomy"
+            continue
+        leaves = list(taxonomy.leaves_of(block.label if not rest else node))
+        if rest and not entry.local:  # what the blocks split off leave of the node
+            own = set(block.values)
+            leaves = [leaf for leaf in leaves if blocks_of[leaf] == (leaf in own)]
+        if block.values != leaves or (rest and not taxonomy.node(node).children):
+            values = listed(block.values)
+            yield f"has the block {block.label!r} with {values}, but its leaves are {listed(leaves)}"
+    if uncovered := [leaf for leaf in taxonomy.leaves if leaf not in blocks_of]:
+        yield f"has a cut that leaves out {listed(uncovered)}"
+
+
+def _value_problems(entry: Suppression, values: Sequence[str] | None) -> Iterator[str]:
+    if values is not None and (strange := [value for value in entry.disclosed if value not in values]):
+        yield f"discloses {listed(strange)}, which is not among its declared values"

@@ -1,29 +1,103 @@
-"""What the labels of an attribute cover in a local release, where they overlap.
-
-A label covers a range `[lo, hi)`: of numbers, or of the places of values. For an attribute that is refined group by
-group the manifest lists every label with its values. For one that is refined everywhere it lists the cut; then the
-blocks of the cut are the places, and what a coarser label covers follows from the splits.
-A rest, such as `Office, other`, covers what the labels split off before leave of its node. Its range is that of the
-node, and the walk in `boxes` keeps count of what is left.
-"""
+"""What labels cover: on the scale of a number or a date, and in a local release, where they overlap."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unveil.errors import listed
-from unveil.verifier.claims import Discretization, Generalization, Masked, Suppression, labels
-from unveil.verifier.columns import text
-from unveil.verifier.cuts import REST
+from unveil.verifier.claims import (
+    Discretization,
+    Generalization,
+    Interval,
+    Masked,
+    Number,
+    Suppression,
+    day_number,
+    labels,
+)
+from unveil.verifier.data import number, text
 from unveil.verifier.holdings import Floats
 from unveil.verifier.manifests import Split
-from unveil.verifier.values import Span, block_labels, places, spans
+
+AFTER = 1e302
+OR = " or "
+Span = tuple[float, float]
+REST = ", other"
+"""How the label of what is left of a taxonomy node ends."""
+
+
+def highest(entry: Discretization) -> Number:
+    """Where the numbers of a cut or of a vocabulary end."""
+    return max((block.hi for block in entry.blocks if block.start is not None), default=0)
+
+
+def spans(entry: Discretization) -> dict[str, Span]:
+    """Where the block of each label begins and ends."""
+    kinds = kind_spans(entry)
+    found = {}
+    for block in entry.blocks:
+        held = [kinds[kind] for kind in block.missing if kind in kinds]
+        numbers = [] if block.start is None else [span((block.lo, block.hi), entry)]
+        parts = [*numbers, *held] or [(0.0, 0.0)]
+        found[block.label] = (parts[0][0], parts[-1][1])
+    return found
+
+
+def kind_spans(entry: Discretization) -> dict[str, Span]:
+    """Where each kind of missing values lies."""
+    return {label: (AFTER * 2.0**kind, AFTER * 2.0 ** (kind + 1)) for kind, label in enumerate(entry.missing)}
+
+
+def span(bounds: tuple[Number, Number], entry: Discretization) -> Span:
+    """Where an interval lies."""
+    lo, hi = bounds
+    return float(lo), AFTER if entry.missing and hi == highest(entry) else float(hi)
+
+
+def places(entry: Discretization, values: Sequence[Any]) -> NDArray[np.float64]:
+    """Where raw values lie, missing ones by their labels; not a number where there is no such place."""
+    read = day_number if entry.unit == "date" else number
+    kinds, top = kind_spans(entry), highest(entry)
+    found = [kinds[value][0] if isinstance(value, str) and value in kinds else read(value) for value in values]
+    inside = [place if place is not None and (place < top or place >= AFTER) else np.nan for place in found]
+    return np.array(inside, dtype=np.float64)
+
+
+def block_labels(parts: Sequence[Interval]) -> set[str]:
+    """The labels that a block may have that holds these parts, in order: numbers, missing values, or both."""
+    numbered = [part for part in parts if part.start is not None and part.end is not None]
+    missing = [kind for part in parts for kind in part.missing]
+    if not numbered:
+        return {OR.join(missing)}
+    lo, hi = numbered[0].start, numbered[-1].end
+    return {OR.join((label, *missing)) for label in interval_labels(lo or 0, hi or 0)}
+
+
+def interval_labels(lo: Number | str, hi: Number | str) -> set[str]:
+    """The labels that an interval may have: each bound as a text that reads back as the same number."""
+    return {f"[{low}, {high})" for low in _bound_texts(lo) for high in _bound_texts(hi)}
+
+
+def _bound_texts(number: Number | str) -> set[str]:
+    """The shortest text that reads back as the number; a large whole number has more, 1e+16 and its digits.
+
+    The digits are those of the shortest decimal or of the float itself, which may differ from 2^53 on. A date has one
+    text.
+    """
+    if isinstance(number, str):
+        return {number}
+    texts = {repr(number).removesuffix(".0")}
+    if number != int(number):
+        return texts
+    return {*texts, str(int(number)), str(int(Decimal(repr(number))))}
 
 
 class CoverageError(Exception):

@@ -1,7 +1,4 @@
-"""The cuts of a manifest: how they mask values, whether rows hold their labels, and whether they are as fine as asked.
-
-The owner steers a search by what may be left out, and by how fine attributes must or may be.
-"""
+"""The cuts of a manifest: how they mask values, whether rows hold their labels, and columns derived from others."""
 
 from __future__ import annotations
 
@@ -12,38 +9,39 @@ from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from unveil.errors import listed, records_text, rows_text
+from unveil.errors import TableError, listed, rows_text
 from unveil.verifier.claims import (
     MANIFEST,
     PARQUET,
-    Claims,
+    Derived,
     Discretization,
     Entry,
+    Finding,
     Generalization,
     Interval,
     Masked,
     Number,
     Released,
     Suppression,
+    counted,
+    day_number,
+    day_text,
     labels,
+    repeated,
 )
-from unveil.verifier.columns import Groups, day_number, day_text, group, number, text
-from unveil.verifier.data import Data
-from unveil.verifier.findings import Finding, repeated
-from unveil.verifier.manifests import RefinementManifest
-from unveil.verifier.records import fully_masked
-from unveil.verifier.survey import rounded
-from unveil.verifier.values import block_labels, missing_problems, places, spans
+from unveil.verifier.coverage import AFTER, REST, block_labels, highest, places, spans
+from unveil.verifier.data import Column, Data, encode, number, plain, text
+from unveil.verifier.manifests import Claims, RefinementManifest
+from unveil.verifier.records import fully_masked, rounded
 
 if TYPE_CHECKING:
     from unveil.schema import Attribute, Spec
 
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
 """The calendar steps of a date."""
-
-REST = ", other"
-"""How the label of what is left of a taxonomy node ends."""
 Key = str | int | float | None
 """A released value, or what a raw value is released as."""
 
@@ -138,6 +136,33 @@ def _suppression_problems(entry: Suppression) -> Iterator[str]:
         yield f"the marker {entry.marker!r} of hidden values is disclosed as a value"
 
 
+def missing_problems(entry: Entry) -> Iterator[str]:
+    """Kinds of missing values that a reader could mistake for one another, or for values."""
+    if twice := repeated(mark for marks in entry.missing.values() for mark in marks):
+        yield f"the text {twice[0]!r} means a missing value twice"
+    if isinstance(entry, Generalization):
+        leaves = {value for block in entry.blocks for value in block.values}
+        if absent := [kind for kind in entry.missing if kind not in leaves]:
+            yield f"the missing value {absent[0]!r} has no block"
+    if isinstance(entry, Discretization):
+        yield from _order_problems(entry)
+
+
+def _order_problems(entry: Discretization) -> Iterator[str]:
+    """Missing values follow the numbers: a block with both has all up to the end, and then the first kinds."""
+    kinds, top = list(entry.missing), highest(entry)
+    if entry.blocks[0].start is None or (kinds and top >= AFTER):
+        yield "its first block holds no numbers, or they have no end"
+    for block in entry.blocks:
+        first = kinds.index(block.missing[0]) if block.missing and block.missing[0] in kinds else 0
+        if block.missing != kinds[first : first + len(block.missing)]:
+            yield f"the block {block.label!r} holds missing values that are not next to each other"
+        elif block.start is not None and block.missing and (first or block.hi != top):
+            yield f"the block {block.label!r} holds numbers and missing values that are not next to each other"
+    if not entry.local and (absent := set(kinds) - {kind for block in entry.blocks for kind in block.missing}):
+        yield f"the missing value {min(absent)!r} has no block"
+
+
 def masked_values(entry: Entry | None, values: Sequence[Any]) -> list[Key]:
     """What each raw value is released as; None if it is missing or no block holds it.
 
@@ -175,58 +200,112 @@ def _block_labels(entry: Discretization, values: Sequence[Any]) -> list[Key]:
     return [entry.blocks[place].label if held else None for place, held in zip(found, inside, strict=True)]
 
 
-def check_rows(manifest: RefinementManifest, data: Data) -> Iterator[Finding]:
-    """All claims about the rows of a refinement, except those about privacy."""
-    yield from _count_findings(manifest, data)
-    yield from check_order(manifest, data)
-    if manifest.weight is not None:
-        columns = [column for name, column in data.columns.items() if name != manifest.weight]
-        yield from twice_findings(group(columns, data.counts))
+def missing_mark(value: Any, marks: Sequence[str]) -> str | None:
+    """The text that says that a value is missing: the value itself, or one that writes the same number."""
+    if isinstance(value, str) or value is None:
+        return value if value in marks else None
+    read = number(value)
+    return next((mark for mark in marks if read is not None and number(mark) == read), None)
 
 
-def check_order(manifest: Claims, data: Data) -> Iterator[Finding]:
-    """The rows of any release: each has its labels and its class, and they are sorted."""
-    yield from _missing_findings(manifest, data)
-    if data.disorder is not None:
-        yield data.disorder
+def derived_value(way: Derived, value: Any) -> str | None:
+    """What is derived from a raw value; None if it is missing, or its text if the column keeps that.
+
+    Raises:
+        ValueError: Nothing can be derived from it.
+    """
+    word = text(value)
+    if word is None:
+        return None
+    if (mark := missing_mark(value, way.missing)) is not None:
+        return mark if way.names is not None or mark in way.kept else None
+    if way.names is not None:
+        return _code_label(way.names, value, word)
+    no, yes = way.values[0], way.values[-1]
+    wanted = way.among if way.equals is None else [way.equals]
+    if wanted is not None and isinstance(wanted[0], str):
+        return yes if word in wanted else no
+    dated = any(isinstance(bound, str) for bound in (*way.limits, *(way.bands or ())))
+    held = day_number(value) if dated else number(value)
+    if held is None:
+        raise ValueError("it is not a date" if dated else "it is not a number")
+    if wanted is not None:
+        return yes if held in wanted else no
+    if way.bands is not None:
+        begun = [label for bound, label in zip(way.bands, way.values, strict=True) if counted(bound) <= held]
+        if not begun:
+            raise ValueError("it lies below the first band")
+        return begun[-1]
+    return yes if _fits(way, held) else no
 
 
-def twice_findings(groups: Groups) -> Iterator[Finding]:
-    """No two rows are equal if a column says how many records a row represents."""
-    if (groups.sizes > 1).any():
-        worst = int(np.argmax(groups.sizes))
-        yield Finding(
-            "equal-rows",
-            f"{PARQUET}: {groups.text(worst)} appears in {rows_text(int(groups.sizes[worst]))}, "
-            "but equal rows are one row with one count.",
-        )
+def _code_label(names: Mapping[str, str], value: Any, code: str) -> str:
+    """The label of a code; a whole number may be stored with a fraction of zero."""
+    if isinstance(value, float) and value.is_integer():
+        code = str(int(value))
+    if code not in names and code not in names.values():
+        raise ValueError("it has no label")
+    return names.get(code, code)
 
 
-def _count_findings(manifest: RefinementManifest, data: Data) -> Iterator[Finding]:
-    rows, records = manifest.rows, int(data.weights.sum())
-    if data.rows == 0:
-        yield Finding("rows", f"{PARQUET} holds no rows.")
-    if rows.released != data.rows:
-        yield Finding("rows", f"{PARQUET} has {rows_text(data.rows)}, but rows.released is {rows.released:,}.")
-    if manifest.records != records:
-        yield Finding("records", f"{PARQUET} holds {records_text(records)}, but records is {manifest.records:,}.")
-    kept = rows.read - rows.dropped - rows.held_back - rows.learned - (rows.left_out if manifest.dropped else 0)
-    # With weights, rows that are equal after masking become one row.
-    if rows.released > kept or (manifest.weight is None and rows.released != kept):
-        left_out = f", {rows.left_out:,} left out" if rows.left_out else ""
-        left_out += f", {rows.held_back:,} held back" if rows.held_back else ""
-        left_out += f", {rows.learned:,} learned from" if rows.learned else ""
-        yield Finding(
-            "rows",
-            f"{MANIFEST} says that {rows.read:,} rows were read, {rows.dropped:,} dropped{left_out} "
-            f"and {rows.released:,} released, which does not add up.",
-        )
+def _fits(way: Derived, held: float) -> bool:
+    at_least, above, at_most, below = (None if limit is None else counted(limit) for limit in way.limits)
+    return not (
+        (at_least is not None and held < at_least)
+        or (above is not None and held <= above)
+        or (at_most is not None and held > at_most)
+        or (below is not None and held >= below)
+    )
 
 
-def _missing_findings(manifest: Claims, data: Data) -> Iterator[Finding]:
-    for name in [*manifest.masked, manifest.class_]:
-        if count := data.gaps(name):
-            yield Finding("missing", f"{PARQUET}: the column {name!r} has no value in {rows_text(count)}.")
+def check_derived(manifest: Claims) -> Iterator[Finding]:
+    """What is derived is released, from a column of the raw table, and its cut discloses nothing else."""
+    for name, derived in manifest.derived.items():
+        if name not in manifest.names:
+            yield Finding("derived", f"{MANIFEST} says how {name!r} is derived, but it is not released.")
+        if derived.source in manifest.derived and manifest.derived[derived.source].names is None:
+            yield Finding("derived", f"{MANIFEST} derives {name!r} from {derived.source!r}, which is derived itself.")
+        entry = manifest.masking.get(name)
+        if isinstance(entry, Suppression) and entry.domain != "declared":
+            yield Finding("derived", f"{MANIFEST}: {name!r} is derived, so its domain is declared, not observed.")
+        if isinstance(entry, Suppression) and (odd := sorted(set(entry.disclosed) - _given(derived, entry))):
+            yield Finding("derived", f"{MANIFEST}: {name!r} discloses {listed(odd)}, which its derivation never gives.")
+
+
+def _given(derived: Derived, entry: Entry | None) -> set[str]:
+    """What a column can hold: what its derivation gives, and the kinds of missing values that are kept."""
+    return {*derived.values, *(() if entry is None else entry.missing)}
+
+
+def check_derived_values(manifest: Claims, data: Data) -> Iterator[Finding]:
+    """A derived column that is released as it is holds what its derivation gives, and nothing else."""
+    for name, derived in manifest.derived.items():
+        entry = manifest.masking.get(name)
+        shown = name in data.columns and isinstance(entry, Released | None)
+        if shown and (odd := sorted(set(data.columns[name].named()) - _given(derived, entry))):
+            yield Finding("derived", f"the column {name!r} holds {listed(odd)}, which its derivation never gives.")
+
+
+def derived_columns(derived: Mapping[str, Derived], batch: pa.Table, place: str, *, drops: bool) -> dict[str, Column]:
+    """The derived columns of some raw rows. What cannot be derived is missing if such rows are dropped.
+
+    Raises:
+        TableError: Nothing can be derived from a value, and the spec does not say to drop its row.
+    """
+    columns = {}
+    for name, way in derived.items():
+        raw = encode(way.source, batch[way.source])
+        found: list[str | None] = []
+        for value in plain(raw.values):
+            try:
+                found.append(derived_value(way, value))
+            except ValueError as error:
+                if not drops:
+                    raise TableError(f"{place}: {name!r} cannot be derived from {value!r}: {error}.") from error
+                found.append(None)
+        words = pc.take(pa.array(found, pa.string()), pa.array(raw.codes))
+        columns[name] = encode(name, pa.chunked_array([words]))
+    return columns
 
 
 def check_steering(manifest: RefinementManifest, data: Data, spec: Spec) -> Iterator[Finding]:

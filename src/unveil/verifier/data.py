@@ -1,131 +1,236 @@
-"""The rows of a release: read from its data files in batches, and kept as distinct rows with their counts."""
+"""The rows of a release: columns as codes, equal rows counted, read in batches.
+
+On codes every check is arithmetic with small whole numbers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from decimal import Decimal
+from math import isfinite
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from unveil.errors import listed
 from unveil.strangers import COUNT, RECORDS
-from unveil.verifier.claims import MANIFEST, PARQUET, Claims, Holds
-from unveil.verifier.columns import Column, Counts, Tally, Vocabulary, encode, is_number, is_text, missing
-from unveil.verifier.findings import BrokenClaimError, Finding, first_line, repeated
-from unveil.verifier.manifests import RefinementManifest
-from unveil.verifier.parquet import check_parquet
+from unveil.verifier.claims import PARQUET, BrokenClaimError, Finding
+from unveil.verifier.manifests import Claims, RefinementManifest
 
-BATCH = 1 << 18
-"""How many rows are read at a time. Memory grows with it, and not with the rows of the release."""
-TYPES: dict[Holds, tuple[Callable[[pa.DataType], bool], str]] = {
-    "labels": (is_text, "text"),
-    "text": (is_text, "text"),
-    "integers": (pa.types.is_integer, "whole numbers"),
-    "booleans": (pa.types.is_boolean, "booleans"),
-    "dates": (pa.types.is_date32, "dates"),
-    "numbers": (is_number, "numbers"),
-    "counts": (pa.types.is_int64, "64-bit whole numbers"),
-    "weights": (pa.types.is_float64, "64-bit numbers"),
-    "anything": (lambda _: True, "anything"),
-}
-"""Which Arrow types a column may have, by what the manifest says it holds."""
+if TYPE_CHECKING:
+    from unveil.verifier.files import DataFiles
+
+MERGED = 1 << 18
+"""At least this many rows wait before they are merged with the distinct ones."""
+Codes = NDArray[np.int32]
+Counts = NDArray[np.int64]
+COARSER = {pa.time64("ns"): pa.time64("us"), pa.duration("ns"): pa.duration("us")}
+NUMERAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 @dataclass(frozen=True)
-class DataFiles:
-    """The files that hold the rows.
+class Column:
+    """A column as its distinct values and, for every row, the position of its value.
 
     Attributes:
-        folder: The release folder.
-        names: The files in order, as the manifest lists them.
-        schema: The columns of all of them. Text comes with the dictionaries of the files, to see whether they hold
-            more than the rows do.
+        name: The name of the column.
+        values: The distinct values in ascending order, a missing value last. Text is ordered by its
+            UTF-8 bytes, so that comparing codes compares released values as a release orders them.
+        codes: For every row, the position of its value in `values`.
     """
 
-    folder: Path
-    names: tuple[str, ...]
-    schema: pa.Schema
+    name: str
+    values: pa.Array
+    codes: Codes
 
-    def batches(self) -> Iterator[pa.Table]:
-        """The rows in order, some at a time.
+    def text(self, code: int) -> str:
+        """The value of a code as it reads in a finding."""
+        return f"{self.name}={self.values[code].as_py()!r}"
 
-        Raises:
-            BrokenClaimError: A file cannot be read.
-        """
-        for name in self.names:
-            try:
-                yield from _batches(self.folder / name, self.schema)
-            except (pa.ArrowException, OSError, ValueError) as error:
-                raise _unreadable(name, error) from error
+    def texts(self) -> list[str | None]:
+        """The distinct values as specs and manifests name them; None for a missing one."""
+        return [text(value) for value in plain(self.values)]
+
+    def named(self) -> list[str]:
+        """The distinct values that are neither missing nor empty, as specs and manifests name them."""
+        return [word for word in self.texts() if word]
 
 
-def open_files(folder: Path, manifest: Claims) -> tuple[DataFiles, list[Finding]]:
-    """Walks over the bytes of the files, compares their columns with the manifest, and finds parts that are not needed.
+@dataclass(frozen=True)
+class Groups:
+    """The groups of equal rows over some columns.
 
-    Raises:
-        BrokenClaimError: A file cannot be read or has another form than that of a release, or the columns are not
-            those of the manifest.
+    Attributes:
+        columns: The columns that were grouped by.
+        keys: One array per column: the code that each group holds there.
+        sizes: The sum of the weights of each group.
     """
-    if twice := repeated(manifest.names):
-        raise BrokenClaimError([Finding("columns", f"{MANIFEST} has the column {twice[0]!r} in two roles.")])
-    names = tuple(sorted(manifest.part_names)) or (PARQUET,)
-    needless: list[Finding] = []
-    schemas = []
-    for name in names:
-        try:
-            check_parquet(folder, name)
-            schema, rows = _described(folder / name)
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise _unreadable(name, error) from error
-        schemas.append(schema)
-        if rows == 0 and manifest.part_names:
-            needless.append(Finding("parts", f"{name} holds no rows, but a part without rows is not written."))
-    for name, schema in zip(names, schemas, strict=True):
-        if wrong := list(_column_findings(name, schema, schemas[0], manifest)):
-            raise BrokenClaimError([*needless, *wrong])
-    return DataFiles(folder, names, schemas[0]), needless
+
+    columns: Sequence[Column]
+    keys: Sequence[Codes]
+    sizes: Counts
+
+    def text(self, group: int) -> str:
+        """The values that a group shares, as they read in a finding."""
+        pairs = zip(self.columns, self.keys, strict=True)
+        return "(" + ", ".join(column.text(int(key[group])) for column, key in pairs) + ")"
 
 
-def _unreadable(name: str, error: BaseException) -> BrokenClaimError:
-    return BrokenClaimError([Finding("data-file", f"{name} cannot be read: {first_line(error)}.")])
+def encode(name: str, values: pa.ChunkedArray) -> Column:
+    """Turns a column of text, numbers, truth values or times into codes; Arrow refuses any other."""
+    if pa.types.is_dictionary(values.type) and is_text(values.type):
+        return _encode_stored(name, values)
+    if is_text(values.type) or pa.types.is_null(values.type):
+        values = pc.cast(values, pa.string())
+    elif not (is_number(values.type) or pa.types.is_boolean(values.type) or pa.types.is_temporal(values.type)):
+        raise pa.ArrowInvalid(f"values of type {values.type} cannot be compared")
+    if pa.types.is_float16(values.type):
+        values = pc.cast(values, pa.float32())
+    if pa.types.is_floating(values.type):
+        values = pc.add(values, pa.scalar(0.0, values.type))  # -0.0 becomes 0.0: one number, one value
+    encoded = pc.dictionary_encode(values.combine_chunks(), null_encoding="encode")
+    order = pc.sort_indices(encoded.dictionary).to_numpy()
+    ranks = np.empty(len(order), dtype=np.int32)
+    ranks[order] = np.arange(len(order), dtype=np.int32)
+    return Column(name, encoded.dictionary.take(pa.array(order)), ranks[encoded.indices.to_numpy()])
 
 
-def _described(path: Path) -> tuple[pa.Schema, int]:
-    """The columns of a file, and how many rows it says it has."""
-    with pq.ParquetFile(path) as file:
-        texts = [field.name for field in file.schema_arrow if is_text(field.type)]
-    with pq.ParquetFile(path, read_dictionary=texts) as file:
-        return file.schema_arrow.remove_metadata(), file.metadata.num_rows
+def _encode_stored(name: str, values: pa.ChunkedArray) -> Column:
+    """Text that comes with a dictionary, which may list a value twice, or one that no row holds."""
+    stored = values.unify_dictionaries().combine_chunks()
+    words = pa.concat_arrays([pc.cast(stored.dictionary, pa.string()), pa.nulls(1, pa.string())])
+    ranked = encode(name, pa.chunked_array([words]))
+    codes = ranked.codes[stored.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)]
+    held = np.bincount(codes, minlength=len(ranked.values)) > 0
+    places = np.cumsum(held, dtype=np.int32) - 1
+    return Column(name, ranked.values.filter(pa.array(held)), places[codes])
 
 
-def _batches(path: Path, schema: pa.Schema) -> Iterator[pa.Table]:
-    texts = [field.name for field in schema if is_text(field.type)]
-    # A data set would make columns of folder names such as k=5.
-    with pq.ParquetFile(path, read_dictionary=texts) as file:
-        for batch in file.iter_batches(BATCH):
-            table = pa.Table.from_batches([batch]).replace_schema_metadata(None)
-            table.validate(full=True)
-            yield table.cast(schema)
+def group(columns: Sequence[Column], weights: Counts) -> Groups:
+    """Counts the groups of equal rows with a plain group-by."""
+    return Groups(columns, *summed([column.codes for column in columns], weights))
 
 
-def _column_findings(file: str, schema: pa.Schema, first: pa.Schema, manifest: Claims) -> Iterator[Finding]:
-    """The columns are those of the manifest, in order and type, and the same in all parts."""
-    names = manifest.names
-    if schema.names != names:
-        yield Finding("columns", f"{file} has the columns {listed(schema.names)}; {MANIFEST} says {listed(names)}.")
-    else:
-        for name, holds in manifest.columns:
-            found, expected = schema.field(name).type, first.field(name).type
-            fits, noun = TYPES[holds]
-            if not fits(found):
-                yield Finding("columns", f"{file}: the column {name!r} holds {found}, not {noun}.")
-            elif found != expected:
-                yield Finding("columns", f"{file}: the column {name!r} holds {found}, but the first part {expected}.")
+def summed(keys: Sequence[Codes], amounts: Counts) -> tuple[list[Codes], Counts]:
+    """The distinct rows of some columns of codes, and the sum of the amounts over the equal ones."""
+    names = [str(position) for position in range(len(keys))]
+    table = pa.table([*keys, amounts], names=[*names, "amount"])
+    sums = table.group_by(names).aggregate([("amount", "sum")])
+    return [sums[name].to_numpy() for name in names], sums["amount_sum"].to_numpy()
+
+
+def missing(values: pa.Array) -> NDArray[np.bool_]:
+    """Which values are missing: null, or not a number."""
+    found: NDArray[np.bool_] = pc.is_null(values, nan_is_null=True).to_numpy(zero_copy_only=False)
+    return found
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds text."""
+    if pa.types.is_dictionary(kind):
+        return is_text(kind.value_type)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds numbers."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def plain(values: pa.Array) -> list[Any]:
+    """Arrow values as Python values; as text if Python has no such value, as for a time exact to the nanosecond."""
+    kind = values.type
+    coarse = pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else COARSER.get(kind, kind)
+    try:
+        return list(pc.cast(values, coarse).to_pylist())
+    except pa.ArrowException:
+        return list(pc.cast(values, pa.string()).to_pylist())
+
+
+def text(value: Any) -> str | None:
+    """A raw value as text; None if it is missing."""
+    if value is None or value != value:
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def number(value: Any) -> int | float | None:
+    """A raw value as a finite number; None for anything else."""
+    if isinstance(value, str):
+        value = value.strip()
+        if not NUMERAL.fullmatch(value):
+            return None
+        value = int(value) if value.lstrip("+-").isdigit() else float(value)
+    if isinstance(value, Decimal):
+        value = float(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        return None
+    return value
+
+
+class Vocabulary:
+    """The distinct values of a column that is read in batches, numbered in the order of their first row."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._values: pa.Array | None = None
+
+    @property
+    def values(self) -> pa.Array:
+        """The values by their numbers."""
+        return pa.nulls(0) if self._values is None else self._values
+
+    def numbers(self, values: pa.Array) -> Codes:
+        """The number of each value; a new one gets the next."""
+        known = values if self._values is None else pa.concat_arrays([self._values, values])
+        encoded = pc.dictionary_encode(known, null_encoding="encode")
+        self._values = encoded.dictionary
+        numbers: Codes = encoded.indices.to_numpy()[len(known) - len(values) :]
+        return numbers
+
+    def column(self, numbers: Codes) -> Column:
+        """A column of such numbers, with codes in the order of its values."""
+        ranked = encode(self.name, pa.chunked_array([self.values]))
+        return Column(self.name, ranked.values, ranked.codes[numbers])
+
+
+class Tally:
+    """Distinct rows of codes, each with the sum of its amounts. Memory grows with the distinct rows alone."""
+
+    def __init__(self) -> None:
+        self._held: tuple[list[Codes], Counts] | None = None
+        self._waiting: list[tuple[list[Codes], Counts]] = []
+
+    def add(self, keys: Sequence[Codes], amounts: Counts) -> None:
+        """Counts more rows with a plain group-by; merges the waiting ones once there are enough."""
+        self._waiting.append(summed(keys, amounts))
+        held = 0 if self._held is None else len(self._held[1])
+        if sum(len(sums) for _, sums in self._waiting) > max(held, MERGED):
+            self._merge()
+
+    def result(self) -> tuple[list[Codes], Counts]:
+        """The distinct rows as one array per column, and their sums."""
+        self._merge()
+        if self._held is None:
+            raise ValueError("nothing was counted, not even an empty batch")
+        return self._held
+
+    def _merge(self) -> None:
+        parts = [*([] if self._held is None else [self._held]), *self._waiting]
+        if len(parts) > 1:
+            columns = zip(*(keys for keys, _ in parts), strict=True)
+            keys = [np.concatenate(pieces) for pieces in columns]
+            self._held = summed(keys, np.concatenate([sums for _, sums in parts]))
+        elif parts:
+            [self._held] = parts
+        self._waiting = []
 
 
 @dataclass(frozen=True)

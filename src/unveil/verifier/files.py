@@ -1,4 +1,4 @@
-"""The files of a release: its manifest and its signature, the files that it lists, and the csv copy of the rows."""
+"""The files of a release: manifest and signature, the listed files, how rows are read, and the csv copy of them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import base64
 import binascii
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from reprlib import Repr
@@ -14,28 +15,40 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from unveil.errors import ReleaseError, UnveilError, listed
 from unveil.strangers import MANIFEST_BYTES, opened, paths_below, read_bytes
-from unveil.verifier.claims import CSV, MANIFEST, PARQUET, Claims
-from unveil.verifier.columns import is_text
-from unveil.verifier.data import DataFiles
-from unveil.verifier.findings import BrokenClaimError, Finding, first_difference, first_line, repeated
+from unveil.verifier.claims import (
+    CSV,
+    MANIFEST,
+    PARQUET,
+    BrokenClaimError,
+    Finding,
+    first_difference,
+    first_line,
+    repeated,
+)
+from unveil.verifier.data import is_number, is_text
 from unveil.verifier.manifests import (
     AdditiveManifest,
+    Claims,
     DiffGenManifest,
+    Holds,
     Manifest,
     RefinementManifest,
     SafeManifest,
     StatisticsManifest,
 )
+from unveil.verifier.parquet import check_parquet
 
+BATCH = 1 << 18
+"""How many rows are read at a time. Memory grows with it, and not with the rows of the release."""
 SIGNATURE = f"{MANIFEST}.minisig"
 BYTES = 10_000
 """How large a key or a signature may be."""
 UNTRUSTED, TRUSTED = "untrusted comment: ", "trusted comment: "
-
 SCHEMA_VERSION = 1
 METHODS: dict[str, type[Manifest]] = {
     "refinement": RefinementManifest,
@@ -53,7 +66,19 @@ MOST = 20
 SHOWN = 40
 """How many bytes of each file are shown from where they differ."""
 FORMULA = r"^'*[=+\-@\t\r\n＝＋－＠]"
-NUMBER = r"^'*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+NUMERAL = r"^'*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+TYPES: dict[Holds, tuple[Callable[[pa.DataType], bool], str]] = {
+    "labels": (is_text, "text"),
+    "text": (is_text, "text"),
+    "integers": (pa.types.is_integer, "whole numbers"),
+    "booleans": (pa.types.is_boolean, "booleans"),
+    "dates": (pa.types.is_date32, "dates"),
+    "numbers": (is_number, "numbers"),
+    "counts": (pa.types.is_int64, "64-bit whole numbers"),
+    "weights": (pa.types.is_float64, "64-bit numbers"),
+    "anything": (lambda _: True, "anything"),
+}
+"""Which Arrow types a column may have, by what the manifest says it holds."""
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -174,6 +199,98 @@ def _listing_findings(manifest: Claims) -> Iterator[Finding]:
             yield Finding("parts", f"{MANIFEST} lists {after} after {before}, but parts are in the order of names.")
 
 
+@dataclass(frozen=True)
+class DataFiles:
+    """The files that hold the rows.
+
+    Attributes:
+        folder: The release folder.
+        names: The files in order, as the manifest lists them.
+        schema: The columns of all of them. Text comes with the dictionaries of the files, to see whether they hold
+            more than the rows do.
+    """
+
+    folder: Path
+    names: tuple[str, ...]
+    schema: pa.Schema
+
+    def batches(self) -> Iterator[pa.Table]:
+        """The rows in order, some at a time.
+
+        Raises:
+            BrokenClaimError: A file cannot be read.
+        """
+        for name in self.names:
+            try:
+                yield from _batches(self.folder / name, self.schema)
+            except (pa.ArrowException, OSError, ValueError) as error:
+                raise _unreadable(name, error) from error
+
+
+def open_files(folder: Path, manifest: Claims) -> tuple[DataFiles, list[Finding]]:
+    """Walks over the bytes of the files, compares their columns with the manifest, and finds parts that are not needed.
+
+    Raises:
+        BrokenClaimError: A file cannot be read or has another form than that of a release, or the columns are not
+            those of the manifest.
+    """
+    if twice := repeated(manifest.names):
+        raise BrokenClaimError([Finding("columns", f"{MANIFEST} has the column {twice[0]!r} in two roles.")])
+    names = tuple(sorted(manifest.part_names)) or (PARQUET,)
+    needless: list[Finding] = []
+    schemas = []
+    for name in names:
+        try:
+            check_parquet(folder, name)
+            schema, rows = _described(folder / name)
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise _unreadable(name, error) from error
+        schemas.append(schema)
+        if rows == 0 and manifest.part_names:
+            needless.append(Finding("parts", f"{name} holds no rows, but a part without rows is not written."))
+    for name, schema in zip(names, schemas, strict=True):
+        if wrong := list(_column_findings(name, schema, schemas[0], manifest)):
+            raise BrokenClaimError([*needless, *wrong])
+    return DataFiles(folder, names, schemas[0]), needless
+
+
+def _unreadable(name: str, error: BaseException) -> BrokenClaimError:
+    return BrokenClaimError([Finding("data-file", f"{name} cannot be read: {first_line(error)}.")])
+
+
+def _described(path: Path) -> tuple[pa.Schema, int]:
+    """The columns of a file, and how many rows it says it has."""
+    with pq.ParquetFile(path) as file:
+        texts = [field.name for field in file.schema_arrow if is_text(field.type)]
+    with pq.ParquetFile(path, read_dictionary=texts) as file:
+        return file.schema_arrow.remove_metadata(), file.metadata.num_rows
+
+
+def _batches(path: Path, schema: pa.Schema) -> Iterator[pa.Table]:
+    texts = [field.name for field in schema if is_text(field.type)]
+    # A data set would make columns of folder names such as k=5.
+    with pq.ParquetFile(path, read_dictionary=texts) as file:
+        for batch in file.iter_batches(BATCH):
+            table = pa.Table.from_batches([batch]).replace_schema_metadata(None)
+            table.validate(full=True)
+            yield table.cast(schema)
+
+
+def _column_findings(file: str, schema: pa.Schema, first: pa.Schema, manifest: Claims) -> Iterator[Finding]:
+    """The columns are those of the manifest, in order and type, and the same in all parts."""
+    names = manifest.names
+    if schema.names != names:
+        yield Finding("columns", f"{file} has the columns {listed(schema.names)}; {MANIFEST} says {listed(names)}.")
+    else:
+        for name, holds in manifest.columns:
+            found, expected = schema.field(name).type, first.field(name).type
+            fits, noun = TYPES[holds]
+            if not fits(found):
+                yield Finding("columns", f"{file}: the column {name!r} holds {found}, not {noun}.")
+            elif found != expected:
+                yield Finding("columns", f"{file}: the column {name!r} holds {found}, but the first part {expected}.")
+
+
 def check_copy(folder: Path, manifest: Claims, files: DataFiles) -> Iterator[Finding]:
     """The csv file, if there is one, has the bytes that the rows make: readers differ in how they split any other."""
     if CSV not in manifest.files:
@@ -227,7 +344,7 @@ def _texts(column: pa.ChunkedArray, *, guard: bool) -> pa.ChunkedArray:
 def _quoted(texts: pa.Array, *, guard: bool) -> pa.Array:
     """Texts in quotes; if guarded, with an apostrophe before what a spreadsheet takes for a formula."""
     if guard:
-        risky = pc.and_not(pc.match_substring_regex(texts, FORMULA), pc.match_substring_regex(texts, NUMBER))
+        risky = pc.and_not(pc.match_substring_regex(texts, FORMULA), pc.match_substring_regex(texts, NUMERAL))
         texts = pc.if_else(risky, pc.binary_join_element_wise("'", texts, ""), texts)
     return pc.binary_join_element_wise('"', pc.replace_substring(texts, '"', '""'), '"', "")
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unveil.errors import listed, records_text
-from unveil.verifier.claims import PARQUET
-from unveil.verifier.columns import Codes, Column, Counts, Groups, group
-from unveil.verifier.findings import Finding
+from unveil.errors import listed, records_text, rows_text
+from unveil.verifier.claims import MANIFEST, PARQUET, BrokenClaimError, Finding, Released
+from unveil.verifier.data import Codes, Column, Counts, Data, Groups, group
+from unveil.verifier.manifests import RefinementManifest
+
+if TYPE_CHECKING:
+    from unveil.verifier.requirements import Statement
 
 Floats = NDArray[np.float64]
 Ranks = NDArray[np.int64]
@@ -244,3 +247,73 @@ def _summed(places: NDArray[Any], counts: Counts, size: int) -> Counts:
     sums = np.zeros(size, dtype=np.int64)
     np.add.at(sums, places, counts)
     return sums
+
+
+@dataclass(frozen=True)
+class Table:
+    """The released rows, for a requirement to count its groups in."""
+
+    manifest: RefinementManifest
+    data: Data
+    place: str
+    """How a finding names the requirement."""
+
+    def groups(self, statement: Statement) -> Groups:
+        """The groups that a requirement is about.
+
+        Raises:
+            BrokenClaimError: Its columns are not a set of masked columns.
+        """
+        return group(self._masked(statement), self.data.weights)
+
+    def holdings(self, statement: Any) -> Holdings:
+        """What the groups hold of the sensitive attribute.
+
+        Raises:
+            BrokenClaimError: The columns are not masked, or the sensitive one is masked or lacks values.
+        """
+        sensitive = self._sensitive(statement, statement.sensitive)
+        return count_holdings(self._masked(statement), sensitive, self.data.weights)
+
+    def _masked(self, statement: Statement) -> list[Column]:
+        problems = [f"{MANIFEST}: {self.place} names {problem}." for problem in self._unmasked(statement.names)]
+        if problems:
+            raise BrokenClaimError(Finding(statement.role, problem) for problem in problems)
+        return [self.data.columns[name] for name in statement.names]
+
+    def _unmasked(self, names: Sequence[str]) -> Iterator[str]:
+        """What is wrong with the columns. The class is released as it is, whatever else the manifest says."""
+        masked, seen = self.manifest.masked, set[str]()
+        for name in names:
+            if name in seen:
+                yield f"{name!r} twice"
+            elif name == self.manifest.class_:
+                yield f"{name!r}, which is the class"
+            elif name not in self.manifest.masking:
+                yield f"{name!r}, which is not an attribute of the release"
+            elif name not in masked:
+                yield f"{name!r}, which is released as it is"
+            seen.add(name)
+
+    def _sensitive(self, statement: Statement, name: str) -> Column:
+        """The sensitive column. It is in no channel or quasi-identifier: those are masked, and it is not."""
+        entry = self.manifest.masking.get(name)
+        problem = ""
+        if name == self.manifest.class_:
+            problem = f"protects {name!r}, which is the class"
+        elif name in statement.names:
+            problem = f"protects {name!r}, which is in its own {statement.role}"
+        elif entry is None:
+            problem = f"protects {name!r}, which is not an attribute of the release"
+        elif not isinstance(entry, Released):
+            problem = f"protects {name!r}, which is masked by {entry.kind}, so that its shares cannot be counted"
+        elif statement.takes == "category" != entry.type:
+            problem = f"limits values of {name!r}, which is a {entry.type}"
+        elif statement.takes == "number" != entry.type:
+            problem = f"measures {name!r}, which is not a number"
+        if problem:
+            raise BrokenClaimError([Finding("sensitive", f"{MANIFEST}: {self.place} {problem}.")])
+        if count := self.data.gaps(name):
+            message = f"{PARQUET}: the sensitive column {name!r} of {self.place} has no value in {rows_text(count)}."
+            raise BrokenClaimError([Finding("missing", message)])
+        return self.data.columns[name]

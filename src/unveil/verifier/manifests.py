@@ -1,4 +1,4 @@
-"""The manifests of all methods: what a release by refinement claims, and what each kind of private release does."""
+"""The manifests of all methods: what every release claims, what one by refinement does, and what each private one."""
 
 from __future__ import annotations
 
@@ -10,31 +10,104 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 
 from unveil.strangers import COLUMNS, ROWS
 from unveil.verifier.claims import (
+    PARQUET,
     Amount,
-    Claims,
+    ClassType,
+    Day,
+    Derived,
     Discretization,
-    Holds,
+    Entry,
+    FileName,
+    Line,
     Masked,
     MaskedEntry,
     Name,
     Part,
     Percent,
     RecordCount,
+    Released,
     RowCount,
-    Sha256,
     Suppression,
+    Version,
     labels,
 )
 
-LARGEST = 2**63 - 1
+Holds = Literal["labels", "text", "numbers", "integers", "booleans", "dates", "counts", "weights", "anything"]
+"""What a column of the data files holds."""
+CLASS_HOLDS: dict[str, Holds] = {
+    "text": "text",
+    "integer": "integers",
+    "number": "numbers",
+    "boolean": "booleans",
+    "date": "dates",
+}
+Sha256 = Annotated[str, Field(pattern=r"\A[0-9a-f]{64}\z")]
+LARGEST_COUNT = 2**63 - 1
 COUNT, WEIGHT = "count", "weight"
 """The column of noisy counts, and that of weights."""
-Whole = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
+Whole = Annotated[int, Field(ge=-LARGEST_COUNT, le=LARGEST_COUNT)]
 """A noisy number."""
-
-
 SIZED = ("k-anonymity", "alpha-k-anonymity")
 """The kinds of requirement that say how many records a group has: persons, where the table says who they are."""
+
+
+class About(Part):
+    """What the owner says to readers; only the form of these words can be checked."""
+
+    title: Line = ""
+    owner: Line = ""
+    date: Day = ""
+
+
+class DataFile(Part):
+    """What the manifest says about a data file."""
+
+    sha256: Sha256
+    formulas: Literal["guarded", "kept"] | None = None
+
+
+class Claims(Part):
+    """What every release claims, whatever its method."""
+
+    schema_version: int
+    unveil_version: Version
+    method: str
+    about: About = About()
+    guarantee: str = Field(min_length=1)
+    class_: Name = Field(alias="class")
+    class_type: ClassType = "text"
+    class_missing: dict[Name, list[Name]] = Field(default_factory=dict, max_length=COLUMNS)
+    masking: Mapping[Name, Entry] = Field(max_length=COLUMNS)
+    derived: Mapping[Name, Derived] = Field(default_factory=dict, max_length=COLUMNS)
+    files: dict[FileName, DataFile]
+
+    @property
+    def columns(self) -> list[tuple[str, Holds]]:
+        """The columns of the data files, in order: here the attributes and the class."""
+        attributes = [(name, _holds(entry)) for name, entry in self.masking.items()]
+        return [*attributes, (self.class_, CLASS_HOLDS[self.class_type])]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, in order."""
+        return [name for name, _ in self.columns]
+
+    @property
+    def part_names(self) -> list[str]:
+        """The parts that hold the rows, as they are listed; none if one file holds them all."""
+        return [name for name in self.files if name.startswith(f"{PARQUET}/")]
+
+    @property
+    def masked(self) -> dict[str, Masked]:
+        """The entries of the columns that hold blocks."""
+        return {name: entry for name, entry in self.masking.items() if not isinstance(entry, Released)}
+
+
+def _holds(entry: Entry) -> Holds:
+    if not isinstance(entry, Released):
+        return "labels"
+    held: dict[str, Holds] = {"number": "numbers", "date": "dates"}
+    return held.get(entry.type, "anything")
 
 
 class Rows(Part):
@@ -209,7 +282,7 @@ class DiffGenManifest(DrawnManifest):
     """All claims of a release of noisy counts."""
 
     budget: Literal["full", "paper"]
-    threshold: Annotated[int, Field(ge=1, le=LARGEST)] | None
+    threshold: Annotated[int, Field(ge=1, le=LARGEST_COUNT)] | None
 
     @property
     def columns(self) -> list[tuple[str, Holds]]:
@@ -222,7 +295,7 @@ class SafeManifest(DrawnManifest):
 
     requirements: Sequence[ApproximatePrivacy] = Field(min_length=1, max_length=1)
     sampled: Amount
-    k: Annotated[int, Field(ge=1, le=LARGEST)]
+    k: Annotated[int, Field(ge=1, le=LARGEST_COUNT)]
 
     @property
     def delta(self) -> Fraction:
@@ -317,6 +390,4 @@ class StatisticsManifest(WeightsManifest):
 
 
 PrivateClaims = DiffGenManifest | AdditiveManifest | StatisticsManifest | SafeManifest
-
-
 Manifest = RefinementManifest | PrivateClaims

@@ -1,273 +1,409 @@
-"""Whether what an additive release measured differs from the true numbers as the noise that was paid for would.
-
-The manifest lists every noisy number and every step of the model. So the raw rows go through the rounds again: each row
-weighs what it weighed then, and the true sums of all draws are known. A noisy number less the true one is Z with
-P(Z = z) ∝ exp(−r|z|), where r is what the draw cost, over the most that a record weighs.
-"""
+"""What the manifest of a release of weights says was measured: that bins, numbers and charges fit each other."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
-from math import log
+from itertools import groupby, pairwise
+from math import inf, log, sqrt
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-from unveil.errors import count_text
-from unveil.verifier.additive import STEP, read_interval
-from unveil.verifier.claims import MANIFEST, Generalization, Interval, Masked, Node, Suppression
-from unveil.verifier.columns import day_text
-from unveil.verifier.findings import Finding
-from unveil.verifier.manifests import AdditiveManifest, StatisticsManifest, WeightsManifest
-from unveil.verifier.noise import (
-    LEVEL,
-    TESTS,
-    NoiseLaw,
-    chance_text,
-    chance_to_find,
-    float_rate,
-    log_reach,
-    noise_finding,
-    raw_places,
-    tail_findings,
+from unveil.errors import count_text, listed
+from unveil.verifier.claims import (
+    MANIFEST,
+    Discretization,
+    Finding,
+    Generalization,
+    Masked,
+    Number,
+    Suppression,
+    day_number,
+    first_difference,
 )
-from unveil.verifier.persons import used_raw
-from unveil.verifier.raw import Raw
-from unveil.verifier.weights import REACH, leaves_of
+from unveil.verifier.coverage import Span, interval_labels, kind_spans, span, spans
+from unveil.verifier.data import number
+from unveil.verifier.manifests import AdditiveManifest, Round, StatisticsManifest, TreeLeaf, TreeTest, WeightsManifest
+from unveil.verifier.private import broken_ledger, check_budget, wrong_amount
 
 if TYPE_CHECKING:
-    from unveil.schema import Attribute, Spec
+    from unveil.schema import Attribute, Node, Spec, Taxonomy
 
-Wholes = NDArray[np.int64]
+TOTALS, ROUNDS, LEAVES = Fraction(3, 100), Fraction(82, 100), Fraction(15, 100)
+CHOICE = Fraction(30, 100)
+FEWEST_ROUNDS, MOST_ROUNDS = 2, 40
+MOST_BINS = 300
+STEP = 256
+"""Scores are log-odds in steps of 1/256."""
+UNIT, LEAST_RATE = 512, Fraction(1, 10**6)
+NEARLY_HALF = 0.5 + 1e-6
+"""How far a rounded number may be from the exact one, whatever the last digit of a logarithm."""
+INTERVAL = re.compile(r"\[([^,]+), ([^,]+)\)")
+PAIR, PAIR_CHOICE = Fraction(5, 100), Fraction(20, 100)
+MOST_PAIRS, MOST_GROUPS = 10, 12
+FEW_BINS = 60
+SERIES = (8, 16, 32)
+"""How many intervals the even series of each level of a number has."""
 
 
-@dataclass(frozen=True)
-class Measurement:
-    """The noisy numbers of one draw, and the true ones.
+def check_measured(manifest: AdditiveManifest) -> Iterator[Finding]:
+    """All that the manifest alone decides, except the guarantee.
 
-    Attributes:
-        purpose: What the ledger calls the draw.
-        cost: What it was charged.
-        unit: The most that a record adds to a number.
-        noisy: The numbers as published.
-        true: The numbers of the raw table.
+    What is checked first is what the rest builds on: where that is broken, nothing more is said.
     """
-
-    purpose: str
-    cost: Fraction
-    unit: int
-    noisy: Wholes
-    true: Wholes
-
-    @property
-    def rate(self) -> float:
-        """The rate of its noise."""
-        return float_rate(self.cost / self.unit)
-
-    @property
-    def moves(self) -> Wholes:
-        """What noise changed."""
-        return (self.noisy - self.true).ravel()
-
-    @property
-    def law(self) -> NoiseLaw:
-        """The law of these moves."""
-        return NoiseLaw({self.rate: self.noisy.size})
+    measured = {done.attribute for done in manifest.rounds}
+    if wrong := [*_total_findings(manifest), *bin_findings(manifest, measured), *_round_findings(manifest)]:
+        yield from wrong
+        return
+    yield from _ledger_findings(manifest)
+    yield from _tree_findings(manifest)
 
 
-class Placed:
-    """Raw rows by the blocks of a release. One with a value that no block holds is left out, as it was then."""
-
-    def __init__(self, manifest: WeightsManifest, spec: Spec, raw: Raw) -> None:
-        blocks = {
-            name: raw_places(raw.columns[name], known, manifest.masking.get(name), spec.attributes.get(name))
-            for name, known in manifest.labels.items()
-        }
-        self.rows = np.all([places >= 0 for places in blocks.values()], axis=0)
-        self.weights: Wholes = raw.weights[self.rows]
-        self.class_ = blocks.pop(manifest.class_)[self.rows]
-        self.blocks = {name: places[self.rows].astype(np.int64) for name, places in blocks.items()}
+def affordable_records(manifest: AdditiveManifest) -> float:
+    """N · ε of the rounds, by the noisy totals: it decides how many rounds there are, and how fine bins are."""
+    return float(manifest.epsilon * ROUNDS / manifest.apart) * float(sum(manifest.records))
 
 
-class Recount:
-    """The tables again, on raw rows: the true numbers behind noisy ones."""
-
-    def __init__(self, manifest: StatisticsManifest, spec: Spec) -> None:
-        self._manifest = manifest
-        self._spec = spec
-        self.totals: Wholes = np.zeros(len(manifest.classes), dtype=np.int64)
-        self.tables: dict[str, Wholes] = {
-            name: np.zeros_like(np.array(table)) for name, table in manifest.tables.items()
-        }
-        self.pairs: list[Wholes] = [np.zeros_like(np.array(pair.counts)) for pair in manifest.pairs]
-
-    def add(self, raw: Raw) -> None:
-        """Takes more rows. Every bin is a block."""
-        placed = Placed(self._manifest, self._spec, raw)
-        np.add.at(self.totals, placed.class_, placed.weights)
-        for name, table in self.tables.items():
-            np.add.at(table, (placed.blocks[name], placed.class_), placed.weights)
-        for pair, counts in zip(self._manifest.pairs, self.pairs, strict=True):
-            groups = tuple(np.array(self._manifest.groups[name])[placed.blocks[name]] for name in pair.attributes)
-            np.add.at(counts, groups, placed.weights)
-
-    def measured(self) -> list[Measurement]:
-        """Everything that was measured, next to the true numbers: class totals, tables and pairs."""
-        manifest = self._manifest
-        numbers = {
-            "class totals": (manifest.totals, self.totals),
-            **{f"table of {name}": (table, self.tables[name]) for name, table in manifest.tables.items()},
-            **{
-                f"counts of pair {place}": (pair.counts, true)
-                for place, (pair, true) in enumerate(zip(manifest.pairs, self.pairs, strict=True), start=1)
-            },
-        }
-        cost = {charge.purpose: manifest.per_record(charge) for charge in manifest.ledger}
-        return [
-            Measurement(purpose, cost[purpose], 1, np.array(noisy), true) for purpose, (noisy, true) in numbers.items()
-        ]
+def _total_findings(manifest: AdditiveManifest) -> Iterator[Finding]:
+    totals, base = manifest.records, manifest.base
+    if len(totals) != len(manifest.classes):
+        yield wrongly_measured(f"there are {count_text(len(totals), 'total')} of {len(manifest.classes)} classes")
+    elif len(base) != len(manifest.models):
+        yield wrongly_measured(f"base has {len(base)} numbers, but there are {len(manifest.models)} models")
+    else:
+        for class_, found in zip(manifest.models, base, strict=True):
+            part = totals[manifest.classes.index(class_)]
+            right = STEP * log(part / max(sum(totals) - part, 1))
+            if abs(found - right) > NEARLY_HALF:
+                yield wrongly_measured(f"the base of {class_!r} is {found}, but the totals make it {right:.2f}")
 
 
-class Replay:
-    """The rounds again, on raw rows: the true numbers behind all that was measured."""
-
-    def __init__(self, manifest: AdditiveManifest, spec: Spec) -> None:
-        self._manifest = manifest
-        self._spec = spec
-        self._bins = {name: _bin_entry(manifest, name, spec.attributes.get(name)) for name in manifest.bins}
-        classes = len(manifest.classes)
-        self.totals: Wholes = np.zeros(classes, dtype=np.int64)
-        self.sums: list[Wholes] = [np.zeros((len(done.steps), 2), dtype=np.int64) for done in manifest.rounds]
-        self.leaves: Wholes = np.zeros((len(manifest.leaves), classes), dtype=np.int64)
-
-    def add(self, raw: Raw) -> None:
-        """Takes more rows."""
-        manifest, attributes = self._manifest, self._spec.attributes
-        placed = Placed(manifest, self._spec, raw)
-        class_, weights = placed.class_, placed.weights
-        cells = np.stack(list(placed.blocks.values()), axis=1)
-        np.add.at(self.totals, class_, weights)
-        np.add.at(self.leaves, (leaves_of(manifest, cells), class_), weights)
-        bins = {
-            name: raw_places(raw.columns[name], list(manifest.bins[name]), entry, attributes.get(name))[placed.rows]
-            for name, entry in self._bins.items()
-        }
-        odds = np.tile(np.array(manifest.base, dtype=np.int64), (len(class_), 1))
-        for done, sums in zip(manifest.rounds, self.sums, strict=True):
-            model, held = manifest.models.index(done.class_), bins[done.attribute]
-            within = class_ == manifest.classes.index(done.class_)
-            own = np.clip(np.where(within, odds[:, model], -odds[:, model]), 0, REACH)
-            records = np.rint(done.unit * np.exp(-own / STEP)).astype(np.int64)
-            np.add.at(sums, (held, within.astype(np.int64)), records * weights)
-            odds[:, model] += np.array(done.steps)[held]
-
-    def measured(self) -> list[Measurement]:
-        """Everything that was measured, next to the true numbers: class totals, the sums of each round, and leaves."""
-        manifest = self._manifest
-        cost = {charge.purpose: manifest.per_record(charge) for charge in manifest.ledger}
-        rounds = [
-            Measurement(name, cost[name], done.unit, np.stack([done.against, done.within], axis=1), true)
-            for place, (done, true) in enumerate(zip(manifest.rounds, self.sums, strict=True), start=1)
-            for name in [f"sums of round {place}"]
-        ]
-        totals, leaves = "class totals", "counts of the leaves"
-        return [
-            Measurement(totals, cost[totals], 1, np.array(manifest.totals), self.totals),
-            *rounds,
-            Measurement(leaves, cost[leaves], 1, np.array(manifest.leaves), self.leaves),
-        ]
-
-
-def _bin_entry(manifest: AdditiveManifest, name: str, attribute: Attribute | None) -> Masked:
-    """The bins of an attribute as a cut, so that raw values find their bin as they find their block."""
-    entry, bins = manifest.masking[name], list(manifest.bins[name])
-    if isinstance(entry, Suppression):
-        return Suppression(kind="suppression", domain="declared", disclosed=bins, marker=entry.marker)
-    if isinstance(entry, Generalization):
-        taxonomy = None if attribute is None else attribute.taxonomy
-        leaves = {label: [label] if taxonomy is None else list(taxonomy.leaves_of(label)) for label in bins}
-        nodes = [Node(label=label, values=values) for label, values in leaves.items()]
-        return Generalization(kind="generalization", domain="declared", blocks=nodes)
-    blocks = []
-    for label in bins:
-        if label in entry.missing:
-            blocks.append(Interval(label=label, missing=[label]))
+def bin_findings(manifest: WeightsManifest, measured: Collection[str]) -> Iterator[Finding]:
+    """The bins of what was measured, and one block for all that was not."""
+    expected = [name for name in manifest.masking if name in measured]
+    if list(manifest.bins) != expected:
+        measured_bins = f"bins of {listed(manifest.bins)}, but what was measured is {listed(expected)}"
+        yield Finding("bins", f"{MANIFEST} has {measured_bins}.")
+        return
+    for name, entry in manifest.masking.items():
+        bins = manifest.bins.get(name)
+        if bins is not None:
+            problems = _problems(entry, bins)
+        elif len(manifest.labels[name]) > 1:
+            blocks = len(manifest.labels[name])
+            problems = iter([f"has {blocks} blocks, but it was not measured, so nothing paid for them"])
+        else:
             continue
-        lo, hi = read_interval(label, entry.unit) or (0, 0)
-        ends = (day_text(int(lo)), day_text(int(hi))) if entry.unit == "date" else (lo, hi)
-        blocks.append(Interval.model_validate({"label": label, "from": ends[0], "to": ends[1]}))
-    return entry.model_copy(update={"blocks": blocks})
+        yield from (Finding("bins", f"{MANIFEST}: {name!r} {problem}.") for problem in problems)
 
 
-def replay_of(manifest: AdditiveManifest | StatisticsManifest, spec: Spec) -> Replay | Recount:
-    """What counts raw rows as the release did."""
-    return Recount(manifest, spec) if isinstance(manifest, StatisticsManifest) else Replay(manifest, spec)
+def _problems(entry: Masked, bins: Mapping[str, str]) -> Iterator[str]:
+    """Blocks are unions of neighbouring bins, or of any that are hidden."""
+    if not 2 <= len(bins) <= MOST_BINS:
+        yield f"has {count_text(len(bins), 'bin')}, but what is measured has from 2 to {MOST_BINS}"
+    if isinstance(entry, Suppression):
+        yield from _hidden_problems(entry, bins)
+        return
+    starts = [block for block, _ in groupby(bins.values())]
+    if starts != (known := [block.label for block in entry.blocks]):
+        yield f"has bins in the blocks {listed(starts)}, but the blocks {listed(known)}"
+    elif isinstance(entry, Discretization):
+        yield from _interval_problems(entry, bins)
+    else:
+        yield from _node_problems(entry, bins)
 
 
-def measurements(manifest: AdditiveManifest | StatisticsManifest, spec: Spec) -> list[Measurement]:
-    """Everything that was measured, next to the raw table."""
-    replay = replay_of(manifest, spec)
-    for raw in used_raw(spec):
-        replay.add(raw)
-    return replay.measured()
+def _hidden_problems(entry: Suppression, bins: Mapping[str, str]) -> Iterator[str]:
+    """Without a taxonomy a bin is a value, which is its own block, or hidden."""
+    for label, block in bins.items():
+        right = label if label in entry.disclosed else entry.marker
+        if block != right:
+            yield f"has the bin {label!r} in the block {block!r}, not in {right!r}"
+    if entry.disclosed != [label for label in bins if label in entry.disclosed]:
+        yield f"discloses {listed(entry.disclosed)}, which are not bins, or in another order"
 
 
-class MeasuredTest:
-    """Measured minus true numbers, compared with the law of their noise: draw by draw, and all together."""
+def _interval_problems(entry: Discretization, bins: Mapping[str, str]) -> Iterator[str]:
+    within, kinds = spans(entry), kind_spans(entry)
+    bounds = [kinds.get(label) or _read_span(label, entry) for label in bins]
+    for (label, block), found in zip(bins.items(), bounds, strict=True):
+        if found is None:
+            yield f"has the bin {label!r}, which is not an interval"
+        elif not within[block][0] <= found[0] < found[1] <= within[block][1]:
+            yield f"has the bin {label!r} in the block {block!r}, which does not hold it"
+    ends = list(within.values())
+    read = [(ends[0][0],) * 2, *(found for found in bounds if found), (ends[-1][1],) * 2]
+    if all(bounds) and any(left[1] != right[0] for left, right in pairwise(read)):
+        yield "has bins that overlap or leave a gap"
 
-    def __init__(self, measured: list[Measurement]) -> None:
-        self._measured = measured
-        rates: Counter[float] = Counter()
-        for one in measured:
-            rates[one.rate] += one.noisy.size
-        self._law = NoiseLaw(rates)
 
-    @property
-    def log_level(self) -> float:
-        """How improbable numbers must be for one test to report them: every draw is tested, and all together."""
-        return log(LEVEL / (TESTS * (len(self._measured) + 1)))
+def _read_span(label: str, entry: Discretization) -> Span | None:
+    """Where a bin of numbers lies; the last one reaches up to missing values."""
+    found = read_interval(label, entry.unit)
+    return None if found is None else span(found, entry)
 
-    def findings(self) -> Iterator[Finding]:
-        """Differences that are too improbable under the stated law."""
-        for one in self._measured:
-            yield from self._draw_findings(one)
-        size, drift = (sum(_scaled(one, of) for one in self._measured) for of in ("size", "drift"))
-        for what, rarity in tail_findings(self._law, size, drift, self.log_level):
-            total = sum((one.cost for one in self._measured), Fraction(0))
-            yield noise_finding(
-                MANIFEST, f"all measured numbers differ from the true ones in a way that {what}", total, rarity
-            )
 
-    def _draw_findings(self, one: Measurement) -> Iterator[Finding]:
-        rate = one.cost / one.unit
-        for what, rarity in tail_findings(one.law, _scaled(one, "size"), _scaled(one, "drift"), self.log_level):
-            yield noise_finding(
-                MANIFEST, f"the {one.purpose} differ from the true ones in a way that {what}", rate, rarity
-            )
-        move = int(one.moves[np.argmax(np.abs(one.moves))])
-        rarity = log_reach(one.rate, abs(move))
-        if rarity + log(one.noisy.size) < self.log_level:
-            yield noise_finding(MANIFEST, f"one of the {one.purpose} is off by {move:+,}", rate, rarity)
+def read_interval(label: str, unit: str) -> tuple[Number, Number] | None:
+    """The bounds of an interval by its label; None if the label is not spelled as an interval is."""
+    found = INTERVAL.fullmatch(label)
+    if found is None:
+        return None
+    texts = found.groups()
+    lo, hi = (day_number(text) if unit == "date" else number(text) for text in texts)
+    if lo is None or hi is None or (unit == "number" and label not in interval_labels(lo, hi)):
+        return None
+    return lo, hi
 
-    def note(self) -> str:
-        """What the tests can show on this release: their power."""
-        half, double = (chance_to_find(self._law, factor, self.log_level) for factor in (0.5, 2))
-        blind = [one.purpose for one in self._measured if not chance_to_find(one.law, 0, self.log_level)]
-        unseen = f", except for the {' and the '.join(blind)}" if blind else ""
-        numbers, draws = sum(one.noisy.size for one in self._measured), count_text(len(self._measured), "draw")
-        return (
-            f"The differences between {numbers:,} measured and true numbers of {draws} fit the noise paid for. "
-            f"A draw without noise would be found for certain{unseen}. If all had half the noise, that would be found "
-            f"{chance_text(half)}, twice the noise {chance_text(double)}. Choices are drawn once and cannot be tested. "
-            "The differences are private."
+
+def _node_problems(entry: Generalization, bins: Mapping[str, str]) -> Iterator[str]:
+    """A bin that is a raw value lies in the block of that value; of other nodes only the spec knows the leaves."""
+    block_of = {value: block.label for block in entry.blocks for value in block.values}
+    for label, name in bins.items():
+        if block_of.get(label, name) != name:
+            yield f"has the bin {label!r} in the block {name!r}, but its value is in {block_of[label]!r}"
+    for block in entry.blocks:
+        if (held := sum(name == block.label for name in bins.values())) > len(block.values):
+            yield f"has {held} bins in the block {block.label!r} of {count_text(len(block.values), 'value')}"
+
+
+def _round_findings(manifest: AdditiveManifest) -> Iterator[Finding]:
+    for place, done in enumerate(manifest.rounds, start=1):
+        for problem in _round_problems(manifest, done):
+            yield wrongly_measured(f"round {place} {problem}")
+
+
+def _round_problems(manifest: AdditiveManifest, done: Round) -> Iterator[str]:
+    if done.attribute not in manifest.masking:
+        yield f"is about {done.attribute!r}, which is not an attribute of the release"
+    if done.class_ not in manifest.models:
+        yield f"is about the class {done.class_!r}, which has no model"
+    size = len(manifest.bins.get(done.attribute, ()))
+    for key, found in (("against", done.against), ("within", done.within), ("steps", done.steps)):
+        if len(found) != size:
+            yield f"has {len(found)} numbers in {key}, but {done.attribute!r} has {count_text(size, 'bin')}"
+
+
+def _ledger_findings(manifest: AdditiveManifest) -> Iterator[Finding]:
+    """The charges are those of the draws, in order, each of its share."""
+    count, exact = len(manifest.rounds), 4.5 * (affordable_records(manifest) / 3000) ** 0.35
+    least, most = (max(FEWEST_ROUNDS, min(exact + off, MOST_ROUNDS)) for off in (-NEARLY_HALF, NEARLY_HALF))
+    if not least <= count <= most:
+        yield wrongly_measured(
+            f"there are {count} rounds, but by the totals and ε there should be {exact:.2f}, rounded"
         )
+    planned = dict(charges(manifest))
+    if [charge.purpose for charge in manifest.ledger] == list(planned):
+        yield from _unit_findings(manifest)
+    yield from charge_findings(manifest, planned)
 
 
-def _scaled(one: Measurement, of: str) -> float:
-    """A sum of moves in units of their scale."""
-    moves = np.abs(one.moves) if of == "size" else one.moves
-    return one.rate * float(moves.sum())
+def charge_findings(manifest: WeightsManifest, planned: Mapping[str, Fraction]) -> Iterator[Finding]:
+    """The charges are those of the draws, in their order, and add up."""
+    purposes = [charge.purpose for charge in manifest.ledger]
+    if purposes == list(planned):
+        yield from _amount_findings(manifest, planned)
+    else:
+        place = first_difference(purposes, list(planned))
+        found, right = (repr(names[place]) if names[place:] else "nothing" for names in (purposes, list(planned)))
+        yield broken_ledger(f"charge {place + 1} is for {found}, but the draws make it one for {right}")
+    yield from check_budget(manifest)
+
+
+def _amount_findings(manifest: WeightsManifest, planned: Mapping[str, Fraction]) -> Iterator[Finding]:
+    for charge in manifest.ledger:
+        if charge.composition != "sequential":
+            yield broken_ledger(f"the charge for {charge.purpose!r} is {charge.composition}, but all records are in it")
+        if charge.amount != planned[charge.purpose]:
+            yield wrong_amount(charge, planned[charge.purpose], "its share of ε")
+
+
+def charges(manifest: AdditiveManifest) -> Iterator[tuple[str, Fraction]]:
+    """What each draw costs, in the order of the draws."""
+    epsilon = manifest.epsilon
+    yield "class totals", epsilon * TOTALS
+    parts = [round(100 * 1.2**number) for number in range(len(manifest.rounds))]
+    for place, part in enumerate(parts, start=1):
+        share = epsilon * ROUNDS * Fraction(part, sum(parts))
+        yield f"choice of round {place}", share * CHOICE
+        yield f"sums of round {place}", share * (1 - CHOICE)
+    yield "counts of the leaves", epsilon * LEAVES
+
+
+def _unit_findings(manifest: AdditiveManifest) -> Iterator[Finding]:
+    """A record weighs so much that its noise can still be drawn. The noise is that of the unit as published."""
+    paid = [manifest.per_record(charge) for charge in manifest.ledger if charge.purpose.startswith("sums")]
+    for place, (done, amount) in enumerate(zip(manifest.rounds, paid, strict=True), start=1):
+        unit = UNIT
+        while unit > 1 and amount / unit < LEAST_RATE:
+            unit //= 2
+        if done.unit != unit:
+            yield wrongly_measured(f"round {place} has the unit {done.unit}, but its charge makes it {unit}")
+
+
+def _tree_findings(manifest: AdditiveManifest) -> Iterator[Finding]:
+    """The tree is one: every node but the first is below one other, and every leaf is counted once, per class."""
+    nodes = manifest.tree
+    below = [place for node in nodes if isinstance(node, TreeTest) for place in (node.left, node.right)]
+    if sorted(below) != list(range(1, len(nodes))):
+        yield _tree("a node is below none or several others")
+    leaves = [node.leaf for node in nodes if isinstance(node, TreeLeaf)]
+    if leaves != list(range(len(manifest.leaves))):
+        yield _tree(f"its leaves are not the {len(manifest.leaves)} that were counted, in order")
+    for place, node in enumerate(nodes):
+        if isinstance(node, TreeTest):
+            yield from (_tree(f"node {place} {problem}") for problem in _test_problems(manifest, place, node))
+    for place, counts in enumerate(manifest.leaves):
+        if len(counts) != len(manifest.classes):
+            yield wrongly_measured(
+                f"leaf {place} has {count_text(len(counts), 'count')} for {len(manifest.classes)} classes"
+            )
+
+
+def _test_problems(manifest: AdditiveManifest, place: int, node: TreeTest) -> Iterator[str]:
+    if not place < min(node.left, node.right):
+        yield "comes after a node below it"
+    known: Sequence[str] = manifest.labels.get(node.attribute, [])
+    if node.attribute not in manifest.masking:
+        yield f"tests {node.attribute!r}, which is not an attribute of the release"
+    elif node.labels != [label for label in known if label in node.labels] or len(node.labels) == len(known):
+        yield f"tests {listed(node.labels)}, which is not a part of the labels of {node.attribute!r}, in order"
+
+
+def wrongly_measured(problem: str) -> Finding:
+    """Numbers that nothing measured, or that do not fit the others."""
+    return Finding("measured", f"{MANIFEST}: {problem}.")
+
+
+def _tree(problem: str) -> Finding:
+    return Finding("tree", f"{MANIFEST}, tree: {problem}.")
+
+
+def check_tables(manifest: StatisticsManifest) -> Iterator[Finding]:
+    """All that the manifest alone decides, except the guarantee.
+
+    What is checked first is what the rest builds on: where that is broken, nothing more is said.
+    """
+    if wrong := [*_table_findings(manifest), *bin_findings(manifest, manifest.tables), *_pair_findings(manifest)]:
+        yield from wrong
+        return
+    exact, most = sqrt(_affordable(manifest) / 600), min(MOST_PAIRS, len(manifest.tables) - 1)
+    if not min(exact - NEARLY_HALF, most) <= len(manifest.pairs) <= max(min(exact + NEARLY_HALF, most), 0):
+        should = f"by the totals and ε there should be {exact:.2f}, rounded, and at most {max(most, 0)}"
+        yield wrongly_measured(f"there are {count_text(len(manifest.pairs), 'pair')}, but {should}")
+    yield from charge_findings(manifest, dict(table_charges(manifest)))
+
+
+def _affordable(manifest: StatisticsManifest) -> float:
+    """N · ε by the noisy totals: it decides how many pairs there are."""
+    return float(manifest.epsilon / manifest.apart) * float(sum(manifest.records))
+
+
+def table_charges(manifest: StatisticsManifest) -> Iterator[tuple[str, Fraction]]:
+    """What each draw costs, in the order of the draws."""
+    epsilon, pairs = manifest.epsilon, len(manifest.pairs)
+    yield "class totals", epsilon * TOTALS
+    for name in manifest.tables:
+        yield f"table of {name}", epsilon * (1 - TOTALS - pairs * PAIR) / len(manifest.tables)
+    for place in range(1, pairs + 1):
+        yield f"choice of pair {place}", epsilon * PAIR * PAIR_CHOICE
+        yield f"counts of pair {place}", epsilon * PAIR * (1 - PAIR_CHOICE)
+
+
+def _table_findings(manifest: StatisticsManifest) -> Iterator[Finding]:
+    classes = len(manifest.classes)
+    if len(manifest.totals) != classes:
+        yield wrongly_measured(f"there are {count_text(len(manifest.totals), 'total')} of {classes} classes")
+    if list(manifest.tables) != list(manifest.bins):
+        tables = f"tables of {listed(manifest.tables)}, but bins of {listed(manifest.bins)}"
+        yield wrongly_measured(f"there are {tables}")
+        return
+    for name, table in manifest.tables.items():
+        bins = manifest.bins[name]
+        if len(table) != len(bins) or any(len(row) != classes for row in table):
+            yield wrongly_measured(f"the table of {name!r} does not have {len(bins)} bins of {classes} classes")
+        if len(set(bins.values())) < len(bins):
+            yield wrongly_measured(f"{name!r} has two bins in one block, but each was measured by itself")
+
+
+def _pair_findings(manifest: StatisticsManifest) -> Iterator[Finding]:
+    """Groups are those of the attributes in pairs, and pairs tie attributes without a circle."""
+    named = {name for pair in manifest.pairs for name in pair.attributes}
+    if list(manifest.groups) != [name for name in manifest.bins if name in named] or not named <= set(manifest.bins):
+        yield wrongly_measured(f"there are groups of {listed(manifest.groups)}, but pairs of {listed(sorted(named))}")
+        return
+    for name, groups in manifest.groups.items():
+        if len(groups) != len(manifest.bins[name]) or set(groups) != set(range(min(max(groups), MOST_GROUPS - 1) + 1)):
+            yield wrongly_measured(f"{name!r} has groups that are not up to {MOST_GROUPS} of its bins")
+    tree = {name: name for name in named}
+    for place, pair in enumerate(manifest.pairs, start=1):
+        one, other = pair.attributes
+        sizes = [len(set(manifest.groups[name])) for name in pair.attributes]
+        if tree[one] == tree[other]:
+            yield wrongly_measured(f"pair {place} ties {one!r} and {other!r}, which are tied already")
+        if len(pair.counts) != sizes[0] or any(len(row) != sizes[1] for row in pair.counts):
+            yield wrongly_measured(f"pair {place} does not have {sizes[0]} by {sizes[1]} counts")
+        kept, gone = tree[one], tree[other]
+        tree = {name: kept if held == gone else held for name, held in tree.items()}
+
+
+def check_levels(manifest: WeightsManifest, spec: Spec) -> Iterator[Finding]:
+    """What was measured has the bins that n · ε affords, or the finest, and blocks hold all leaves of their bins."""
+    records = affordable_records(manifest) if isinstance(manifest, AdditiveManifest) else inf
+    for name, bins in manifest.bins.items():
+        attribute = spec.attributes.get(name)
+        if attribute is None:
+            continue  # `check_agreement` reports it
+        if list(bins) != (right := bin_labels(attribute, records)):
+            message = f"{name!r} has the bins {listed(bins)}, but its domain and n·ε make them {listed(right)}"
+            yield Finding("spec-bins", f"{MANIFEST}: {message}.")
+            continue
+        entry = manifest.masking[name]
+        if attribute.taxonomy is not None and isinstance(entry, Generalization):
+            values = {block.label: set(block.values) for block in entry.blocks}
+            for label, block in bins.items():
+                if not set(attribute.taxonomy.leaves_of(label)) <= values[block]:
+                    yield Finding(
+                        "spec-bins", f"{MANIFEST}: {name!r} has the bin {label!r} outside its block {block!r}."
+                    )
+
+
+def bin_labels(attribute: Attribute, records: float) -> list[str]:
+    """The labels of the bins that are measured if n · ε is `records`."""
+    if attribute.ordered:
+        return _bin_intervals(attribute, 1 if records < 1e4 else 2 if records < 1e6 else 3)
+    if attribute.taxonomy is None:
+        return list(attribute.values or ())
+    most = FEW_BINS if records < 1e5 else MOST_BINS
+    levels = [level for level in fronts(attribute.taxonomy) if 1 < len(level) <= MOST_BINS] or [[]]
+    return [node.label for node in next((level for level in reversed(levels) if len(level) <= most), levels[0])]
+
+
+def _bin_intervals(attribute: Attribute, levels: int) -> list[str]:
+    """Every place of a small grid; of a larger one an even series, and 1, 2, 5, 10, … steps from its start.
+
+    Missing values follow, each kind by itself.
+    """
+    from unveil.schema import grid_of, interval_label  # only a comparison with the spec needs it
+
+    grid = grid_of(attribute)
+    if grid is None or attribute.range is None:
+        return []
+    starts = {0, grid.size}
+    for series in SERIES[:levels]:
+        if grid.size <= series + series // 2:
+            starts |= set(range(grid.size))
+        else:
+            steps = (factor * 10**power for power in range(len(str(grid.size))) for factor in (1, 2, 5))
+            starts |= {grid.size * place // series for place in range(series)} | {at for at in steps if at < grid.size}
+    bounds = [*(grid.value(place) for place in sorted(starts - {grid.size})), attribute.range[1]]
+    return [*(interval_label(lo, hi, attribute.unit) for lo, hi in pairwise(bounds)), *attribute.missing.labels]
+
+
+def fronts(taxonomy: Taxonomy) -> list[list[Node]]:
+    """The taxonomy cut at each depth, from below the root to the leaves."""
+    found: list[list[Node]] = []
+    nodes = [taxonomy.root]
+    while any(node.children for node in nodes):
+        nodes = [below for node in nodes for below in (node.children or (node,))]
+        found.append(nodes)
+    return found

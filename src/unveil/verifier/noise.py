@@ -15,27 +15,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, inf, log, log1p
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from unveil.errors import count_text
-from unveil.verifier.claims import PARQUET, Discretization, Masked
-from unveil.verifier.columns import Codes, Column, Tally, day_number, number, plain, text
-from unveil.verifier.cuts import masked_values
-from unveil.verifier.data import Data
-from unveil.verifier.findings import Finding, exact_text
+from unveil.errors import count_text, records_text
+from unveil.verifier.claims import MANIFEST, PARQUET, Finding, exact_text
 from unveil.verifier.holdings import Floats
-from unveil.verifier.manifests import COUNT, DiffGenManifest, DrawnManifest
-from unveil.verifier.persons import used_raw
-from unveil.verifier.private import label_places
+from unveil.verifier.manifests import DiffGenManifest, SafeManifest
 
 if TYPE_CHECKING:
-    from unveil.schema import Attribute, Spec
+    from unveil.verifier.replay import CellCounts, Measurement
 
 LEVEL = 1e-6
 """How rarely all tests together may report an honest release."""
@@ -43,8 +37,6 @@ TESTS = 5
 """Two sums with two ends each, and the largest single move."""
 MOST_CELLS = 10**300
 """Floats end near 10^308; no threshold is usable with so many cells."""
-
-
 LITTLE, SURE = 0.01, 0.999
 LEAST, MOST = Fraction(1, 10**12), Fraction(600)
 """Beyond these rates noise is always or never larger than any count, and floats overflow."""
@@ -53,6 +45,10 @@ Sum = Literal["size", "drift"]
 SLOPES = np.geomspace(1e-5, 0.999, 120)
 STEEP = np.geomspace(1.0, 60.0, 40)
 """Where Chernoff's bound is taken, in units of the rate. Any set is valid, and a fine one loses little."""
+ENDS = 3
+"""The rarest group, and both ends of the total."""
+BOTH_SLOPES = np.concatenate([-np.geomspace(1e-4, 2, 40), np.geomspace(1e-4, 2, 40)])
+"""Where Chernoff's bound is taken."""
 
 
 class Law(ABC):
@@ -219,103 +215,6 @@ def float_rate(rate: Fraction) -> float:
     return float(min(max(rate, LEAST), MOST))
 
 
-Cell = tuple[int, ...]
-"""The places of its labels in the cuts and of its class among the classes."""
-
-
-@dataclass(frozen=True)
-class CellCounts:
-    """Released and true counts of cells.
-
-    Attributes:
-        released: Of the listed cells.
-        true: Of the occupied cells.
-        total: How many cells there are, listed or not, occupied or not.
-    """
-
-    released: dict[Cell, int]
-    true: dict[Cell, int]
-    total: int
-
-
-def count_cells(manifest: DiffGenManifest, data: Data, spec: Spec) -> CellCounts:
-    """Counts the cells on both sides.
-
-    A raw row with a value that no block holds is in no cell and is left out.
-    """
-    counts = plain(data.columns[COUNT].values)
-    return CellCounts(
-        dict(zip(placed_rows(manifest, data), (counts[code] for code in data.columns[COUNT].codes), strict=True)),
-        occupied_cells(manifest, spec),
-        manifest.cells,
-    )
-
-
-def placed_rows(manifest: DrawnManifest, data: Data) -> Iterator[Cell]:
-    """The cells of the distinct released rows."""
-    columns = [data.columns[name] for name in manifest.labels]
-    codes = [label_places(manifest.labels[column.name], column.texts())[column.codes] for column in columns]
-    return zip(*(code.tolist() for code in codes), strict=True)
-
-
-def occupied_cells(manifest: DrawnManifest, spec: Spec) -> dict[Cell, int]:
-    """The cells that the raw records which are used are in, and how many."""
-    labels = manifest.labels
-    tally = Tally()
-    tally.add([np.zeros(0, dtype=np.int32)] * len(labels), np.zeros(0, dtype=np.int64))
-    for raw in used_raw(spec):
-        rows = [
-            raw_places(raw.columns[name], known, manifest.masking.get(name), spec.attributes.get(name))
-            for name, known in labels.items()
-        ]
-        placed = np.all([row >= 0 for row in rows], axis=0)
-        tally.add([row[placed] for row in rows], raw.weights[placed])
-    keys, sums = tally.result()
-    return dict(zip(zip(*(key.tolist() for key in keys), strict=True), sums.tolist(), strict=True))
-
-
-def raw_places(column: Column, labels: Sequence[str], entry: Masked | None, attribute: Attribute | None) -> Codes:
-    """For every raw row the place of its label, or of its class; -1 if it has none."""
-    values = [_whole(value) for value in plain(column.values)]
-    if entry is None or attribute is None:
-        return label_places(labels, map(text, values))[column.codes]
-    if attribute.values is not None:
-        values = [value if text(value) in attribute.values else None for value in values]
-    if attribute.outside == "clamp":
-        values = [_clamped(entry, value) for value in values]
-    if attribute.kind == "number":
-        kinds = attribute.missing.labels
-        values = [value if value in kinds or _on_grid(number(value), attribute) else None for value in values]
-    return label_places(labels, masked_values(entry, values))[column.codes]
-
-
-def _whole(value: Any) -> Any:
-    """A column with missing values holds whole numbers as floats."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _on_grid(value: float | None, attribute: Attribute) -> bool:
-    """Whether a number is one that the owner declared, up to rounding."""
-    step = 1.0 if attribute.whole else attribute.step
-    if value is None or step is None or attribute.range is None:
-        return False
-    place = (Fraction(str(value)) - Fraction(str(attribute.range[0]))) / Fraction(str(step))
-    return abs(place - round(place)) <= Fraction(1, 10**6)
-
-
-def _clamped(entry: Masked, value: Any) -> Any:
-    """A value outside the range becomes one inside; only its block matters."""
-    if not isinstance(entry, Discretization):
-        return value
-    read = (day_number if entry.unit == "date" else number)(value)
-    if isinstance(read, int) and int(float(read)) != read:
-        return None  # a float cannot hold all its digits
-    blocks = [block for block in entry.blocks if block.start is not None]
-    if read is None or blocks[0].lo <= read < blocks[-1].hi:
-        return value
-    return (blocks[0] if read < blocks[0].lo else blocks[-1]).start
-
-
 class NoiseTest:
     """Released minus true counts, compared with the law that they should follow."""
 
@@ -366,3 +265,133 @@ class NoiseTest:
             f"Counts without noise would be found for certain, with half the noise {chance_text(half)}, with twice the "
             f"noise {chance_text(double)}. The differences are private."
         )
+
+
+class MeasuredTest:
+    """Measured minus true numbers, compared with the law of their noise: draw by draw, and all together."""
+
+    def __init__(self, measured: list[Measurement]) -> None:
+        self._measured = measured
+        rates: Counter[float] = Counter()
+        for one in measured:
+            rates[one.rate] += one.noisy.size
+        self._law = NoiseLaw(rates)
+
+    @property
+    def log_level(self) -> float:
+        """How improbable numbers must be for one test to report them: every draw is tested, and all together."""
+        return log(LEVEL / (TESTS * (len(self._measured) + 1)))
+
+    def findings(self) -> Iterator[Finding]:
+        """Differences that are too improbable under the stated law."""
+        for one in self._measured:
+            yield from self._draw_findings(one)
+        size, drift = (sum(_scaled(one, of) for one in self._measured) for of in ("size", "drift"))
+        for what, rarity in tail_findings(self._law, size, drift, self.log_level):
+            total = sum((one.cost for one in self._measured), Fraction(0))
+            yield noise_finding(
+                MANIFEST, f"all measured numbers differ from the true ones in a way that {what}", total, rarity
+            )
+
+    def _draw_findings(self, one: Measurement) -> Iterator[Finding]:
+        rate = one.cost / one.unit
+        for what, rarity in tail_findings(one.law, _scaled(one, "size"), _scaled(one, "drift"), self.log_level):
+            yield noise_finding(
+                MANIFEST, f"the {one.purpose} differ from the true ones in a way that {what}", rate, rarity
+            )
+        move = int(one.moves[np.argmax(np.abs(one.moves))])
+        rarity = log_reach(one.rate, abs(move))
+        if rarity + log(one.noisy.size) < self.log_level:
+            yield noise_finding(MANIFEST, f"one of the {one.purpose} is off by {move:+,}", rate, rarity)
+
+    def note(self) -> str:
+        """What the tests can show on this release: their power."""
+        half, double = (chance_to_find(self._law, factor, self.log_level) for factor in (0.5, 2))
+        blind = [one.purpose for one in self._measured if not chance_to_find(one.law, 0, self.log_level)]
+        unseen = f", except for the {' and the '.join(blind)}" if blind else ""
+        numbers, draws = sum(one.noisy.size for one in self._measured), count_text(len(self._measured), "draw")
+        return (
+            f"The differences between {numbers:,} measured and true numbers of {draws} fit the noise paid for. "
+            f"A draw without noise would be found for certain{unseen}. If all had half the noise, that would be found "
+            f"{chance_text(half)}, twice the noise {chance_text(double)}. Choices are drawn once and cannot be tested. "
+            "The differences are private."
+        )
+
+
+def _scaled(one: Measurement, of: str) -> float:
+    """A sum of moves in units of their scale."""
+    moves = np.abs(one.moves) if of == "size" else one.moves
+    return one.rate * float(moves.sum())
+
+
+class SamplingTest:
+    """Released and true numbers of equal rows, compared with the law that they should follow."""
+
+    def __init__(self, manifest: SafeManifest, cells: CellCounts) -> None:
+        self._share = float(manifest.share)
+        self._stated = manifest.sampled
+        self._least = manifest.k
+        self._released, self._true = cells.released, cells.true
+
+    def findings(self) -> Iterator[Finding]:
+        """Rows that the table does not have, and numbers that sampling would hardly ever leave."""
+        extra = {cell: count - self._true.get(cell, 0) for cell, count in self._released.items()}
+        if gained := sum(count for count in extra.values() if count > 0):
+            yield Finding("truth", f"{PARQUET} has {records_text(gained)} that the raw table does not have.")
+            return
+        level = log(LEVEL / ENDS)
+        for cell, records in self._true.items():
+            kept = self._released.get(cell, 0)
+            rarity = self._rarity(records, kept)
+            if rarity + log(len(self._true)) < level:
+                yield self._finding(f"of a group of {records_text(records)}, {kept:,} were released", rarity)
+                return
+        kept, rarity = sum(self._released.values()), self._total_rarity()
+        if rarity < level:
+            yield self._finding(f"of {records_text(sum(self._true.values()))}, {kept:,} were released", rarity)
+
+    def note(self) -> str:
+        """What the test has shown."""
+        return (
+            f"All rows are in the raw table, and as many were released as sampling with probability {self._stated} and "
+            f"suppression below {self._least} rows leave. What was left out is private."
+        )
+
+    def _total_rarity(self) -> float:
+        """The logarithm of Chernoff's bound on the probability of a total that is at least as far off."""
+        total = sum(self._released.values())
+        cumulants: Floats = np.zeros(len(BOTH_SLOPES))
+        for records, groups in Counter(self._true.values()).items():
+            cumulants += groups * self._cumulants(records)
+        return min(0.0, float((cumulants - BOTH_SLOPES * total).min()))
+
+    def _cumulants(self, records: int) -> Floats:
+        """The logarithm of E exp(s·T) for what is released of a group: T is X, or 0 where X is below k."""
+        few = np.arange(min(self._least, records + 1))
+        chances = np.exp(
+            np.concatenate([[0.0], np.cumsum(np.log((records - few[:-1]) / few[1:]))])
+            + few * log(self._share)
+            + (records - few) * log1p(-self._share)
+        )
+        kept: Floats = records * np.log1p(self._share * np.expm1(BOTH_SLOPES))
+        suppressed = -np.expm1(np.outer(BOTH_SLOPES, few)) @ chances
+        moved: Floats = kept + np.log1p(suppressed * np.exp(-kept))
+        return moved
+
+    def _rarity(self, records: int, kept: int) -> float:
+        """The logarithm of a bound on the probability of a number of released rows that is at least as far off."""
+        return _log_tail(records, kept if kept else min(self._least - 1, records), self._share, below=not kept)
+
+    def _finding(self, what: str, rarity: float) -> Finding:
+        chance = f"by chance that happens once in 10^{-rarity / log(10):.0f} releases"
+        return Finding("noise", f"{PARQUET}: {what}, but each is kept with probability {self._stated}; {chance}.")
+
+
+def _log_tail(size: int, reached: int, share: float, *, below: bool = False) -> float:
+    """Chernoff's bound on the logarithm of P(X ≥ reached), or of P(X ≤ reached) where that is the lower end."""
+    ratio = reached / size
+    if below and ratio >= share:
+        return 0.0
+    up = ratio * log(ratio / share) if reached else 0.0
+    down = (1 - ratio) * (log1p(-ratio) - log1p(-share)) if reached < size else 0.0
+    return -size * (up + down)

@@ -10,32 +10,50 @@ SplitMix64. A person is the BLAKE2b hash of the texts in the person columns, eac
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from fractions import Fraction
 from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
+from pyarrow import parquet
 
-from unveil.errors import count_text, records_text
-from unveil.verifier.claims import MANIFEST
-from unveil.verifier.columns import Codes, Column, Counts, Groups, Tally, day_number, number, plain, summed, text
-from unveil.verifier.findings import Finding
+from unveil.errors import ReleaseError, count_text, records_text
+from unveil.verifier.claims import MANIFEST, PARQUET, BrokenClaimError, Finding, Masked, Released
+from unveil.verifier.data import (
+    Codes,
+    Column,
+    Counts,
+    Data,
+    Groups,
+    Tally,
+    encode,
+    group,
+    number,
+    plain,
+    read_data,
+    summed,
+    text,
+)
+from unveil.verifier.files import open_files, read_manifest
+from unveil.verifier.holdings import Holdings, Table, count_holdings
 from unveil.verifier.manifests import SIZED, RefinementManifest
+from unveil.verifier.records import TOGETHER
+from unveil.verifier.requirements import Statement, read_statement
 
 if TYPE_CHECKING:
-    from unveil.schema import Attribute, Spec
     from unveil.verifier.raw import Raw
 
-Words = NDArray[np.uint64]
-Places = NDArray[np.int64]
-NOWHERE = -1
-ROUNDED = Fraction(1, 10**6)
-"""By how much of a step a number may be off its place."""
-
 PERSONS = "persons"
+ABSENT = -1
+Others = Sequence[Mapping[str, Column]]
+"""What each of several other releases says about the people of one, by attribute; under no name, who is absent."""
+Words = NDArray[np.uint64]
 
 
 def counts_persons(stated: dict[str, Any]) -> bool:
@@ -225,60 +243,216 @@ def _few_persons(place: str, least: int, groups: Groups) -> Iterator[Finding]:
         )
 
 
-def used_raw(spec: Spec) -> Iterator[Raw]:
-    """The raw rows of a spec that a private release uses: all, or of every person at most as many as the spec says."""
-    from unveil.verifier.raw import Raw, read_raw
-
-    if spec.plan is None or spec.plan.contributions is None:
-        yield from read_raw(spec)
+def judge_earlier(folder: Path, earlier: Sequence[Path]) -> Iterator[Finding]:
+    """What the files of several releases show about them together."""
+    try:
+        manifest = read_manifest(folder)
+        found = {place: read_manifest(place) for place in earlier}
+    except BrokenClaimError as broken:
+        yield from broken.findings
         return
-    batches = list(read_raw(spec))
-    for raw, used in zip(batches, used_rows(spec, batches, spec.plan.contributions), strict=True):
-        columns = {name: Column(name, column.values, column.codes[used]) for name, column in raw.columns.items()}
-        yield Raw(columns, raw.weights[used], raw.read, raw.dropped)
+    if not isinstance(manifest, RefinementManifest):
+        yield Finding(TOGETHER, f"{folder}: only a release by refinement is made after others; ε adds up instead.")
+        return
+    for place, before in found.items():
+        sha256 = before.files[PARQUET].sha256 if PARQUET in before.files else None
+        if sha256 not in manifest.after:
+            message = f"{MANIFEST} of {folder} does not name the release with these rows ({str(sha256)[:12]}…)"
+            yield Finding(TOGETHER, f"{place}: {message}.")
+        elif isinstance(before, RefinementManifest):
+            if sha256 == manifest.masking_of and (before.masking, before.boxes) != (manifest.masking, manifest.boxes):
+                yield Finding(TOGETHER, f"{place}: {MANIFEST} of {folder} does not have this masking, as it says.")
+            data, _ = read_data(open_files(place, before)[0], before)
+            yield from _broken(manifest, data, [(People(str(place), data.columns, data.weights), ())])
 
 
-def used_rows(spec: Spec, batches: Sequence[Raw], most: int) -> list[NDArray[np.bool_]]:
-    """Which rows of each batch are used. A row with a value outside its domain is dropped and not counted."""
-    persons = np.concatenate([person_words([raw.columns[name] for name in spec.table.person]) for raw in batches])
-    places = np.concatenate([_row_places(spec, raw) for raw in batches])
-    valid = np.flatnonzero((places != NOWHERE).all(axis=1))
-    rows = np.column_stack([persons[valid], places[valid].astype(np.uint64)])
-    kept = valid[_smallest(rows, most)]
-    used = np.zeros(len(places), dtype=np.bool_)
-    used[kept] = True
-    return np.split(used, np.cumsum([len(raw.weights) for raw in batches])[:-1])
+@dataclass(frozen=True)
+class People:
+    """The rows of a release, for a requirement to count them."""
+
+    name: str
+    columns: Mapping[str, Column]
+    weights: NDArray[np.int64]
 
 
-def _smallest(rows: Words, most: int) -> Places:
-    """The places of the rows that are used; the first two numbers of a row are its person."""
-    hashed = np.zeros(len(rows), dtype=np.uint64)
-    for values in rows.T:
-        hashed = _mixed(hashed ^ values)
-    hashed = _mixed(hashed ^ _nth([rows[:, 0], rows[:, 1], hashed]).astype(np.uint64))
-    order = np.lexsort([hashed, rows[:, 1], rows[:, 0]])
-    return order[_nth([rows[order, 0], rows[order, 1]]) < most]
+@dataclass(frozen=True)
+class Together(Table):
+    """The people of a release, grouped by what each of several releases says about them."""
+
+    people: People
+    others: Others
+
+    def groups(self, statement: Statement) -> Groups:
+        """The people who look alike, or are absent, in each release."""
+        return group(self.grouping(statement), self.people.weights)
+
+    def holdings(self, statement: Any) -> Holdings:
+        """What they hold of the sensitive attribute in this release."""
+        return count_holdings(self.grouping(statement), self.people.columns[statement.sensitive], self.people.weights)
+
+    def grouping(self, statement: Statement) -> list[Column]:
+        """What all releases say about the attributes of a requirement."""
+        every = [self.people.columns, *self.others]
+        return [columns[name] for columns in every for name in ("", *statement.names) if name in columns]
 
 
-def _nth(keys: Sequence[Words]) -> Places:
-    """How many rows with the same keys come before each."""
-    order = np.lexsort(list(reversed(keys)))
-    same = np.ones(max(len(order) - 1, 0), dtype=np.bool_)
-    for key in keys:
-        same &= key[order][1:] == key[order][:-1]
-    starts = np.flatnonzero(np.concatenate([[True], ~same]))[: len(order)]
-    nth = np.empty(len(order), dtype=np.int64)
-    nth[order] = np.arange(len(order)) - np.repeat(starts, np.diff(starts, append=len(order)))
-    return nth
+def _broken(manifest: RefinementManifest, data: Data, releases: Sequence[tuple[People, Others]]) -> Iterator[Finding]:
+    """The requirements of a release that some releases break together."""
+    for number_, stated in enumerate(manifest.requirements, start=1):
+        try:
+            statement = read_statement(stated)
+        except (KeyError, ValueError):
+            continue  # `check_requirements` reports it
+        for people, others in releases:
+            table = Together(manifest, data, f"requirement {number_}", people, others)
+            sensitive = getattr(statement, "sensitive", None)
+            if not table.grouping(statement) or (sensitive is not None and sensitive not in people.columns):
+                continue  # it says nothing that the requirement is about
+            try:
+                for finding in statement.findings(table):
+                    yield Finding(TOGETHER, f"{people.name}: {finding.message}")
+            except BrokenClaimError as broken:
+                yield from (Finding(TOGETHER, f"{people.name}: {finding.message}") for finding in broken.findings)
 
 
-def _mixed(numbers: Words) -> Words:
-    """SplitMix64."""
-    numbers = numbers + np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        numbers = (numbers ^ (numbers >> np.uint64(shift))) * np.uint64(factor)
-    mixed: Words = numbers ^ (numbers >> np.uint64(31))
-    return mixed
+class Entered:
+    """The entry of a release in the owner's history: whom it shows, and how."""
+
+    def __init__(self, path: Path) -> None:
+        """Reads it.
+
+        Raises:
+            ReleaseError: It cannot be read.
+        """
+        self.name = path.name
+        try:
+            table = parquet.read_table(path)
+            about = json.loads((table.schema.metadata or {})[b"unveil"])
+            self.sha256 = str(about["sha256"])
+            self.place_of: dict[bytes, int] = {who: row for row, who in enumerate(table["person"].to_pylist())}
+            self.labels = {
+                name.removeprefix("label:"): encode(name.removeprefix("label:"), table[name])
+                for name in table.column_names
+                if name.startswith("label:")
+            }
+        except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
+            raise ReleaseError(f"{path}: this is not an entry of a history of releases.") from error
+
+    def people(self, manifest: RefinementManifest) -> People:
+        """Its rows. A sensitive number is read as one."""
+        columns = dict(self.labels)
+        for name in {str(stated.get("sensitive")) for stated in manifest.requirements} & set(columns):
+            entry = manifest.masking.get(name)
+            if isinstance(entry, Released) and entry.type == "number":
+                words = columns[name]
+                values = pa.array([number(value) for value in plain(words.values)])
+                columns[name] = encode(name, pa.chunked_array([values.take(pa.array(words.codes))]))
+        return People(self.name, columns, np.ones(len(self.place_of), dtype=np.int64))
+
+    def seen_by(self, other: Entered) -> dict[str, Column]:
+        """What another entry says about the people of this one."""
+        rows = np.array([other.place_of.get(who, ABSENT) for who in self.place_of], dtype=np.int64)
+        absent = rows == ABSENT
+        found = {"": Column(other.name, pa.array(["present", "absent"]), absent.astype(np.int32))}
+        for name, column in other.labels.items():
+            values = pa.concat_arrays([column.values.cast(pa.string()), pa.array(["absent"])])
+            codes: Codes = np.append(column.codes, 0)[rows].astype(np.int32)
+            codes = np.where(absent, len(values) - 1, codes).astype(np.int32)
+            found[name] = Column(f"{name} in {other.name}", values, codes)
+        return found
+
+
+class History:
+    """The owner's private folder, for a release that is made after others."""
+
+    def __init__(self, folder: Path, manifest: RefinementManifest, person: Sequence[str]) -> None:
+        """Reads the entries that the release needs.
+
+        Raises:
+            ReleaseError: An entry, or the key, cannot be read.
+        """
+        self._manifest, self._person = manifest, person
+        paths = [path for path in folder.glob("*.parquet") if path.stem.isdigit()] if folder.is_dir() else []
+        entries = [Entered(path) for path in sorted(paths, key=lambda path: int(path.stem))]
+        sha256 = manifest.files[PARQUET].sha256 if PARQUET in manifest.files else ""
+        # Releases of different people can have the same rows, where these are fully masked.
+        own = max((place for place, entry in enumerate(entries) if entry.sha256 == sha256), default=None)
+        self._own = None if own is None else entries[own]
+        self._earlier = [entry for entry in entries[:own] if entry.sha256 in manifest.after]
+        self._folder = folder
+        self._key = b""
+        if self._own is not None:
+            try:
+                self._key = bytes.fromhex((folder / "key").read_text())
+            except (OSError, ValueError) as error:
+                raise ReleaseError(f"{folder / 'key'}: the key of the history cannot be read.") from error
+        self._seen: list[NDArray[np.int64]] = []
+        self._lost = self._wrong = 0
+
+    def kept(self, raw: Raw) -> Raw:
+        """The raw rows of people whom the release shows."""
+        if self._own is None:
+            return raw
+        rows = self._rows_of(raw)
+        shown = rows != ABSENT
+        self._seen.append(rows[shown])
+        self._lost += int((~shown).sum())
+        columns = {name: replace(column, codes=column.codes[shown]) for name, column in raw.columns.items()}
+        return replace(raw, columns=columns, weights=raw.weights[shown])
+
+    def compare(self, name: str, labels: Column) -> None:
+        """Compares the masked values of the raw rows that were kept last with what the entry says."""
+        if self._own is None or name not in self._own.labels or not self._seen:
+            return
+        entered = self._own.labels[name]
+        words, others = np.array(entered.texts(), dtype=object), np.array(labels.texts(), dtype=object)
+        self._wrong += int((words[entered.codes[self._seen[-1]]] != others[labels.codes]).sum())
+
+    def findings(self, data: Data) -> Iterator[Finding]:
+        """What the history shows to be wrong."""
+        if self._own is None or len(self._earlier) < len(self._manifest.after):
+            lacking = len(self._manifest.after) - len(self._earlier) + (self._own is None)
+            message = f"the history lacks {count_text(lacking, 'release')} of those that hold together"
+            yield Finding(TOGETHER, f"{self._folder}: {message}.")
+            return
+        seen = np.concatenate([np.zeros(0, dtype=np.int64), *self._seen])
+        people = len(self._own.place_of)
+        if len(np.unique(seen)) != len(seen) or len(seen) != people:
+            message = f"{self._own.name} has {count_text(people, 'person')}, but {len(seen):,} rows of the raw table"
+            yield Finding(TOGETHER, f"{self._folder}: {message} are of these.")
+        if self._lost != self._manifest.rows.held_back:
+            message = f"{MANIFEST} says that {self._manifest.rows.held_back:,} rows are held back"
+            yield Finding(TOGETHER, f"{message}, but the history says {self._lost:,}.")
+        if self._wrong or _differ(self._own.labels, data, self._manifest.masked):
+            yield Finding(TOGETHER, f"{self._folder}: {self._own.name} does not say what the release says.")
+        entries = [self._own, *self._earlier]
+        releases = [
+            (entry.people(self._manifest), [entry.seen_by(other) for other in entries if other is not entry])
+            for entry in entries
+        ]
+        yield from _broken(self._manifest, data, releases)
+
+    def _rows_of(self, raw: Raw) -> NDArray[np.int64]:
+        """The row of each raw row's person in the entry."""
+        words = np.ascontiguousarray(person_words([raw.columns[name] for name in self._person]), dtype="<u8").tobytes()
+        hashed = (
+            blake2b(words[at : at + 16], key=self._key, digest_size=16).digest() for at in range(0, len(words), 16)
+        )
+        place_of = {} if self._own is None else self._own.place_of
+        return np.array([place_of.get(who, ABSENT) for who in hashed], dtype=np.int64)
+
+
+def _differ(entered: Mapping[str, Column], data: Data, masked: Mapping[str, Masked]) -> bool:
+    """Whether an entry and the rows of its release hold different labels."""
+    names = [name for name in masked if name in entered and name in data.columns]
+    sides: list[dict[tuple[str | None, ...], int]] = []
+    for columns, weights in ((entered, None), (data.columns, data.weights)):
+        held = [columns[name] for name in names]
+        counts = np.ones(len(held[0].codes), dtype=np.int64) if weights is None else weights
+        keys, sums = summed([column.codes for column in held], counts)
+        words = [np.array(column.texts(), dtype=object)[key] for column, key in zip(held, keys, strict=True)]
+        sides.append(dict(zip(zip(*words, strict=True), sums.tolist(), strict=True)))
+    return sides[0] != sides[1]
 
 
 def person_words(columns: Sequence[Column]) -> Words:
@@ -300,48 +474,3 @@ def _person(value: Any) -> str:
     if isinstance(value, float | Decimal) and value == value // 1:
         return str(int(value))
     return text(value) or ""
-
-
-def _row_places(spec: Spec, raw: Raw) -> Places:
-    """For every row the places of its values in the declared domains, and of its class."""
-    found = []
-    for name, attribute in spec.attributes.items():
-        if attribute.role == "attribute":
-            found.append(_places(raw.columns[name], attribute))
-    labels = {label: place for place, label in enumerate(spec.table.class_values or ())}
-    class_ = raw.columns[spec.table.class_]
-    found.append(np.array([_label(value, labels) for value in plain(class_.values)], dtype=np.int64)[class_.codes])
-    return np.stack(found, axis=1)
-
-
-def _places(column: Column, attribute: Attribute) -> Places:
-    values = plain(column.values)
-    if attribute.kind == "category":
-        declared = attribute.values if attribute.taxonomy is None else attribute.taxonomy.leaves
-        labels = {label: place for place, label in enumerate(declared or ())}
-        return np.array([_label(value, labels) for value in values], dtype=np.int64)[column.codes]
-    return np.array([_number_place(value, attribute) for value in values], dtype=np.int64)[column.codes]
-
-
-def _label(value: Any, labels: dict[str, int]) -> int:
-    whole = isinstance(value, float) and value.is_integer()
-    return labels.get(str(int(value)) if whole else text(value) or "", NOWHERE)
-
-
-def _number_place(value: Any, attribute: Attribute) -> int:
-    """How many steps a number or a day is above the lowest; kinds of missing values come after all numbers."""
-    step = Fraction(1) if attribute.whole else None if attribute.step is None else Fraction(str(attribute.step))
-    if attribute.range is None or step is None:
-        return NOWHERE
-    lo, hi = (Fraction(str(bound)) for bound in attribute.range)
-    size = int((hi - lo) / step)
-    if value in attribute.missing.labels:
-        return size + attribute.missing.labels.index(value)
-    read = (day_number if attribute.kind == "date" else number)(value)
-    if read is None:
-        return NOWHERE
-    exact = (Fraction(str(read)) - lo) / step
-    if attribute.outside == "clamp":
-        exact = min(max(exact, Fraction(0)), Fraction(size - 1))
-    place = round(exact)
-    return place if abs(exact - place) <= ROUNDED and 0 <= place < size else NOWHERE

@@ -11,22 +11,37 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import prod
+from math import ceil, exp, log, prod
 
 import numpy as np
 import pyarrow.compute as pc
 
 from unveil.errors import count_text, listed, rows_text
-from unveil.verifier.claims import MANIFEST, PARQUET, Generalization, Masked, Suppression
-from unveil.verifier.columns import Codes, Column, Groups, group
-from unveil.verifier.cuts import twice_findings
-from unveil.verifier.data import Data
-from unveil.verifier.findings import Finding, exact_text, guarantee_findings, number_text, repeated
+from unveil.verifier.claims import (
+    MANIFEST,
+    PARQUET,
+    Finding,
+    Generalization,
+    Masked,
+    Suppression,
+    exact_text,
+    guarantee_findings,
+    number_text,
+    repeated,
+)
+from unveil.verifier.data import Codes, Column, Data, Groups, group
+from unveil.verifier.holdings import Floats
 from unveil.verifier.manifests import COUNT, Charge, DiffGenManifest, DrawnManifest, PrivateManifest, SafeManifest
+from unveil.verifier.records import twice_findings
 
 SEEDED = "None: it was made with a seed, for tests and experiments."
 COUNTS = "counts of all cells"
 FIRST = "first split of "
+SAMPLING = "sampling and suppression"
+LARGEST_GROUP = 20_000
+"""Groups of more records than this are not looked at."""
+ROUNDED = 1e-6
+"""By how much, relatively, floats may be off."""
 
 
 def check_promise(manifest: PrivateManifest) -> Iterator[Finding]:
@@ -308,3 +323,77 @@ def _first_missing(places: list[Codes], sizes: list[int]) -> list[int]:
         cell.append(number % size)
         number //= size
     return cell[::-1]
+
+
+def check_thinning(manifest: SafeManifest) -> Iterator[Finding]:
+    """The charges are those of the cut and of the sampling, and sampling and suppression are worth ε and δ."""
+    structure, last = manifest.ledger[:-1], manifest.ledger[-1]
+    if last.purpose != SAMPLING or last.composition != "sequential":
+        yield broken_ledger(f"the last charge is for {last.purpose!r}, not a sequential one for {SAMPLING!r}")
+    draws = Draws(frozenset(manifest.numbers), manifest.specializations)
+    yield from list(order_findings(structure, draws)) or drawn_findings(manifest, draws)
+    share = manifest.epsilon / max(4 * (len(manifest.numbers) + 2 * manifest.specializations), 1)
+    if unequal := [charge for charge in structure if charge.amount != share]:
+        why = f"ε / (4({len(manifest.numbers)} + 2·{manifest.specializations}))"
+        yield wrong_amount(unequal[0], share, why)
+    if last.amount != (rest := manifest.epsilon * Fraction(3, 4)):
+        yield wrong_amount(last, rest, "3ε / 4")
+    yield from check_budget(manifest)
+    yield from _delta_findings(manifest, last.amount)
+
+
+def _delta_findings(manifest: SafeManifest, epsilon: Fraction) -> Iterator[Finding]:
+    share, kept = float(manifest.share), f"with β = {manifest.sampled} and k = {manifest.k}"
+    if not 0 < manifest.share < 1:
+        yield Finding("delta", f"{MANIFEST}: sampled is {manifest.sampled}, but a probability is between 0 and 1.")
+        return
+    growth = exp(min(float(epsilon / manifest.apart), 600.0))
+    if growth * (1 - share) < 1 - ROUNDED:
+        yield Finding("delta", f"{MANIFEST}: {kept}, too many records are kept for ε = {exact_text(epsilon)}.")
+        return
+    # The records of a person come one after the other: each adds δ, times the factor of all that follow.
+    together = sum(growth**place for place in range(manifest.apart))
+    record = thinning_delta(share, manifest.k, growth, float(manifest.delta) / together)
+    found = None if record is None else record * together
+    if found is None:
+        yield Finding(
+            "delta", f"{MANIFEST}: {kept}, δ is too hard to compute: groups of {LARGEST_GROUP:,} records matter."
+        )
+    elif found > float(manifest.delta) * (1 + ROUNDED):
+        stated = exact_text(manifest.delta)
+        yield Finding("delta", f"{MANIFEST} says that δ is {stated}, but {kept} it is {found:.3g}.")
+
+
+def thinning_delta(share: float, least: int, growth: float, enough: float) -> float | None:
+    """The largest excess over all sizes of a group; None if too large groups would have to be looked at.
+
+    Args:
+        share: The probability of a record to be kept.
+        least: Fewer kept records than this are suppressed.
+        growth: The factor e^ε.
+        enough: A smaller excess than this does not matter.
+    """
+    bend = 1 - (1 - share) / growth
+    last = ceil(-log(enough) / (2 * (bend - share) ** 2)) if bend > share else LARGEST_GROUP + 1
+    if last > LARGEST_GROUP:
+        return None
+    law: Floats = np.zeros(last + 2)
+    law[0] = 1.0
+    largest = 0.0
+    for size in range(1, last + 1):
+        more = law * (1 - share)
+        more[1:] += law[:-1] * share
+        if size >= least:
+            largest = max(largest, float(np.maximum(more[least:] - growth * law[least:], 0).sum()))
+        law = more
+    return largest
+
+
+def check_shared(manifest: SafeManifest, data: Data) -> Iterator[Finding]:
+    """At least k rows agree in all columns."""
+    groups = group([data.columns[name] for name in manifest.labels], data.counts)
+    few = groups.sizes < manifest.k
+    if few.any():
+        worst = int(np.argmin(groups.sizes))
+        message = f"{groups.text(worst)} appears {groups.sizes[worst]:,} times, but {MANIFEST} says that k is"
+        yield Finding("k", f"{PARQUET}: {message} {manifest.k} (too few in {count_text(int(few.sum()), 'group')}).")

@@ -1,25 +1,89 @@
-"""Records that the search left out or only learned from, and what a release says of earlier ones.
-
-A handful that would block all others is dropped, or released fully masked. A share may be set aside at random, only to
-choose the masking.
-"""
+"""Which records the rows are: how many, which were left out, only learned from or held back, and what they weigh."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from decimal import ROUND_HALF_EVEN, Decimal
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unveil.errors import count_text, listed, records_text, rows_text
-from unveil.verifier.claims import MANIFEST, PARQUET, Discretization, Masked, Suppression, labels
-from unveil.verifier.data import Data
-from unveil.verifier.findings import Finding
-from unveil.verifier.manifests import LeaveOut, RefinementManifest
-from unveil.verifier.values import block_labels
+from unveil.verifier.claims import (
+    MANIFEST,
+    PARQUET,
+    Discretization,
+    Finding,
+    Masked,
+    Released,
+    Suppression,
+    SurveyWeight,
+    labels,
+    number_text,
+)
+from unveil.verifier.coverage import block_labels
+from unveil.verifier.data import Codes, Column, Data, Groups, Tally, group, number, plain
+from unveil.verifier.manifests import SIZED, Claims, LeaveOut, RefinementManifest
 
 TOGETHER = "together"
 """The claim that releases keep their promise together."""
+UNIT = Decimal("0.000001")
+"""Weights are added up to this many decimals."""
+
+
+def check_rows(manifest: RefinementManifest, data: Data) -> Iterator[Finding]:
+    """All claims about the rows of a refinement, except those about privacy."""
+    yield from _count_findings(manifest, data)
+    yield from check_order(manifest, data)
+    if manifest.weight is not None:
+        columns = [column for name, column in data.columns.items() if name != manifest.weight]
+        yield from twice_findings(group(columns, data.counts))
+
+
+def check_order(manifest: Claims, data: Data) -> Iterator[Finding]:
+    """The rows of any release: each has its labels and its class, and they are sorted."""
+    yield from _missing_findings(manifest, data)
+    if data.disorder is not None:
+        yield data.disorder
+
+
+def twice_findings(groups: Groups) -> Iterator[Finding]:
+    """No two rows are equal if a column says how many records a row represents."""
+    if (groups.sizes > 1).any():
+        worst = int(np.argmax(groups.sizes))
+        yield Finding(
+            "equal-rows",
+            f"{PARQUET}: {groups.text(worst)} appears in {rows_text(int(groups.sizes[worst]))}, "
+            "but equal rows are one row with one count.",
+        )
+
+
+def _count_findings(manifest: RefinementManifest, data: Data) -> Iterator[Finding]:
+    rows, records = manifest.rows, int(data.weights.sum())
+    if data.rows == 0:
+        yield Finding("rows", f"{PARQUET} holds no rows.")
+    if rows.released != data.rows:
+        yield Finding("rows", f"{PARQUET} has {rows_text(data.rows)}, but rows.released is {rows.released:,}.")
+    if manifest.records != records:
+        yield Finding("records", f"{PARQUET} holds {records_text(records)}, but records is {manifest.records:,}.")
+    kept = rows.read - rows.dropped - rows.held_back - rows.learned - (rows.left_out if manifest.dropped else 0)
+    # With weights, rows that are equal after masking become one row.
+    if rows.released > kept or (manifest.weight is None and rows.released != kept):
+        left_out = f", {rows.left_out:,} left out" if rows.left_out else ""
+        left_out += f", {rows.held_back:,} held back" if rows.held_back else ""
+        left_out += f", {rows.learned:,} learned from" if rows.learned else ""
+        yield Finding(
+            "rows",
+            f"{MANIFEST} says that {rows.read:,} rows were read, {rows.dropped:,} dropped{left_out} "
+            f"and {rows.released:,} released, which does not add up.",
+        )
+
+
+def _missing_findings(manifest: Claims, data: Data) -> Iterator[Finding]:
+    for name in [*manifest.masked, manifest.class_]:
+        if count := data.gaps(name):
+            yield Finding("missing", f"{PARQUET}: the column {name!r} has no value in {rows_text(count)}.")
 
 
 def omission_sentence(manifest: RefinementManifest) -> str:
@@ -100,17 +164,17 @@ def check_omissions(manifest: RefinementManifest) -> Iterator[Finding]:
     left_out, rows = manifest.leave_out, manifest.rows.left_out
     if left_out is None:
         if rows:
-            yield _finding(f"{rows_text(rows)} are left out, but no share is stated")
+            yield _left_out(f"{rows_text(rows)} are left out, but no share is stated")
         return
     if manifest.search != "joint":
-        yield _finding(f"the search is {manifest.search}, which leaves nothing out")
+        yield _left_out(f"the search is {manifest.search}, which leaves nothing out")
     records, total = left_out.records, manifest.records + manifest.dropped
     if records < rows or bool(records) != bool(rows) or (manifest.weight is None and records != rows):
-        yield _finding(f"{rows_text(rows)} and {records_text(records)} are left out, which does not fit")
+        yield _left_out(f"{rows_text(rows)} and {records_text(records)} are left out, which does not fit")
     if manifest.persons is None and records > left_out.most * total:
-        yield _finding(f"{records:,} of {records_text(total)} are left out, which is more than {left_out.share}")
-    yield from map(_finding, _person_problems(manifest, left_out))
-    yield from map(_finding, _label_problems(left_out, manifest.masked))
+        yield _left_out(f"{records:,} of {records_text(total)} are left out, which is more than {left_out.share}")
+    yield from map(_left_out, _person_problems(manifest, left_out))
+    yield from map(_left_out, _label_problems(left_out, manifest.masked))
 
 
 def _person_problems(manifest: RefinementManifest, left_out: LeaveOut) -> Iterator[str]:
@@ -160,7 +224,7 @@ def _roots(entry: Masked, label: str) -> set[str]:
     return ({label} - known) | alone
 
 
-def _finding(problem: str) -> Finding:
+def _left_out(problem: str) -> Finding:
     return Finding("left-out", f"{MANIFEST}, leave-out: {problem}.")
 
 
@@ -211,3 +275,142 @@ def excess_findings(manifest: RefinementManifest, data: Data, hidden: NDArray[np
     stated = 0 if manifest.leave_out is None else manifest.leave_out.records
     if (found := int(data.weights[hidden].sum())) > stated:
         yield Finding("left-out", f"{PARQUET}: {records_text(found)} are fully masked, but {stated:,} were left out.")
+
+
+def weight_of(manifest: RefinementManifest) -> tuple[str, SurveyWeight] | None:
+    """The column of survey weights, if the release has one, and what it shows of them."""
+    for name, entry in manifest.masking.items():
+        if isinstance(entry, Released) and entry.survey_weight is not None:
+            return name, entry.survey_weight
+    return None
+
+
+def mean_of(manifest: RefinementManifest) -> tuple[str, SurveyWeight] | None:
+    """The same, if the release shows the means of groups."""
+    found = weight_of(manifest)
+    return found if found is not None and found[1].groups else None
+
+
+def check_survey(manifest: RefinementManifest, data: Data) -> Iterator[Finding]:
+    """Weights are numbers from 0 on, multiples of their step, and the same in a whole group if they are its mean."""
+    found = weight_of(manifest)
+    if found is None:
+        return
+    name, shown = found
+    column = data.columns[name]
+    for code, value in enumerate(plain(column.values)):
+        if problem := _weight_problem(number(value), shown.step):
+            rows = rows_text(data.rows_of(column.codes == code))
+            yield Finding(
+                "survey-weight", f"{PARQUET}: {column.text(code)} ({rows}) is a survey weight, but {problem}."
+            )
+            break
+    if shown.groups:
+        yield from _mean_findings(manifest, data, column, shown.groups)
+
+
+def _weight_problem(value: float | None, step: float | None) -> str:
+    if value is None or value < 0:
+        return "not a number from 0 on"
+    if step is not None and Decimal(str(value)) % Decimal(str(step)):
+        return f"not a multiple of {number_text(step)}"
+    return ""
+
+
+def _mean_findings(
+    manifest: RefinementManifest, data: Data, column: Column, groups: Sequence[str]
+) -> Iterator[Finding]:
+    sized = [stated for stated in manifest.requirements if stated.get("kind") in SIZED]
+    if not any(list(groups) == stated.get("quasi-identifier") for stated in sized):
+        yield Finding(
+            "survey-weight",
+            f"{MANIFEST} has means of {column.name!r} over groups of {listed(groups)}, but no requirement gives these "
+            "groups a size.",
+        )
+        return
+    columns = [data.columns[name] for name in groups]
+    pairs = group([*columns, column], data.weights)
+    alone = group(
+        [Column(held.name, held.values, key) for held, key in zip(columns, pairs.keys[:-1], strict=True)],
+        np.ones(len(pairs.sizes), dtype=np.int64),
+    )
+    if (alone.sizes > 1).any():
+        worst = int(np.argmax(alone.sizes))
+        yield Finding(
+            "survey-weight",
+            f"{PARQUET}: the group {alone.text(worst)} has {count_text(int(alone.sizes[worst]), 'value')} of "
+            f"{column.name!r}, which is the mean of a group.",
+        )
+
+
+def rounded(value: float, step: float) -> float:
+    """The nearest multiple of a step, the even one of two."""
+    width = Decimal(str(step))
+    return float((Decimal(str(value)) / width).to_integral_value(ROUND_HALF_EVEN) * width)
+
+
+class MeanTest:
+    """Compares released means of groups with those of the raw weights."""
+
+    def __init__(self, name: str, shown: SurveyWeight, names: Sequence[str]) -> None:
+        """Starts without rows, for the weights, what a release shows of them, and its other columns in order."""
+        self.name = name
+        self._step = Fraction(str(shown.step))
+        self._places = [names.index(held) for held in shown.groups]
+        self._sums, self._sizes = Tally(), Tally()
+
+    def add(self, masked: Sequence[Codes], weights: Column) -> None:
+        """Adds raw rows, by the numbers of their masked values."""
+        keys = [masked[place] for place in self._places]
+        millionths = [_millionths(value) for value in plain(weights.values)]
+        self._sums.add(keys, np.array(millionths, dtype=np.int64)[weights.codes])
+        self._sizes.add(keys, np.ones(len(weights.codes), dtype=np.int64))
+
+    def findings(self, released: Sequence[Codes], column: Column) -> Iterator[Finding]:
+        """The first group whose released mean is another one."""
+        said = dict(
+            zip(
+                zip(*(released[place].tolist() for place in self._places), strict=True),
+                (float(number(value) or 0) for value in np.array(plain(column.values))[column.codes].tolist()),
+                strict=True,
+            )
+        )
+        sizes = _by_key(self._sizes)
+        for key, total in _by_key(self._sums).items():
+            mean = Fraction(total, sizes[key] * 10**6)
+            true = float(round(mean / self._step) * self._step)
+            if key in said and said[key] != true:
+                yield Finding(
+                    "truth",
+                    f"a group of {sizes[key]:,} records has the mean survey weight {number_text(said[key])}, but the "
+                    f"raw weights of {self.name!r} give {number_text(true)}.",
+                )
+                return
+
+
+def _by_key(tally: Tally) -> dict[tuple[int, ...], int]:
+    keys, sums = tally.result()
+    return dict(zip(zip(*(key.tolist() for key in keys), strict=True), sums.tolist(), strict=True))
+
+
+def _millionths(value: object) -> int:
+    weight = number(value)
+    return 0 if weight is None else int((Decimal(str(weight)) / UNIT).to_integral_value(ROUND_HALF_EVEN))
+
+
+def weight_notes(manifest: RefinementManifest, data: Data) -> Iterator[str]:
+    """What a reader must know of released weights: they are not sizes of groups, and may point at people."""
+    found = weight_of(manifest)
+    if found is None:
+        return
+    name, shown = found
+    column = data.columns[name]
+    yield f"{name!r} holds survey weights: a record is one respondent, and groups are counted in records."
+    if not shown.groups:
+        counts = np.bincount(column.codes, weights=data.weights, minlength=len(column.values))
+        alone = int(np.count_nonzero(counts == 1))
+        how = "as they are" if shown.step is None else f"rounded to {number_text(shown.step)}"
+        yield (
+            f"They are released {how}: {alone:,} of {count_text(int(data.weights.sum()), 'record')} have a unique "
+            "weight, and anyone who knows it finds that record."
+        )

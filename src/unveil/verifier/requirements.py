@@ -5,22 +5,37 @@ A kind has one class here and one in `unveil.schema.requirements`; neither impor
 
 from __future__ import annotations
 
+import json
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, ValidationError
 
 from unveil.errors import braced, listed, quoted
-from unveil.verifier.claims import MANIFEST, PARQUET, Name, Released
+from unveil.strangers import COLUMNS
+from unveil.verifier.claims import (
+    MANIFEST,
+    PARQUET,
+    BrokenClaimError,
+    Finding,
+    Name,
+    Part,
+    Released,
+    guarantee_findings,
+    number_text,
+    percent,
+    repeated,
+)
 from unveil.verifier.data import Data
 from unveil.verifier.files import describe_errors
-from unveil.verifier.findings import BrokenClaimError, Finding, guarantee_findings, number_text, percent, repeated
 from unveil.verifier.holdings import (
     TOLERANCE,
     Holdings,
     Ranks,
+    Table,
     distance_findings,
     distinct_findings,
     entropy_findings,
@@ -31,7 +46,66 @@ from unveil.verifier.holdings import (
 )
 from unveil.verifier.manifests import RefinementManifest
 from unveil.verifier.records import learning_sentence, omission_sentence, succession_sentence
-from unveil.verifier.statements import Count, Names, Positive, Share, Stated, Statement, Table, Texts
+
+if TYPE_CHECKING:
+    from unveil.schema import Attribute, Spec
+
+Stated = dict[str, Any]
+Names = Annotated[list[Name], Field(min_length=1, max_length=COLUMNS)]
+Texts = Annotated[list[Name], Field(min_length=1)]
+Count = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Field(gt=0, le=1)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class Statement(Part):
+    """A requirement as a manifest states it. Each kind is a subclass."""
+
+    kind: str
+    role: ClassVar[Literal["quasi-identifier", "channel"]] = "quasi-identifier"
+    """The key of the columns that it groups by."""
+    at_least: ClassVar[frozenset[str]] = frozenset()
+    at_most: ClassVar[frozenset[str]] = frozenset()
+    """The keys that ask for more when they are higher, and when they are lower."""
+    free: ClassVar[frozenset[str]] = frozenset()
+    """The keys that two statements of the same strictness may differ in."""
+    takes: ClassVar[Literal["category", "number"] | None] = None
+    """The only type that its sensitive column may have: one that names values takes a category, since a limit on 40
+    does not limit 40.0."""
+
+    @property
+    @abstractmethod
+    def names(self) -> list[str]:
+        """The columns that it groups by."""
+
+    @property
+    def records(self) -> str:
+        """The records of a group in words."""
+        return f"the records that share a combination of released values of {braced(self.names)}"
+
+    @abstractmethod
+    def findings(self, table: Table) -> Iterator[Finding]:
+        """The groups that break it, recounted."""
+
+    @abstractmethod
+    def sentence(self) -> str:
+        """What the release promises, in the words of `docs/release.md`."""
+
+    def as_strict_as(self, asked: Statement, held: Sequence[str]) -> bool:
+        """Whether it is of the kind that is asked, on the same columns, and at least as strict on the values held."""
+        if type(self) is not type(asked):
+            return False
+        keys = [key for key in type(self).model_fields if key not in self.free]
+        return all(self._key_as_strict(key, getattr(self, key), getattr(asked, key)) for key in keys)
+
+    def _key_as_strict(self, key: str, stated: Any, asked: Any) -> bool:
+        if key in self.at_least:
+            return bool(stated >= asked)
+        if key in self.at_most:
+            return bool(stated <= asked)
+        if key == "values":
+            return set(stated) >= set(asked)
+        return set(stated) == set(asked) if isinstance(stated, list) else bool(stated == asked)
 
 
 class OnQuasiIdentifier(Statement):
@@ -329,3 +403,38 @@ def check_guarantee(manifest: RefinementManifest) -> Iterator[Finding]:
     more = omission_sentence(manifest), learning_sentence(manifest), succession_sentence(manifest)
     expected = " ".join(filter(None, [*sentences, *more]))
     yield from guarantee_findings(MANIFEST, manifest.guarantee, expected)
+
+
+def check_asked(manifest: RefinementManifest, data: Data, spec: Spec) -> Iterator[Finding]:
+    """For every requirement of the owner's spec, one of the manifest implies it."""
+    statements = [statement for stated in manifest.requirements if (statement := _readable(stated)) is not None]
+    for number, requirement in enumerate(spec.requirements, start=1):
+        entry: Stated = json.loads(json.dumps(requirement.describe()))  # as a manifest would state it
+        place = f"requirement {number} of the spec ({entry.get('kind')})"
+        name = entry.get("sensitive")
+        held = [value for value in data.columns[name].texts() if value is not None] if name in data.columns else []
+        asked = _readable(_filled(entry, held, spec.attributes.get(str(name))))
+        if asked is None:
+            yield Finding("spec-requirement", f"{place} cannot be checked.")
+        elif not any(statement.as_strict_as(asked, held) for statement in statements):
+            message = f"{place} is not stated in {MANIFEST}, or only weaker: {entry}."
+            yield Finding("spec-requirement", message)
+
+
+def _readable(stated: Stated) -> Statement | None:
+    """A requirement, if it has the shape of its kind."""
+    try:
+        return read_statement(stated)
+    except (KeyError, ValidationError):
+        return None
+
+
+def _filled(entry: Stated, held: Sequence[str], attribute: Attribute | None) -> Stated:
+    """The spec may leave out what the attribute says: all values, and their declared order."""
+    filled = dict(entry)
+    if entry.get("values") == []:
+        filled["values"] = list(held)
+    if entry.get("distance") == "ordered" and entry.get("order") is None and attribute is not None:
+        declared = attribute.values if attribute.taxonomy is None else attribute.taxonomy.leaves
+        filled["order"] = None if declared is None else list(declared)
+    return filled

@@ -1,0 +1,414 @@
+"""A private release made again from the spec and the raw rows: its plan, its cells, and what it measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.errors import listed
+from unveil.schema import PrivatePlan, SafePlan
+from unveil.verifier.claims import (
+    MANIFEST,
+    Discretization,
+    Finding,
+    Generalization,
+    Interval,
+    Masked,
+    Node,
+    Suppression,
+    day_number,
+    day_text,
+    exact_text,
+    guarantee_findings,
+)
+from unveil.verifier.cuts import masked_values
+from unveil.verifier.data import Codes, Column, Counts, Data, Tally, number, plain, text
+from unveil.verifier.manifests import (
+    COUNT,
+    AdditiveManifest,
+    DiffGenManifest,
+    DrawnManifest,
+    PrivateManifest,
+    SafeManifest,
+    StatisticsManifest,
+    WeightsManifest,
+)
+from unveil.verifier.measured import STEP, check_levels, read_interval
+from unveil.verifier.noise import NoiseLaw, float_rate
+from unveil.verifier.private import label_places, least_steps, promised
+from unveil.verifier.raw import used_raw
+from unveil.verifier.weights import REACH, leaves_of
+
+if TYPE_CHECKING:
+    from unveil.schema import Attribute, Spec, Taxonomy
+    from unveil.schema import Node as TaxonomyNode
+    from unveil.verifier.raw import Raw
+
+Cell = tuple[int, ...]
+"""The places of its labels in the cuts and of its class among the classes."""
+Wholes = NDArray[np.int64]
+
+
+def check_plan(manifest: PrivateManifest, spec: Spec) -> Iterator[Finding]:
+    """A private release spends what the plan of the spec says, as it says, on the declared domains."""
+    if spec.plan is not None and manifest.epsilon != spec.plan.epsilon:
+        claimed, asked = exact_text(manifest.epsilon), exact_text(spec.plan.epsilon)
+        yield Finding("spec-requirement", f"{MANIFEST} has ε = {claimed}, but the spec has {asked}.")
+    if spec.plan is not None and manifest.contributions != spec.plan.contributions:
+        claimed, asked = (_unit(most) for most in (manifest.contributions, spec.plan.contributions))
+        yield Finding("spec-requirement", f"{MANIFEST} promises ε for {claimed}, but the spec asks for {asked}.")
+    weighted = spec.table.weight is not None
+    if manifest.private and manifest.guarantee == promised(manifest, weighted=not weighted):
+        yield from guarantee_findings(MANIFEST, manifest.guarantee, promised(manifest, weighted=weighted))
+    declared = spec.table.class_values or ()
+    if set(manifest.classes) != set(declared):
+        labels, known = listed(manifest.classes), listed(declared)
+        yield Finding("spec-classes", f"{MANIFEST} has the class labels {labels}, but the spec declares {known}.")
+    if isinstance(manifest, WeightsManifest):
+        yield from check_levels(manifest, spec)
+    elif isinstance(manifest, DrawnManifest) and isinstance(spec.plan, PrivatePlan | SafePlan):
+        yield from _structure_findings(manifest, spec.plan)
+        yield from _cell_findings(manifest, spec)
+        yield from _step_findings(manifest, spec)
+
+
+def _unit(contributions: int | None) -> str:
+    """Whose ε it is."""
+    return "one record" if contributions is None else f"one person with contributions = {contributions:,}"
+
+
+def _cell_findings(manifest: DrawnManifest, spec: Spec) -> Iterator[Finding]:
+    for name, entry in manifest.masking.items():
+        attribute = spec.attributes.get(name)
+        if attribute is not None and entry.kind == attribute.masking:
+            for problem in _cell_problems(entry, attribute):
+                yield Finding("spec-domain", f"{MANIFEST}: {name!r} {problem}.")
+
+
+def _structure_findings(manifest: DrawnManifest, plan: PrivatePlan | SafePlan) -> Iterator[Finding]:
+    keys = ["specializations", "utility", "choice"]
+    if isinstance(plan, PrivatePlan):  # a threshold that the owner does not give follows from public numbers
+        keys += ["budget"] if plan.threshold is None else ["budget", "threshold"]
+    claims = {key: (getattr(manifest, key), getattr(plan, key)) for key in keys}
+    if isinstance(manifest, SafeManifest) and isinstance(plan, SafePlan) and manifest.delta != plan.delta:
+        claims["δ"] = (exact_text(manifest.delta), exact_text(plan.delta))
+    for key, (stated, planned) in claims.items():
+        if stated != planned:
+            yield Finding("spec-plan", f"{MANIFEST} has the {key} {stated!r}, but the spec has {planned!r}.")
+
+
+def _cell_problems(entry: Masked, attribute: Attribute) -> Iterator[str]:
+    if isinstance(entry, Suppression):
+        if entry.disclosed and attribute.values is not None and entry.disclosed != list(attribute.values):
+            yield f"discloses {listed(entry.disclosed)}, but not all of its declared values in their order"
+    elif isinstance(entry, Discretization):
+        for block in entry.blocks[1:]:
+            if block.start is not None and not _splits_grid(block.lo, attribute):
+                yield f"is split at {block.start}, which is not a value inside its declared range, in its steps"
+
+
+def _splits_grid(split: float, attribute: Attribute) -> bool:
+    """Whether a number is one of the declared values above the lowest: below that there is nothing to split off."""
+    step = 1.0 if attribute.whole else attribute.step
+    if attribute.range is None or step is None:
+        return False
+    lo, hi = (Fraction(str(bound)) for bound in attribute.range)
+    width = Fraction(str(step))
+    place = round((Fraction(str(split)) - lo) / width)
+    # Written as a float, a value on the grid is the float nearest to it.
+    return 0 < place * width < hi - lo and float(lo + place * width) == float(split)
+
+
+def _step_findings(manifest: DrawnManifest, spec: Spec) -> Iterator[Finding]:
+    """The cuts take as many specializations as the manifest says."""
+    steps = 0
+    for name, entry in manifest.masking.items():
+        attribute = spec.attributes.get(name)
+        taxonomy = None if attribute is None else attribute.taxonomy
+        if not isinstance(entry, Generalization):
+            steps += least_steps(entry)
+        elif taxonomy is not None:
+            steps += _taxonomy_steps(entry, taxonomy)
+        else:
+            return  # `check_agreement` reports it
+    if steps != manifest.specializations:
+        yield Finding(
+            "specializations",
+            f"{MANIFEST} says that there were {manifest.specializations} specializations, "
+            f"but by the taxonomies of the spec its cuts take {steps}.",
+        )
+
+
+def _taxonomy_steps(entry: Generalization, taxonomy: Taxonomy) -> int:
+    """How many nodes were specialized: those above the cut."""
+    cut = {block.label for block in entry.blocks}
+
+    def above(node: TaxonomyNode) -> int:
+        if node.label in cut or not node.children:
+            return 0
+        return 1 + sum(above(child) for child in node.children)
+
+    return above(taxonomy.root)
+
+
+@dataclass(frozen=True)
+class CellCounts:
+    """Released and true counts of cells.
+
+    Attributes:
+        released: Of the listed cells.
+        true: Of the occupied cells.
+        total: How many cells there are, listed or not, occupied or not.
+    """
+
+    released: dict[Cell, int]
+    true: dict[Cell, int]
+    total: int
+
+
+def count_cells(manifest: DrawnManifest, data: Data, spec: Spec) -> CellCounts:
+    """Counts the cells on both sides. A raw row with a value that no block holds is in no cell and is left out."""
+    columns = [data.columns[name] for name in manifest.labels]
+    places = [label_places(manifest.labels[column.name], column.texts())[column.codes] for column in columns]
+    counts = data.counts
+    if isinstance(manifest, DiffGenManifest):
+        noisy = data.columns[COUNT]
+        counts = noisy.values.to_numpy()[noisy.codes]
+    return CellCounts(_by_cell(places, counts), _occupied_cells(manifest, spec), manifest.cells)
+
+
+def _by_cell(places: Sequence[Codes], counts: Counts) -> dict[Cell, int]:
+    return dict(zip(zip(*(place.tolist() for place in places), strict=True), counts.tolist(), strict=True))
+
+
+def _occupied_cells(manifest: DrawnManifest, spec: Spec) -> dict[Cell, int]:
+    """The cells that the raw records which are used are in, and how many."""
+    labels = manifest.labels
+    tally = Tally()
+    tally.add([np.zeros(0, dtype=np.int32)] * len(labels), np.zeros(0, dtype=np.int64))
+    for raw in used_raw(spec):
+        rows = [
+            raw_places(raw.columns[name], known, manifest.masking.get(name), spec.attributes.get(name))
+            for name, known in labels.items()
+        ]
+        placed = np.all([row >= 0 for row in rows], axis=0)
+        tally.add([row[placed] for row in rows], raw.weights[placed])
+    return _by_cell(*tally.result())
+
+
+def raw_places(column: Column, labels: Sequence[str], entry: Masked | None, attribute: Attribute | None) -> Codes:
+    """For every raw row the place of its label, or of its class; -1 if it has none."""
+    values = [_whole(value) for value in plain(column.values)]
+    if entry is None or attribute is None:
+        return label_places(labels, map(text, values))[column.codes]
+    if attribute.values is not None:
+        values = [value if text(value) in attribute.values else None for value in values]
+    if attribute.outside == "clamp":
+        values = [_clamped(entry, value) for value in values]
+    if attribute.kind == "number":
+        kinds = attribute.missing.labels
+        values = [value if value in kinds or _on_grid(number(value), attribute) else None for value in values]
+    return label_places(labels, masked_values(entry, values))[column.codes]
+
+
+def _whole(value: Any) -> Any:
+    """A column with missing values holds whole numbers as floats."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _on_grid(value: float | None, attribute: Attribute) -> bool:
+    """Whether a number is one that the owner declared, up to rounding."""
+    step = 1.0 if attribute.whole else attribute.step
+    if value is None or step is None or attribute.range is None:
+        return False
+    place = (Fraction(str(value)) - Fraction(str(attribute.range[0]))) / Fraction(str(step))
+    return abs(place - round(place)) <= Fraction(1, 10**6)
+
+
+def _clamped(entry: Masked, value: Any) -> Any:
+    """A value outside the range becomes one inside; only its block matters."""
+    if not isinstance(entry, Discretization):
+        return value
+    read = (day_number if entry.unit == "date" else number)(value)
+    if isinstance(read, int) and int(float(read)) != read:
+        return None  # a float cannot hold all its digits
+    blocks = [block for block in entry.blocks if block.start is not None]
+    if read is None or blocks[0].lo <= read < blocks[-1].hi:
+        return value
+    return (blocks[0] if read < blocks[0].lo else blocks[-1]).start
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The noisy numbers of one draw, and the true ones.
+
+    Attributes:
+        purpose: What the ledger calls the draw.
+        cost: What it was charged.
+        unit: The most that a record adds to a number.
+        noisy: The numbers as published.
+        true: The numbers of the raw table.
+    """
+
+    purpose: str
+    cost: Fraction
+    unit: int
+    noisy: Wholes
+    true: Wholes
+
+    @property
+    def rate(self) -> float:
+        """The rate of its noise."""
+        return float_rate(self.cost / self.unit)
+
+    @property
+    def moves(self) -> Wholes:
+        """What noise changed."""
+        return (self.noisy - self.true).ravel()
+
+    @property
+    def law(self) -> NoiseLaw:
+        """The law of these moves."""
+        return NoiseLaw({self.rate: self.noisy.size})
+
+
+class Placed:
+    """Raw rows by the blocks of a release. One with a value that no block holds is left out, as it was then."""
+
+    def __init__(self, manifest: WeightsManifest, spec: Spec, raw: Raw) -> None:
+        blocks = {
+            name: raw_places(raw.columns[name], known, manifest.masking.get(name), spec.attributes.get(name))
+            for name, known in manifest.labels.items()
+        }
+        self.rows = np.all([places >= 0 for places in blocks.values()], axis=0)
+        self.weights: Wholes = raw.weights[self.rows]
+        self.class_ = blocks.pop(manifest.class_)[self.rows]
+        self.blocks = {name: places[self.rows].astype(np.int64) for name, places in blocks.items()}
+
+
+class Recount:
+    """The tables again, on raw rows: the true numbers behind noisy ones."""
+
+    def __init__(self, manifest: StatisticsManifest, spec: Spec) -> None:
+        self._manifest = manifest
+        self._spec = spec
+        self.totals: Wholes = np.zeros(len(manifest.classes), dtype=np.int64)
+        self.tables: dict[str, Wholes] = {
+            name: np.zeros_like(np.array(table)) for name, table in manifest.tables.items()
+        }
+        self.pairs: list[Wholes] = [np.zeros_like(np.array(pair.counts)) for pair in manifest.pairs]
+
+    def add(self, raw: Raw) -> None:
+        """Takes more rows. Every bin is a block."""
+        placed = Placed(self._manifest, self._spec, raw)
+        np.add.at(self.totals, placed.class_, placed.weights)
+        for name, table in self.tables.items():
+            np.add.at(table, (placed.blocks[name], placed.class_), placed.weights)
+        for pair, counts in zip(self._manifest.pairs, self.pairs, strict=True):
+            groups = tuple(np.array(self._manifest.groups[name])[placed.blocks[name]] for name in pair.attributes)
+            np.add.at(counts, groups, placed.weights)
+
+    def measured(self) -> list[Measurement]:
+        """Everything that was measured, next to the true numbers: class totals, tables and pairs."""
+        manifest = self._manifest
+        numbers = {
+            "class totals": (manifest.totals, self.totals),
+            **{f"table of {name}": (table, self.tables[name]) for name, table in manifest.tables.items()},
+            **{
+                f"counts of pair {place}": (pair.counts, true)
+                for place, (pair, true) in enumerate(zip(manifest.pairs, self.pairs, strict=True), start=1)
+            },
+        }
+        cost = {charge.purpose: manifest.per_record(charge) for charge in manifest.ledger}
+        return [
+            Measurement(purpose, cost[purpose], 1, np.array(noisy), true) for purpose, (noisy, true) in numbers.items()
+        ]
+
+
+class Replay:
+    """The rounds again, on raw rows: the true numbers behind all that was measured."""
+
+    def __init__(self, manifest: AdditiveManifest, spec: Spec) -> None:
+        self._manifest = manifest
+        self._spec = spec
+        self._bins = {name: _bin_entry(manifest, name, spec.attributes.get(name)) for name in manifest.bins}
+        classes = len(manifest.classes)
+        self.totals: Wholes = np.zeros(classes, dtype=np.int64)
+        self.sums: list[Wholes] = [np.zeros((len(done.steps), 2), dtype=np.int64) for done in manifest.rounds]
+        self.leaves: Wholes = np.zeros((len(manifest.leaves), classes), dtype=np.int64)
+
+    def add(self, raw: Raw) -> None:
+        """Takes more rows."""
+        manifest, attributes = self._manifest, self._spec.attributes
+        placed = Placed(manifest, self._spec, raw)
+        class_, weights = placed.class_, placed.weights
+        cells = np.stack(list(placed.blocks.values()), axis=1)
+        np.add.at(self.totals, class_, weights)
+        np.add.at(self.leaves, (leaves_of(manifest, cells), class_), weights)
+        bins = {
+            name: raw_places(raw.columns[name], list(manifest.bins[name]), entry, attributes.get(name))[placed.rows]
+            for name, entry in self._bins.items()
+        }
+        odds = np.tile(np.array(manifest.base, dtype=np.int64), (len(class_), 1))
+        for done, sums in zip(manifest.rounds, self.sums, strict=True):
+            model, held = manifest.models.index(done.class_), bins[done.attribute]
+            within = class_ == manifest.classes.index(done.class_)
+            own = np.clip(np.where(within, odds[:, model], -odds[:, model]), 0, REACH)
+            records = np.rint(done.unit * np.exp(-own / STEP)).astype(np.int64)
+            np.add.at(sums, (held, within.astype(np.int64)), records * weights)
+            odds[:, model] += np.array(done.steps)[held]
+
+    def measured(self) -> list[Measurement]:
+        """Everything that was measured, next to the true numbers: class totals, the sums of each round, and leaves."""
+        manifest = self._manifest
+        cost = {charge.purpose: manifest.per_record(charge) for charge in manifest.ledger}
+        rounds = [
+            Measurement(name, cost[name], done.unit, np.stack([done.against, done.within], axis=1), true)
+            for place, (done, true) in enumerate(zip(manifest.rounds, self.sums, strict=True), start=1)
+            for name in [f"sums of round {place}"]
+        ]
+        totals, leaves = "class totals", "counts of the leaves"
+        return [
+            Measurement(totals, cost[totals], 1, np.array(manifest.totals), self.totals),
+            *rounds,
+            Measurement(leaves, cost[leaves], 1, np.array(manifest.leaves), self.leaves),
+        ]
+
+
+def _bin_entry(manifest: AdditiveManifest, name: str, attribute: Attribute | None) -> Masked:
+    """The bins of an attribute as a cut, so that raw values find their bin as they find their block."""
+    entry, bins = manifest.masking[name], list(manifest.bins[name])
+    if isinstance(entry, Suppression):
+        return Suppression(kind="suppression", domain="declared", disclosed=bins, marker=entry.marker)
+    if isinstance(entry, Generalization):
+        taxonomy = None if attribute is None else attribute.taxonomy
+        leaves = {label: [label] if taxonomy is None else list(taxonomy.leaves_of(label)) for label in bins}
+        nodes = [Node(label=label, values=values) for label, values in leaves.items()]
+        return Generalization(kind="generalization", domain="declared", blocks=nodes)
+    blocks = []
+    for label in bins:
+        if label in entry.missing:
+            blocks.append(Interval(label=label, missing=[label]))
+            continue
+        lo, hi = read_interval(label, entry.unit) or (0, 0)
+        ends = (day_text(int(lo)), day_text(int(hi))) if entry.unit == "date" else (lo, hi)
+        blocks.append(Interval.model_validate({"label": label, "from": ends[0], "to": ends[1]}))
+    return entry.model_copy(update={"blocks": blocks})
+
+
+def replay_of(manifest: AdditiveManifest | StatisticsManifest, spec: Spec) -> Replay | Recount:
+    """What counts raw rows as the release did."""
+    return Recount(manifest, spec) if isinstance(manifest, StatisticsManifest) else Replay(manifest, spec)
+
+
+def measurements(manifest: AdditiveManifest | StatisticsManifest, spec: Spec) -> list[Measurement]:
+    """Everything that was measured, next to the raw table."""
+    replay = replay_of(manifest, spec)
+    for raw in used_raw(spec):
+        replay.add(raw)
+    return replay.measured()
