@@ -28,17 +28,17 @@ LONGEST_FOOTER = 1 << 24
 WRITER = re.compile(rb"parquet-cpp-arrow version [0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}")
 UNPACKED, TIMES = 1 << 26, 1000
 """How many bytes of texts may be unpacked, plus how many times their packed size: texts are kept in memory."""
-FIELDS: dict[str, frozenset[int]] = {
-    "file": frozenset({1, 2, 3, 4, 6, 7}),
-    "schema element": frozenset({1, 2, 3, 4, 5, 6, 7, 8, 10}),
-    "row group": frozenset({1, 2, 3, 5, 6, 7}),
-    "column chunk": frozenset({2, 3}),
-    "column": frozenset({1, 2, 3, 4, 5, 6, 7, 9, 11, 13, 16}),
-    "page": frozenset({1, 2, 3, 5, 7}),
+NUMBERS: dict[str, frozenset[int]] = {
+    "file": frozenset({1, 3}),
+    "schema element": frozenset({1, 2, 3, 5, 6, 7, 8}),
+    "row group": frozenset({2, 3, 5, 6, 7}),
+    "column chunk": frozenset({2}),
+    "column": frozenset({1, 4, 5, 6, 7, 9, 11}),
+    "page": frozenset({1, 2, 3}),
     "data page": frozenset({1, 2, 3, 4}),
     "dictionary page": frozenset({1, 2, 3}),
 }
-"""The fields that each struct of a release has, by their numbers in the format."""
+"""The fields of each struct of a release that are just numbers, by their numbers in the format."""
 PARTS: dict[str, frozenset[int]] = {
     "file": frozenset({2, 4, 6, 7}),
     "schema element": frozenset({4, 10}),
@@ -47,7 +47,7 @@ PARTS: dict[str, frozenset[int]] = {
     "column": frozenset({2, 3, 13, 16}),
     "page": frozenset({5, 7}),
 }
-"""The fields that are not just a number. A reader skips a field whose kind it does not expect."""
+"""Its other fields. A reader skips a field whose kind it does not expect."""
 NAMED = {
     ("file", 5): "metadata",
     ("column chunk", 4): "a page index",
@@ -70,13 +70,19 @@ WIDTHS = {1: 4, 2: 8, 4: 4, 5: 8}
 CODEC = pa.Codec("zstd")
 
 
-def check_parquet(folder: Path, name: str) -> None:
-    """Walks over all bytes of a parquet file of a release.
+class FormError(Exception):
+    """A parquet file does not have the form of a release; the text is a clause that says how."""
 
-    Raises:
-        BrokenClaimError: The file holds anything but rows in the form of a release.
-        OSError: It cannot be opened.
-        ValueError: It is not a parquet file.
+
+def _forbid(wrong: bool, clause: str) -> None:
+    if wrong:
+        raise FormError(clause)
+
+
+def check_parquet(folder: Path, name: str) -> None:
+    """Walks over all bytes of a parquet file; a broken claim if it holds anything but rows in the form of a release.
+
+    It is an `OSError` if the file cannot be opened, and a `ValueError` if it is not a parquet file.
     """
     try:
         with opened(folder, name) as file:
@@ -87,35 +93,23 @@ def check_parquet(folder: Path, name: str) -> None:
 
 @dataclass
 class Walk:
-    """A walk over a parquet file.
-
-    Attributes:
-        file: The file.
-        place: Its bytes before this place are accounted for.
-        end: Where its footer begins.
-        packed: How many bytes texts take in the file.
-        unpacked: How many bytes they take unpacked.
-    """
+    """A walk over a parquet file."""
 
     file: BinaryIO
     place: int = len(MAGIC)
+    """All bytes before this place are accounted for."""
     end: int = 0
+    """Where the footer begins."""
     packed: int = 0
     unpacked: int = 0
+    """How many bytes texts take in the file, and unpacked."""
 
     def run(self) -> None:
-        """Walks from the beginning to the end.
-
-        Raises:
-            FormError: The file does not have the form of a release.
-            ValueError: It is not a parquet file.
-        """
+        """Walks from the beginning to the end."""
         footer = self._footer()
         _check_fields("file", footer)
-        if footer.get(1) not in VERSIONS:
-            raise FormError("it has another version of the format")
-        if not WRITER.fullmatch(_of(bytes, footer, 6)):
-            raise FormError(f"it says that it was written by {footer[6][:60]!r}")
+        _forbid(footer.get(1) not in VERSIONS, "it has another version of the format")
+        _forbid(not WRITER.fullmatch(_of(bytes, footer, 6)), f"it says that it was written by {footer[6][:60]!r}")
         root, *elements = _of(list, footer, 2)
         if root != {3: 0, 4: b"schema", 5: len(elements)} and root != {4: b"schema", 5: len(elements)}:
             raise FormError("its schema does not begin with the number of columns")
@@ -127,10 +121,8 @@ class Walk:
             if any(isinstance(value, int) and not 0 <= value < 1 << 15 for value in element.values()):
                 raise FormError("a column is described by a number that does not belong to a type")
         rows = sum(self._group(group, elements) for group in _of(list, footer, 4))
-        if self.place != self.end:
-            raise FormError(f"{self.end - self.place:,} bytes before its footer belong to no column")
-        if rows != (stated := _of(int, footer, 3)):
-            raise FormError(f"its footer counts {stated:,} rows, and its groups {rows:,}")
+        _forbid(self.place != self.end, f"{self.end - self.place:,} bytes before its footer belong to no column")
+        _forbid(rows != (stated := _of(int, footer, 3)), f"its footer counts {stated:,} rows, and its groups {rows:,}")
 
     def _footer(self) -> Struct:
         size = self.file.seek(0, 2)
@@ -138,12 +130,10 @@ class Walk:
         self.end = size - 8 - length
         if self.end < len(MAGIC) or self._read(0, 4) != MAGIC or self._read(size - 4, 4) != MAGIC:
             raise ValueError("it is not a parquet file")
-        if length > LONGEST_FOOTER:
-            raise FormError(f"its footer has {length:,} bytes, and may have {LONGEST_FOOTER:,}")
+        _forbid(length > LONGEST_FOOTER, f"its footer has {length:,} bytes, and may have {LONGEST_FOOTER:,}")
         reader = Reader(self._read(self.end, length))
         footer = reader.struct()
-        if reader.place != length:
-            raise FormError(f"{length - reader.place:,} bytes of its footer belong to nothing")
+        _forbid(reader.place != length, f"{length - reader.place:,} bytes of its footer belong to nothing")
         return footer
 
     def _group(self, group: Struct, elements: Sequence[Struct]) -> int:
@@ -151,16 +141,11 @@ class Walk:
         rows, chunks = _of(int, group, 3), _of(list, group, 1)
         columns = [_of(dict, chunk, 3) for chunk in chunks]
         size = sum(_of(int, column, 6) for column in columns)
-        if not 0 <= rows <= GROUP_ROWS or size > GROUP_BYTES:
-            raise FormError(
-                f"a group of rows has {rows:,} rows and {size:,} bytes unpacked, and may have {GROUP_ROWS:,} "
-                f"and {GROUP_BYTES:,}"
-            )
+        held = f"{rows:,} rows and {size:,} bytes unpacked, and may have {GROUP_ROWS:,} and {GROUP_BYTES:,}"
+        _forbid(not 0 <= rows <= GROUP_ROWS or size > GROUP_BYTES, f"a group of rows has {held}")
         sizes = {2: size, 5: self.place, 6: sum(_of(int, column, 7) for column in columns)}
-        if len(columns) != len(elements) or any(
-            group.get(field, counted) != counted for field, counted in sizes.items()
-        ):
-            raise FormError("the sizes that a group of rows states are not those of its columns")
+        wrong = len(columns) != len(elements) or any(group.get(field, size) != size for field, size in sizes.items())
+        _forbid(wrong, "the sizes that a group of rows states are not those of its columns")
         for chunk, column, element in zip(chunks, columns, elements, strict=True):
             self._column(chunk, column, element, rows)
         return rows
@@ -170,8 +155,7 @@ class Walk:
         _check_fields("column", column)
         _check_column(column, element, rows)
         start, values, size = _of(int, column, 11 if 11 in column else 9), _of(int, column, 9), _of(int, column, 7)
-        if chunk.get(2, 0) not in (0, start, values, start + size):
-            raise FormError("a column says that it is somewhere else")
+        _forbid(chunk.get(2, 0) not in (0, start, values, start + size), "a column says that it is somewhere else")
         if start != self.place or not 0 <= size <= self.end - start:
             raise FormError(f"the bytes from {self.place:,} to {start:,} belong to no column")
         pages = list(self._pages(self._read(start, size), column, element))
@@ -199,8 +183,7 @@ class Walk:
             check_page(page, data[reader.place : end], unpacked)
             yield page
             place = end
-        if left:
-            raise FormError("the pages of a column are smaller than it says")
+        _forbid(left != 0, "the pages of a column are smaller than it says")
 
     def _keep(self, packed: int, unpacked: int) -> None:
         self.packed += packed
@@ -220,39 +203,28 @@ def _page(header: Struct, start: int, element: Struct) -> Page:
         raise FormError("a page is neither one of values nor a dictionary")
     dictionary = kind == DICTIONARY_PAGE
     inner = _of(dict, header, 7 if dictionary else 5)
-    # Writers leave an empty struct in place of statistics.
-    _check_fields(
-        "dictionary page" if dictionary else "data page", {n: held for n, held in inner.items() if held != {}}
-    )
+    given = {field: value for field, value in inner.items() if value != {}}  # writers leave empty statistics
+    _check_fields("dictionary page" if dictionary else "data page", given)
     if dictionary and (element.get(1) != TEXT or start != 0):
         raise FormError("a dictionary is not at the beginning of a column of text")
-    return Page(
-        start=start,
-        dictionary=dictionary,
-        values=_of(int, inner, 1),
-        encoding=_of(int, inner, 2),
-        type=_of(int, element, 1),
-        width=_of(int, element, 2) if 2 in element else 0,
-        optional=element.get(3) == 1,
-    )
+    values, encoding, stored = _of(int, inner, 1), _of(int, inner, 2), _of(int, element, 1)
+    width = _of(int, element, 2) if 2 in element else 0
+    return Page(start, dictionary, values, encoding, stored, width, optional=element.get(3) == 1)
 
 
 def _check_column(column: Struct, element: Struct, rows: int) -> None:
     """A column describes itself as the schema does, and lists that nobody needs are short."""
     if column.get(3) != [element.get(4)] or column.get(1) != element.get(1):
         raise FormError("a column is not the one that the schema says")
-    if column.get(4) != ZSTD:
-        raise FormError("a column is not packed by zstd")
-    if column.get(5) != rows:
-        raise FormError("a column has more or fewer values than there are rows")
+    _forbid(column.get(4) != ZSTD, "a column is not packed by zstd")
+    _forbid(column.get(5) != rows, "a column has more or fewer values than there are rows")
     for field in (2, 13, 16):
         _check_bare("a column", column.get(field, []))
 
 
 def _check_bare(what: str, value: Any) -> None:
     """At most some flags and numbers, and no text."""
-    if isinstance(value, bytes) or _leaves(value) > 24:
-        raise FormError(f"{what} is described by more than it needs")
+    _forbid(isinstance(value, bytes) or _leaves(value) > 24, f"{what} is described by more than it needs")
 
 
 def _leaves(value: Any) -> int:
@@ -265,11 +237,10 @@ def _leaves(value: Any) -> int:
 def _check_fields(what: str, struct: Struct) -> None:
     if not isinstance(struct, dict):
         raise ValueError(f"a {what} is not a struct")
-    if strange := sorted(struct.keys() - FIELDS[what]):
+    if strange := sorted(struct.keys() - NUMBERS[what] - PARTS.get(what, frozenset())):
         extra = NAMED.get((what, strange[0]), f"the field {strange[0]} of a {what}")
         raise FormError(f"it carries {extra} next to its rows")
-    numbers = {field: value for field, value in struct.items() if field not in PARTS.get(what, ())}
-    if wrong := sorted(field for field, value in numbers.items() if not isinstance(value, int)):
+    if wrong := sorted(field for field in struct.keys() & NUMBERS[what] if not isinstance(struct[field], int)):
         raise FormError(f"the field {wrong[0]} of a {what} is not a number")
 
 
@@ -283,11 +254,7 @@ def _of(kind: type[Kind], struct: Struct, field: int) -> Kind:
 class Reader:
     """Reads thrift's compact protocol, as far as parquet uses it: structs as mappings from field numbers to values.
 
-    Bytes that end early or are malformed are a `ValueError`.
-
-    Attributes:
-        data: The bytes.
-        place: Where the next value begins.
+    Bytes that end early or are malformed are a `ValueError`. The next value begins at `place`.
     """
 
     def __init__(self, data: bytes, place: int = 0) -> None:
@@ -359,30 +326,21 @@ class Reader:
         return self.data[self.place - size : self.place]
 
 
-class FormError(Exception):
-    """A parquet file does not have the form of a release; the text is a clause that says how."""
-
-
 @dataclass(frozen=True)
 class Page:
-    """What a header says about a page.
-
-    Attributes:
-        start: Where its header begins, in the bytes of its column.
-        dictionary: Whether it lists the distinct texts of its column; otherwise it has the values of some rows.
-        values: How many values it has, missing ones too.
-        encoding: How they are written.
-        type: The physical type of the column.
-        width: How many bytes a value has, for values of one size.
-        optional: Whether a value may be missing.
-    """
+    """What a header says about a page."""
 
     start: int
+    """Where its header begins, in the bytes of its column."""
     dictionary: bool
+    """Whether it lists the distinct texts of its column; otherwise it has the values of some rows."""
     values: int
+    """How many, missing ones too."""
     encoding: int
     type: int
+    """The physical type of the column."""
     width: int
+    """How many bytes a value has, for values of one size."""
     optional: bool
 
     @property
@@ -392,12 +350,7 @@ class Page:
 
 
 def check_page(page: Page, packed: bytes, size: int) -> None:
-    """The page is one frame of zstd, and unpacked it is its values and nothing else; `size` is what it has unpacked.
-
-    Raises:
-        FormError: Some bytes are not values.
-        ValueError: It cannot be read.
-    """
+    """The page is one frame of zstd, and unpacked it is its values and nothing else; `size` is what it has unpacked."""
     _check_frame(packed, size)
     try:
         data = CODEC.decompress(packed, decompressed_size=size, asbytes=True)
@@ -413,28 +366,24 @@ def check_page(page: Page, packed: bytes, size: int) -> None:
         end = _indexes_end(data, place, held)
     else:
         raise FormError(f"a page is written in the encoding {page.encoding}")
-    if end != len(data):
-        raise FormError(f"{abs(len(data) - end):,} bytes of a page are not values, or are missing")
+    _forbid(end != len(data), f"{abs(len(data) - end):,} bytes of a page are not values, or are missing")
 
 
 def _check_frame(packed: bytes, size: int) -> None:
     """A frame says how large its content is, has no checksum and no dictionary, and its blocks fill the page."""
     flags = packed[4] if packed[:4] == FRAME and len(packed) >= 9 else 0xFF
     single, wide = flags >> 5 & 1, flags >> 6
-    if flags & 0b11111:
-        raise FormError("a page is not one plain frame of zstd")
+    _forbid(flags & 0b11111 != 0, "a page is not one plain frame of zstd")
     begin = 5 if single else 6
     length = (single, 2, 4, 8)[wide]
     content = int.from_bytes(packed[begin : begin + length], "little") + (256 if length == 2 else 0)
-    if length == 0 or content != size:
-        raise FormError("a page is larger or smaller than it says")
+    _forbid(length == 0 or content != size, "a page is larger or smaller than it says")
     place, last = begin + length, False
     while not last and place + 3 <= len(packed):
         head = int.from_bytes(packed[place : place + 3], "little")
         last = bool(head & 1)
         place += 3 + (1 if head >> 1 & 3 == 1 else head >> 3)
-    if not last or place != len(packed):
-        raise FormError("a page has bytes before or after what is packed in it")
+    _forbid(not last or place != len(packed), "a page has bytes before or after what is packed in it")
 
 
 class Run(NamedTuple):
@@ -453,8 +402,7 @@ def _runs(data: bytes, place: int, end: int, bits: int) -> Iterator[Run]:
         head = reader.varint()
         packed, number = bool(head & 1), head >> 1
         place = reader.place + (number * bits if packed else (bits + 7) // 8)
-        if not number or place > end:
-            raise FormError("a page has a run of values that is empty or ends too late")
+        _forbid(not number or place > end, "a page has a run of values that is empty or ends too late")
         yield Run(8 * number if packed else number, reader.place, place, packed)
 
 
@@ -474,8 +422,7 @@ def _indexes_end(data: bytes, place: int, held: int) -> int:
     """Where the indexes into the dictionary end."""
     bits = data[place] if place < len(data) else 33
     count = sum(run.values for run in _runs(data, place + 1, len(data), bits)) if bits <= 32 else -1
-    if not held <= count < held + 8:
-        raise FormError("a page has more or fewer values than it says")
+    _forbid(not held <= count < held + 8, "a page has more or fewer values than it says")
     return len(data)
 
 
