@@ -39,11 +39,7 @@ def check_boxes(manifest: Claims) -> Iterator[Finding]:
 
 
 def read_boxes(manifest: Claims) -> list[Walk]:
-    """The trees of a release, ready to be walked; none if it is not local.
-
-    Raises:
-        BrokenClaimError: They do not fit the columns.
-    """
+    """The trees of a release, ready to be walked; none if it is not local. A claim is broken if they do not fit it."""
     trees = manifest.boxes if isinstance(manifest, RefinementManifest) else []
     if problems := list(_tree_problems(manifest, trees)):
         raise BrokenClaimError(_finding(problem) for problem in problems)
@@ -220,10 +216,8 @@ class Walk:
         """Walks the tree and gives the labels of each leaf that may hold rows, as codes of 32 bits.
 
         Where an attribute is refined everywhere, such a leaf holds a whole block of the cut. A leaf without rows is not
-        refined any more, and may hold a coarser one.
-
-        Raises:
-            BrokenClaimError: The order is not that of a tree, or a node does not partition what it splits.
+        refined any more, and may hold a coarser one. A claim is broken if the order is not that of a tree, or a node
+        does not partition what it splits.
         """
         position = Position(self)
         used = 0

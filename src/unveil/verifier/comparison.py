@@ -196,17 +196,14 @@ def _by_boxes(walk: Walk, raw: Raw, manifest: RefinementManifest) -> Iterator[tu
 
 @dataclass(frozen=True)
 class Labelled:
-    """The labels of raw rows in one column.
-
-    Attributes:
-        labels: The labels by their codes.
-        codes: For every row its label; -1 if it has none, because of this or of another column.
-        lost: Which rows have no label because of this column.
-    """
+    """The labels of raw rows in one column."""
 
     labels: list[str]
+    """The labels by their codes."""
     codes: Codes
+    """For every row its label; -1 if it has none, because of this or of another column."""
     lost: NDArray[np.bool_]
+    """Which rows have no label because of this column."""
 
 
 class Sides:

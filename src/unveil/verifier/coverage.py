@@ -106,21 +106,18 @@ class CoverageError(Exception):
 
 @dataclass
 class Coverage:
-    """The labels of an attribute.
-
-    Attributes:
-        entry: How it is masked.
-        spans: What each label covers.
-        node_of: For each rest, the node that it is left of.
-        parent: For each label of a category that a split produces, the node that it is a part of.
-        root: The label that covers everything.
-    """
+    """The labels of an attribute."""
 
     entry: Masked
+    """How it is masked."""
     spans: dict[str, Span] = field(default_factory=dict)
+    """What each label covers."""
     node_of: dict[str, str] = field(default_factory=dict)
+    """For each rest, the node that it is left of."""
     parent: dict[str, str] = field(default_factory=dict)
+    """For each label of a category that a split produces, the node that it is a part of."""
     root: str = ""
+    """The label that covers everything."""
 
     @property
     def ordered(self) -> bool:
@@ -167,11 +164,7 @@ def _place_of(entry: Generalization | Suppression) -> dict[str, int]:
 
 
 def cover(entry: Masked, splits: Sequence[Split]) -> Coverage:
-    """What the labels of an attribute cover, by all its splits of all trees.
-
-    Raises:
-        CoverageError: The labels do not fit the splits.
-    """
+    """What the labels of an attribute cover, by all its splits of all trees; an error if they do not fit these."""
     coverage = Coverage(entry)
     if isinstance(entry, Suppression):
         _cover_values(coverage, entry)

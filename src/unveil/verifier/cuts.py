@@ -211,8 +211,7 @@ def missing_mark(value: Any, marks: Sequence[str]) -> str | None:
 def derived_value(way: Derived, value: Any) -> str | None:
     """What is derived from a raw value; None if it is missing, or its text if the column keeps that.
 
-    Raises:
-        ValueError: Nothing can be derived from it.
+    It is a `ValueError` if nothing can be derived from it.
     """
     word = text(value)
     if word is None:
@@ -287,11 +286,7 @@ def check_derived_values(manifest: Claims, data: Data) -> Iterator[Finding]:
 
 
 def derived_columns(derived: Mapping[str, Derived], batch: pa.Table, place: str, *, drops: bool) -> dict[str, Column]:
-    """The derived columns of some raw rows. What cannot be derived is missing if such rows are dropped.
-
-    Raises:
-        TableError: Nothing can be derived from a value, and the spec does not say to drop its row.
-    """
+    """The derived columns of some raw rows. What cannot be derived is missing if such rows are dropped, else an error."""
     columns = {}
     for name, way in derived.items():
         raw = encode(way.source, batch[way.source])

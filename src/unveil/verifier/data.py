@@ -35,18 +35,14 @@ NUMERAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 @dataclass(frozen=True)
 class Column:
-    """A column as its distinct values and, for every row, the position of its value.
-
-    Attributes:
-        name: The name of the column.
-        values: The distinct values in ascending order, a missing value last. Text is ordered by its
-            UTF-8 bytes, so that comparing codes compares released values as a release orders them.
-        codes: For every row, the position of its value in `values`.
-    """
+    """A column as its distinct values and, for every row, the position of its value."""
 
     name: str
     values: pa.Array
+    """The distinct values in ascending order, a missing value last. Text is ordered by its UTF-8 bytes, so that
+    comparing codes compares released values as a release orders them."""
     codes: Codes
+    """For every row, the position of its value in `values`."""
 
     def text(self, code: int) -> str:
         """The value of a code as it reads in a finding."""
@@ -63,17 +59,13 @@ class Column:
 
 @dataclass(frozen=True)
 class Groups:
-    """The groups of equal rows over some columns.
-
-    Attributes:
-        columns: The columns that were grouped by.
-        keys: One array per column: the code that each group holds there.
-        sizes: The sum of the weights of each group.
-    """
+    """The groups of equal rows over some columns."""
 
     columns: Sequence[Column]
     keys: Sequence[Codes]
+    """One array per column: the code that each group holds there."""
     sizes: Counts
+    """The sum of the weights of each group."""
 
     def text(self, group: int) -> str:
         """The values that a group shares, as they read in a finding."""
@@ -235,19 +227,16 @@ class Tally:
 
 @dataclass(frozen=True)
 class Data:
-    """The rows of a release, equal ones counted.
-
-    Attributes:
-        columns: All columns, in order; their codes are those of the distinct rows.
-        counts: How often each distinct row appears in the release.
-        weights: How many records these rows represent together: their count if there is no weight column.
-        disorder: The first place where the rows are not sorted, if there is one.
-    """
+    """The rows of a release, equal ones counted."""
 
     columns: dict[str, Column]
+    """All columns, in order; their codes are those of the distinct rows."""
     counts: Counts
+    """How often each distinct row appears in the release."""
     weights: Counts
+    """How many records these rows represent together: their count if there is no weight column."""
     disorder: Finding | None
+    """The first place where the rows are not sorted, if there is one."""
 
     @property
     def rows(self) -> int:
@@ -265,11 +254,7 @@ class Data:
 
 
 def read_data(files: DataFiles, manifest: Claims) -> tuple[Data, list[Finding]]:
-    """The rows of a release, and findings about what the files carry next to them.
-
-    Raises:
-        BrokenClaimError: A file cannot be read.
-    """
+    """The rows of a release, and findings about what the files carry next to them."""
     reading = Reading(files)
     for batch in files.batches():
         reading.add(batch)

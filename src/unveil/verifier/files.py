@@ -82,11 +82,9 @@ TYPES: dict[Holds, tuple[Callable[[pa.DataType], bool], str]] = {
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Reads the manifest of a release.
+    """Reads the manifest of a release; a `ReleaseError` if there is none that this version can read.
 
-    Raises:
-        ReleaseError: The folder is not a release, or not one that this version can read.
-        BrokenClaimError: It is a release whose manifest has the wrong shape.
+    A claim is broken if it has the wrong shape.
     """
     content, _ = _read_json(folder)
     version, method = content.get("schema_version"), content.get("method")
@@ -201,25 +199,17 @@ def _listing_findings(manifest: Claims) -> Iterator[Finding]:
 
 @dataclass(frozen=True)
 class DataFiles:
-    """The files that hold the rows.
-
-    Attributes:
-        folder: The release folder.
-        names: The files in order, as the manifest lists them.
-        schema: The columns of all of them. Text comes with the dictionaries of the files, to see whether they hold
-            more than the rows do.
-    """
+    """The files that hold the rows."""
 
     folder: Path
     names: tuple[str, ...]
+    """The files in order, as the manifest lists them."""
     schema: pa.Schema
+    """The columns of all of them. Text comes with the dictionaries of the files, to see whether they hold more than
+    the rows do."""
 
     def batches(self) -> Iterator[pa.Table]:
-        """The rows in order, some at a time.
-
-        Raises:
-            BrokenClaimError: A file cannot be read.
-        """
+        """The rows in order, some at a time; a broken claim if a file cannot be read."""
         for name in self.names:
             try:
                 yield from _batches(self.folder / name, self.schema)
@@ -230,9 +220,7 @@ class DataFiles:
 def open_files(folder: Path, manifest: Claims) -> tuple[DataFiles, list[Finding]]:
     """Walks over the bytes of the files, compares their columns with the manifest, and finds parts that are not needed.
 
-    Raises:
-        BrokenClaimError: A file cannot be read or has another form than that of a release, or the columns are not
-            those of the manifest.
+    A claim is broken if a file cannot be read or has another form than that of a release, or other columns.
     """
     if twice := repeated(manifest.names):
         raise BrokenClaimError([Finding("columns", f"{MANIFEST} has the column {twice[0]!r} in two roles.")])
@@ -362,11 +350,7 @@ class _Signed(NamedTuple):
 
 
 def check_signature(folder: Path, key: Path) -> Iterator[Finding]:
-    """A signature is there, by this key, of these bytes; what it says about itself is signed too.
-
-    Raises:
-        ReleaseError: The file is not a public key.
-    """
+    """A signature is there, by this key, of these bytes; what it says about itself is signed too."""
     owner = _read_key(key)
     try:
         signed = _parsed(read_bytes(folder, SIGNATURE, BYTES))

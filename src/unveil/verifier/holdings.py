@@ -27,21 +27,17 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Holdings:
-    """One entry for each pair of a group and a sensitive value that it holds, by group and then by value.
-
-    Attributes:
-        groups: The groups on the masked columns.
-        sensitive: The sensitive column.
-        owners: The position of the group of each entry.
-        codes: The code of the sensitive value of each entry.
-        counts: How many records of the group hold the value.
-    """
+    """One entry for each pair of a group and a sensitive value that it holds, by group and then by value."""
 
     groups: Groups
+    """The groups on the masked columns."""
     sensitive: Column
     owners: NDArray[np.intp]
+    """The position of the group of each entry."""
     codes: Codes
+    """The code of the sensitive value of each entry."""
     counts: Counts
+    """How many records of the group hold the value."""
 
     @property
     def shares(self) -> Floats:
@@ -259,19 +255,11 @@ class Table:
     """How a finding names the requirement."""
 
     def groups(self, statement: Statement) -> Groups:
-        """The groups that a requirement is about.
-
-        Raises:
-            BrokenClaimError: Its columns are not a set of masked columns.
-        """
+        """The groups that a requirement is about. A claim is broken if its columns are not a set of masked ones."""
         return group(self._masked(statement), self.data.weights)
 
     def holdings(self, statement: Any) -> Holdings:
-        """What the groups hold of the sensitive attribute.
-
-        Raises:
-            BrokenClaimError: The columns are not masked, or the sensitive one is masked or lacks values.
-        """
+        """What the groups hold of the sensitive attribute, which is released as it is and complete."""
         sensitive = self._sensitive(statement, statement.sensitive)
         return count_holdings(self._masked(statement), sensitive, self.data.weights)
 

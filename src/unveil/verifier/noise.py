@@ -86,15 +86,12 @@ class Law(ABC):
 
 @dataclass(frozen=True)
 class CellLaw(Law):
-    """The moves of cells with this many records each, which end at a floor.
-
-    Attributes:
-        epsilon: What the noise costs.
-        excesses: Records of a cell less the floor, and how many cells have that.
-    """
+    """The moves of cells with this many records each, which end at a floor."""
 
     epsilon: float
+    """What the noise costs."""
     excesses: Mapping[int, float]
+    """Records of a cell less the floor, and how many cells have that."""
 
     @property
     def rate(self) -> float:
@@ -131,15 +128,12 @@ class CellLaw(Law):
 
 @dataclass(frozen=True)
 class NoiseLaw(Law):
-    """Noise of several rates: a move of rate r counts as r times itself, so that none outweighs the others.
-
-    Attributes:
-        moves: How many moves there are of each stated rate.
-        factor: How many times larger the true scale of the noise is than the stated one.
-    """
+    """Noise of several rates: a move of rate r counts as r times itself, so that none outweighs the others."""
 
     moves: Mapping[float, int]
+    """How many moves there are of each stated rate."""
     factor: float = 1
+    """How many times larger the true scale of the noise is than the stated one."""
 
     @property
     def rate(self) -> float:

@@ -319,11 +319,7 @@ class Entered:
     """The entry of a release in the owner's history: whom it shows, and how."""
 
     def __init__(self, path: Path) -> None:
-        """Reads it.
-
-        Raises:
-            ReleaseError: It cannot be read.
-        """
+        """Reads it, or refuses it with a `ReleaseError`."""
         self.name = path.name
         try:
             table = parquet.read_table(path)
@@ -366,11 +362,7 @@ class History:
     """The owner's private folder, for a release that is made after others."""
 
     def __init__(self, folder: Path, manifest: RefinementManifest, person: Sequence[str]) -> None:
-        """Reads the entries that the release needs.
-
-        Raises:
-            ReleaseError: An entry, or the key, cannot be read.
-        """
+        """Reads the key and the entries that the release needs, or refuses them with a `ReleaseError`."""
         self._manifest, self._person = manifest, person
         paths = [path for path in folder.glob("*.parquet") if path.stem.isdigit()] if folder.is_dir() else []
         entries = [Entered(path) for path in sorted(paths, key=lambda path: int(path.stem))]

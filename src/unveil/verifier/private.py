@@ -149,21 +149,18 @@ def least_steps(entry: Masked) -> int:
 
 @dataclass
 class Draws:
-    """The draws that a ledger pays for, entry by entry.
-
-    Attributes:
-        numbers: The attributes that are split at drawn places.
-        most: How many specializations there may be.
-        firsts: The attributes whose first split is paid.
-        selected: How many specializations are paid.
-        splits: After how many of them splits are paid.
-    """
+    """The draws that a ledger pays for, entry by entry."""
 
     numbers: frozenset[str]
+    """The attributes that are split at drawn places."""
     most: int
+    """How many specializations there may be."""
     firsts: set[str] = field(default_factory=set)
+    """The attributes whose first split is paid."""
     selected: int = 0
+    """How many specializations are paid."""
     splits: int = 0
+    """After how many of them splits are paid."""
     _open: bool = False
 
     def enter(self, purpose: str) -> str | None:

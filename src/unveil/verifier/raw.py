@@ -48,19 +48,16 @@ ROUNDED = Fraction(1, 10**6)
 
 @dataclass(frozen=True)
 class Raw:
-    """Some of the raw rows that a release must represent.
-
-    Attributes:
-        columns: All columns that a release may show, without the dropped rows.
-        weights: How many records each row represents.
-        read: How many rows were read.
-        dropped: How many of them lack a value and are dropped, as the spec says.
-    """
+    """Some of the raw rows that a release must represent."""
 
     columns: dict[str, Column]
+    """All columns that a release may show, without the dropped rows."""
     weights: Counts
+    """How many records each row represents."""
     read: int
+    """How many rows were read."""
     dropped: int
+    """How many of them lack a value and are dropped, as the spec says."""
 
 
 def read_raw(spec: Spec) -> Iterator[Raw]:
@@ -158,26 +155,17 @@ def _encoded(name: str, column: pa.ChunkedArray, path: Path) -> Column:
 
 @dataclass(frozen=True)
 class RawTable:
-    """A csv or parquet file, or a folder of them, whose columns are the same.
-
-    Attributes:
-        path: The file or folder.
-        files: The files.
-        schema: The columns, with types that hold the values of all files.
-        by_line: Whether each line of a csv file is a row, and a line that is not one is skipped.
-    """
+    """A csv or parquet file, or a folder of them, whose columns are the same."""
 
     path: Path
     files: list[Path]
     schema: pa.Schema
+    """The columns, with types that hold the values of all files."""
     by_line: bool = False
+    """Whether each line of a csv file is a row, and a line that is not one is skipped."""
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.Table]:
-        """These columns in batches; the first is empty, so that the columns are known.
-
-        Raises:
-            TableError: A file cannot be read.
-        """
+        """These columns in batches; the first is empty, so that the columns are known."""
         wanted = pa.schema([self.schema.field(name) for name in names])
         yield wanted.empty_table()
         for file in self.files:
@@ -304,24 +292,15 @@ def _open_csv(path: Path) -> pa_csv.CSVStreamingReader:
 
 @dataclass(frozen=True)
 class RawQuery:
-    """The result of a query. The database is opened read-only, and the query must be a single SELECT.
-
-    Attributes:
-        path: The database file.
-        query: The query.
-        schema: The columns of the result.
-    """
+    """The result of a query. The database is opened read-only, and the query must be a single SELECT."""
 
     path: Path
     query: str
     schema: pa.Schema
+    """The columns of the result."""
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.Table]:
-        """These columns in batches; the first is empty, so that the columns are known.
-
-        Raises:
-            TableError: The query fails.
-        """
+        """These columns in batches; the first is empty, so that the columns are known."""
         yield pa.schema([self.schema.field(name) for name in names]).empty_table()
         with _answer(self.path, self.query) as answer:
             for batch in answer:

@@ -158,17 +158,14 @@ def _taxonomy_steps(entry: Generalization, taxonomy: Taxonomy) -> int:
 
 @dataclass(frozen=True)
 class CellCounts:
-    """Released and true counts of cells.
-
-    Attributes:
-        released: Of the listed cells.
-        true: Of the occupied cells.
-        total: How many cells there are, listed or not, occupied or not.
-    """
+    """Released and true counts of cells."""
 
     released: dict[Cell, int]
+    """Of the listed cells."""
     true: dict[Cell, int]
+    """Of the occupied cells."""
     total: int
+    """How many cells there are, listed or not, occupied or not."""
 
 
 def count_cells(manifest: DrawnManifest, data: Data, spec: Spec) -> CellCounts:
@@ -245,21 +242,18 @@ def _clamped(entry: Masked, value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Measurement:
-    """The noisy numbers of one draw, and the true ones.
-
-    Attributes:
-        purpose: What the ledger calls the draw.
-        cost: What it was charged.
-        unit: The most that a record adds to a number.
-        noisy: The numbers as published.
-        true: The numbers of the raw table.
-    """
+    """The noisy numbers of one draw, and the true ones."""
 
     purpose: str
+    """What the ledger calls the draw."""
     cost: Fraction
+    """What it was charged."""
     unit: int
+    """The most that a record adds to a number."""
     noisy: Wholes
+    """The numbers as published."""
     true: Wholes
+    """The numbers of the raw table."""
 
     @property
     def rate(self) -> float:
