@@ -286,7 +286,7 @@ def check_derived_values(manifest: Claims, data: Data) -> Iterator[Finding]:
 
 
 def derived_columns(derived: Mapping[str, Derived], batch: pa.Table, place: str, *, drops: bool) -> dict[str, Column]:
-    """The derived columns of some raw rows. What cannot be derived is missing if such rows are dropped, else an error."""
+    """The derived columns of some raw rows. What cannot be derived is missing if such rows are dropped."""
     columns = {}
     for name, way in derived.items():
         raw = encode(way.source, batch[way.source])

@@ -6,7 +6,7 @@ On codes every check is arithmetic with small whole numbers.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from math import isfinite
@@ -51,6 +51,11 @@ class Column:
     def texts(self) -> list[str | None]:
         """The distinct values as specs and manifests name them; None for a missing one."""
         return [text(value) for value in plain(self.values)]
+
+    def rows_with(self, words: Container[str | None]) -> NDArray[np.bool_]:
+        """The rows whose value is one of these."""
+        chosen: NDArray[np.bool_] = np.array([word in words for word in self.texts()], dtype=np.bool_)[self.codes]
+        return chosen
 
     def named(self) -> list[str]:
         """The distinct values that are neither missing nor empty, as specs and manifests name them."""
@@ -114,6 +119,11 @@ def summed(keys: Sequence[Codes], amounts: Counts) -> tuple[list[Codes], Counts]
     table = pa.table([*keys, amounts], names=[*names, "amount"])
     sums = table.group_by(names).aggregate([("amount", "sum")])
     return [sums[name].to_numpy() for name in names], sums["amount_sum"].to_numpy()
+
+
+def by_row(keys: Sequence[Codes], amounts: NDArray[Any]) -> dict[tuple[int, ...], Any]:
+    """The amount of each row of codes; of equal rows, that of the last."""
+    return dict(zip(zip(*(key.tolist() for key in keys), strict=True), amounts.tolist(), strict=True))
 
 
 def missing(values: pa.Array) -> NDArray[np.bool_]:

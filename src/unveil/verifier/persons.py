@@ -178,10 +178,8 @@ class Whose:
             masked = np.full(len(group), _numbers_of(np.array([root], dtype=np.int32), shown)[0])
             group = np.concatenate([np.where(gone, masked, group), np.where(some, masked, -1)])
             persons = [np.concatenate([codes, codes]) for codes in persons]
-        kept = group >= 0
-        number: Codes = group[kept].astype(np.int32)
-        pairs, _ = summed([number, *(codes[kept] for codes in persons)], np.ones(kept.sum(), dtype=np.int64))
-        return Groups(columns, list(shown.T), np.bincount(pairs[0], minlength=len(shown)))
+        owners, _ = _pairs(group, persons, np.ones(len(group), dtype=np.int64))
+        return Groups(columns, list(shown.T), np.bincount(owners, minlength=len(shown)))
 
     def _learned_groups(
         self,
@@ -196,11 +194,9 @@ class Whose:
 
         These are fewest if they are those with the most rows; so the count is exact if everybody has one row.
         """
-        kept = group >= 0
-        number: Codes = group[kept].astype(np.int32)
-        pairs, held = summed([number, *(codes[kept] for codes in persons)], rows[kept])
-        order = np.lexsort((-held, pairs[0].astype(np.int64)))
-        of, held = pairs[0][order], held[order]
+        of, held = _pairs(group, persons, rows)
+        order = np.lexsort((-held, of))
+        of, held = of[order], held[order]
         before = np.cumsum(held) - held
         before -= before[np.searchsorted(of, of)]
         return Groups(columns, list(shown.T), np.bincount(of[before >= missing[of]], minlength=len(shown)))
@@ -213,6 +209,14 @@ class Whose:
         texts = [column.texts() for column in columns]
         labels = [left_out.labels.get(column.name) for column in columns]
         return [held.index(label) if label in held else -1 for held, label in zip(texts, labels, strict=True)]
+
+
+def _pairs(group: NDArray[np.int64], persons: Sequence[Codes], rows: Counts) -> tuple[NDArray[np.int64], Counts]:
+    """The group of each pair of a group and a person in it, and their rows; rows of no group are left out."""
+    kept = group >= 0
+    number: Codes = group[kept].astype(np.int32)
+    pairs, sums = summed([number, *(codes[kept] for codes in persons)], rows[kept])
+    return pairs[0].astype(np.int64), sums
 
 
 def _numbers_of(rows: NDArray[np.int32], known: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -182,18 +182,41 @@ class Draws:
 
 def check_ledger(manifest: DiffGenManifest) -> Iterator[Finding]:
     """The charges are those of the draws, each of the right amount, and add up to at most ε."""
-    structure, last = manifest.ledger[:-1], manifest.ledger[-1]
+    last = manifest.ledger[-1]
     if last.purpose != COUNTS:
         yield broken_ledger(f"the last charge is for {last.purpose!r}, not for the {COUNTS!r}")
     elif last.composition != "sequential":
         yield broken_ledger(f"the charge for the {COUNTS!r} is {last.composition}, but all records are in them")
+    spent = sum((charge.amount for charge in manifest.ledger[:-1]), Fraction(0))
+    paper = manifest.budget == "paper"
+    rest, why = (manifest.epsilon / 2, "ε / 2") if paper else (manifest.epsilon - spent, "what is left of ε")
+    yield from _charge_findings(manifest, 2, rest, why)
+
+
+def check_thinning(manifest: SafeManifest) -> Iterator[Finding]:
+    """The charges are those of the cut and of the sampling, and sampling and suppression are worth ε and δ."""
+    last = manifest.ledger[-1]
+    if last.purpose != SAMPLING or last.composition != "sequential":
+        yield broken_ledger(f"the last charge is for {last.purpose!r}, not a sequential one for {SAMPLING!r}")
+    yield from _charge_findings(manifest, 4, manifest.epsilon * Fraction(3, 4), "3ε / 4")
+    yield from _delta_findings(manifest, last.amount)
+
+
+def _charge_findings(manifest: DrawnManifest, part: int, rest: Fraction, why: str) -> Iterator[Finding]:
+    """The draws of the cut get ε / part in equal shares, the last charge gets the rest, and all add up."""
+    structure, last = manifest.ledger[:-1], manifest.ledger[-1]
     draws = Draws(frozenset(manifest.numbers), manifest.specializations)
-    wrong = list(order_findings(structure, draws))
-    yield from wrong or drawn_findings(manifest, draws)
-    yield from _amount_findings(manifest, structure, last)
+    yield from list(_order_findings(structure, draws)) or _drawn_findings(manifest, draws)
+    numbers, steps = len(manifest.numbers), manifest.specializations
+    share = manifest.epsilon / max(part * (numbers + 2 * steps), 1)
+    if unequal := [charge for charge in structure if charge.amount != share]:
+        yield wrong_amount(unequal[0], share, f"ε / ({part}({numbers} + 2·{steps}))")
+    if last.amount != rest:
+        yield wrong_amount(last, rest, why)
+    yield from check_budget(manifest)
 
 
-def order_findings(structure: Sequence[Charge], draws: Draws) -> Iterator[Finding]:
+def _order_findings(structure: Sequence[Charge], draws: Draws) -> Iterator[Finding]:
     """The charges for the cut, in the order of its draws."""
     for number, charge in enumerate(structure, start=1):
         composition = draws.enter(charge.purpose)
@@ -204,7 +227,7 @@ def order_findings(structure: Sequence[Charge], draws: Draws) -> Iterator[Findin
             yield broken_ledger(f"charge {number} for {charge.purpose!r} is {charge.composition}, not {composition}")
 
 
-def drawn_findings(manifest: DrawnManifest, draws: Draws) -> Iterator[Finding]:
+def _drawn_findings(manifest: DrawnManifest, draws: Draws) -> Iterator[Finding]:
     """Every draw that the cuts show is charged."""
     if draws.selected < manifest.specializations:
         yield broken_ledger(f"{draws.selected} specializations are charged, but there were {manifest.specializations}")
@@ -219,19 +242,6 @@ def drawn_findings(manifest: DrawnManifest, draws: Draws) -> Iterator[Finding]:
             f"splits are charged after {draws.splits} specializations, but the intervals of "
             f"{len(intervals)} numbers take from {least} to {most}"
         )
-
-
-def _amount_findings(manifest: DiffGenManifest, structure: Sequence[Charge], last: Charge) -> Iterator[Finding]:
-    epsilon, numbers, steps = manifest.epsilon, len(manifest.numbers), manifest.specializations
-    share = epsilon / max(2 * (numbers + 2 * steps), 1)
-    unequal = [charge for charge in structure if charge.amount != share]
-    if unequal:
-        yield wrong_amount(unequal[0], share, f"ε / (2({numbers} + 2·{steps}))")
-    spent = sum((charge.amount for charge in structure), Fraction(0))
-    rest, why = (epsilon / 2, "ε / 2") if manifest.budget == "paper" else (epsilon - spent, "what is left of ε")
-    if last.amount != rest:
-        yield wrong_amount(last, rest, why)
-    yield from check_budget(manifest)
 
 
 def check_budget(manifest: PrivateManifest) -> Iterator[Finding]:
@@ -320,23 +330,6 @@ def _first_missing(places: list[Codes], sizes: list[int]) -> list[int]:
         cell.append(number % size)
         number //= size
     return cell[::-1]
-
-
-def check_thinning(manifest: SafeManifest) -> Iterator[Finding]:
-    """The charges are those of the cut and of the sampling, and sampling and suppression are worth ε and δ."""
-    structure, last = manifest.ledger[:-1], manifest.ledger[-1]
-    if last.purpose != SAMPLING or last.composition != "sequential":
-        yield broken_ledger(f"the last charge is for {last.purpose!r}, not a sequential one for {SAMPLING!r}")
-    draws = Draws(frozenset(manifest.numbers), manifest.specializations)
-    yield from list(order_findings(structure, draws)) or drawn_findings(manifest, draws)
-    share = manifest.epsilon / max(4 * (len(manifest.numbers) + 2 * manifest.specializations), 1)
-    if unequal := [charge for charge in structure if charge.amount != share]:
-        why = f"ε / (4({len(manifest.numbers)} + 2·{manifest.specializations}))"
-        yield wrong_amount(unequal[0], share, why)
-    if last.amount != (rest := manifest.epsilon * Fraction(3, 4)):
-        yield wrong_amount(last, rest, "3ε / 4")
-    yield from check_budget(manifest)
-    yield from _delta_findings(manifest, last.amount)
 
 
 def _delta_findings(manifest: SafeManifest, epsilon: Fraction) -> Iterator[Finding]:

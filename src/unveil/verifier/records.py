@@ -23,7 +23,7 @@ from unveil.verifier.claims import (
     number_text,
 )
 from unveil.verifier.coverage import block_labels
-from unveil.verifier.data import Codes, Column, Data, Groups, Tally, group, number, plain
+from unveil.verifier.data import Codes, Column, Data, Groups, Tally, by_row, group, number, plain
 from unveil.verifier.manifests import SIZED, Claims, LeaveOut, RefinementManifest
 
 TOGETHER = "together"
@@ -233,8 +233,7 @@ def fully_masked(manifest: RefinementManifest, data: Data) -> NDArray[np.bool_]:
     stated = _stated(manifest)
     rows = np.full(len(data.counts), bool(stated))
     for name, label in stated.items():
-        column = data.columns[name]
-        rows &= np.array([word == label for word in column.texts()], dtype=np.bool_)[column.codes]
+        rows &= data.columns[name].rows_with({label})
     return rows
 
 
@@ -259,9 +258,8 @@ def check_masked_rows(manifest: RefinementManifest, data: Data) -> Iterator[Find
     hidden = fully_masked(manifest, data)
     outside = False
     for name, label in _stated(manifest).items():
-        column = data.columns[name]
         if label not in labels(manifest.masked[name]):
-            holds = np.array([word == label for word in column.texts()], dtype=np.bool_)[column.codes]
+            holds = data.columns[name].rows_with({label})
             outside |= bool(holds.any())
             if count := data.rows_of(holds & ~hidden):
                 message = f"the column {name!r} holds {label!r} in {rows_text(count)} that are not fully masked"
@@ -368,15 +366,10 @@ class MeanTest:
 
     def findings(self, released: Sequence[Codes], column: Column) -> Iterator[Finding]:
         """The first group whose released mean is another one."""
-        said = dict(
-            zip(
-                zip(*(released[place].tolist() for place in self._places), strict=True),
-                (float(number(value) or 0) for value in np.array(plain(column.values))[column.codes].tolist()),
-                strict=True,
-            )
-        )
-        sizes = _by_key(self._sizes)
-        for key, total in _by_key(self._sums).items():
+        weights = np.array([float(number(value) or 0) for value in plain(column.values)])[column.codes]
+        said = by_row([released[place] for place in self._places], weights)
+        sizes = by_row(*self._sizes.result())
+        for key, total in by_row(*self._sums.result()).items():
             mean = Fraction(total, sizes[key] * 10**6)
             true = float(round(mean / self._step) * self._step)
             if key in said and said[key] != true:
@@ -386,11 +379,6 @@ class MeanTest:
                     f"raw weights of {self.name!r} give {number_text(true)}.",
                 )
                 return
-
-
-def _by_key(tally: Tally) -> dict[tuple[int, ...], int]:
-    keys, sums = tally.result()
-    return dict(zip(zip(*(key.tolist() for key in keys), strict=True), sums.tolist(), strict=True))
 
 
 def _millionths(value: object) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -27,7 +28,7 @@ from unveil.verifier.claims import (
     guarantee_findings,
 )
 from unveil.verifier.cuts import masked_values
-from unveil.verifier.data import Codes, Column, Counts, Data, Tally, number, plain, text
+from unveil.verifier.data import Codes, Column, Data, Tally, by_row, number, plain, text
 from unveil.verifier.manifests import (
     COUNT,
     AdditiveManifest,
@@ -176,11 +177,7 @@ def count_cells(manifest: DrawnManifest, data: Data, spec: Spec) -> CellCounts:
     if isinstance(manifest, DiffGenManifest):
         noisy = data.columns[COUNT]
         counts = noisy.values.to_numpy()[noisy.codes]
-    return CellCounts(_by_cell(places, counts), _occupied_cells(manifest, spec), manifest.cells)
-
-
-def _by_cell(places: Sequence[Codes], counts: Counts) -> dict[Cell, int]:
-    return dict(zip(zip(*(place.tolist() for place in places), strict=True), counts.tolist(), strict=True))
+    return CellCounts(by_row(places, counts), _occupied_cells(manifest, spec), manifest.cells)
 
 
 def _occupied_cells(manifest: DrawnManifest, spec: Spec) -> dict[Cell, int]:
@@ -195,7 +192,7 @@ def _occupied_cells(manifest: DrawnManifest, spec: Spec) -> dict[Cell, int]:
         ]
         placed = np.all([row >= 0 for row in rows], axis=0)
         tally.add([row[placed] for row in rows], raw.weights[placed])
-    return _by_cell(*tally.result())
+    return by_row(*tally.result())
 
 
 def raw_places(column: Column, labels: Sequence[str], entry: Masked | None, attribute: Attribute | None) -> Codes:
@@ -285,13 +282,38 @@ class Placed:
         self.blocks = {name: places[self.rows].astype(np.int64) for name, places in blocks.items()}
 
 
-class Recount:
+Numbers = tuple[str, int, Any, Wholes]
+"""What the ledger calls a draw, the most that a record adds to a number, the noisy numbers, and the true ones."""
+
+
+class Recounted(ABC):
+    """The raw rows counted again as a release counted them: the true numbers behind noisy ones."""
+
+    def __init__(self, manifest: WeightsManifest, spec: Spec) -> None:
+        self._cost = {charge.purpose: manifest.per_record(charge) for charge in manifest.ledger}
+        self._spec = spec
+        self.totals: Wholes = np.zeros(len(manifest.classes), dtype=np.int64)
+
+    @abstractmethod
+    def add(self, raw: Raw) -> None:
+        """Takes more rows."""
+
+    @abstractmethod
+    def numbers(self) -> Iterator[Numbers]:
+        """Everything that was measured, next to the true numbers."""
+
+    def measured(self) -> list[Measurement]:
+        """The same, with what each draw cost."""
+        found = self.numbers()
+        return [Measurement(name, self._cost[name], unit, np.array(noisy), true) for name, unit, noisy, true in found]
+
+
+class Recount(Recounted):
     """The tables again, on raw rows: the true numbers behind noisy ones."""
 
     def __init__(self, manifest: StatisticsManifest, spec: Spec) -> None:
+        super().__init__(manifest, spec)
         self._manifest = manifest
-        self._spec = spec
-        self.totals: Wholes = np.zeros(len(manifest.classes), dtype=np.int64)
         self.tables: dict[str, Wholes] = {
             name: np.zeros_like(np.array(table)) for name, table in manifest.tables.items()
         }
@@ -307,34 +329,25 @@ class Recount:
             groups = tuple(np.array(self._manifest.groups[name])[placed.blocks[name]] for name in pair.attributes)
             np.add.at(counts, groups, placed.weights)
 
-    def measured(self) -> list[Measurement]:
-        """Everything that was measured, next to the true numbers: class totals, tables and pairs."""
+    def numbers(self) -> Iterator[Numbers]:
+        """Class totals, tables and pairs."""
         manifest = self._manifest
-        numbers = {
-            "class totals": (manifest.totals, self.totals),
-            **{f"table of {name}": (table, self.tables[name]) for name, table in manifest.tables.items()},
-            **{
-                f"counts of pair {place}": (pair.counts, true)
-                for place, (pair, true) in enumerate(zip(manifest.pairs, self.pairs, strict=True), start=1)
-            },
-        }
-        cost = {charge.purpose: manifest.per_record(charge) for charge in manifest.ledger}
-        return [
-            Measurement(purpose, cost[purpose], 1, np.array(noisy), true) for purpose, (noisy, true) in numbers.items()
-        ]
+        yield "class totals", 1, manifest.totals, self.totals
+        for name, table in manifest.tables.items():
+            yield f"table of {name}", 1, table, self.tables[name]
+        for place, (pair, true) in enumerate(zip(manifest.pairs, self.pairs, strict=True), start=1):
+            yield f"counts of pair {place}", 1, pair.counts, true
 
 
-class Replay:
+class Replay(Recounted):
     """The rounds again, on raw rows: the true numbers behind all that was measured."""
 
     def __init__(self, manifest: AdditiveManifest, spec: Spec) -> None:
+        super().__init__(manifest, spec)
         self._manifest = manifest
-        self._spec = spec
         self._bins = {name: _bin_entry(manifest, name, spec.attributes.get(name)) for name in manifest.bins}
-        classes = len(manifest.classes)
-        self.totals: Wholes = np.zeros(classes, dtype=np.int64)
         self.sums: list[Wholes] = [np.zeros((len(done.steps), 2), dtype=np.int64) for done in manifest.rounds]
-        self.leaves: Wholes = np.zeros((len(manifest.leaves), classes), dtype=np.int64)
+        self.leaves: Wholes = np.zeros((len(manifest.leaves), len(manifest.classes)), dtype=np.int64)
 
     def add(self, raw: Raw) -> None:
         """Takes more rows."""
@@ -357,21 +370,13 @@ class Replay:
             np.add.at(sums, (held, within.astype(np.int64)), records * weights)
             odds[:, model] += np.array(done.steps)[held]
 
-    def measured(self) -> list[Measurement]:
-        """Everything that was measured, next to the true numbers: class totals, the sums of each round, and leaves."""
+    def numbers(self) -> Iterator[Numbers]:
+        """Class totals, the sums of each round, and leaves."""
         manifest = self._manifest
-        cost = {charge.purpose: manifest.per_record(charge) for charge in manifest.ledger}
-        rounds = [
-            Measurement(name, cost[name], done.unit, np.stack([done.against, done.within], axis=1), true)
-            for place, (done, true) in enumerate(zip(manifest.rounds, self.sums, strict=True), start=1)
-            for name in [f"sums of round {place}"]
-        ]
-        totals, leaves = "class totals", "counts of the leaves"
-        return [
-            Measurement(totals, cost[totals], 1, np.array(manifest.totals), self.totals),
-            *rounds,
-            Measurement(leaves, cost[leaves], 1, np.array(manifest.leaves), self.leaves),
-        ]
+        yield "class totals", 1, manifest.totals, self.totals
+        for place, (done, true) in enumerate(zip(manifest.rounds, self.sums, strict=True), start=1):
+            yield f"sums of round {place}", done.unit, np.stack([done.against, done.within], axis=1), true
+        yield "counts of the leaves", 1, manifest.leaves, self.leaves
 
 
 def _bin_entry(manifest: AdditiveManifest, name: str, attribute: Attribute | None) -> Masked:
