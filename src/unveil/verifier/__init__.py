@@ -45,13 +45,14 @@ from unveil.verifier.manifests import (
     RefinementManifest,
     SafeManifest,
     StatisticsManifest,
+    WeightsManifest,
 )
-from unveil.verifier.persons import check_persons
 from unveil.verifier.records import (
     check_learning,
     check_masked_rows,
     check_omissions,
     check_order,
+    check_persons,
     check_rows,
     check_succession,
     check_survey,
@@ -92,7 +93,7 @@ def judge_release(folder: Path, key: Path | None = None) -> Verdict:
         findings += unused
         findings += check_copy(folder, manifest, files)
         findings += row_findings(manifest, data)
-        if isinstance(manifest, AdditiveManifest | StatisticsManifest) and not findings:
+        if isinstance(manifest, WeightsManifest) and not findings:
             from unveil.verifier.weights import check_origin
 
             findings += check_origin(manifest, data)
@@ -138,11 +139,14 @@ def row_findings(manifest: Manifest, data: Data) -> Iterator[Finding]:
     yield from check_requirements(manifest, data)
 
 
+# What only private releases need is imported for them alone: a small release is verified as fast as this is loaded.
+
+
 def _private_claim_findings(manifest: PrivateClaims) -> Iterator[Finding]:
     from unveil.verifier.private import check_ledger, check_promise, check_specializations, check_thinning
 
     yield from check_promise(manifest)
-    if isinstance(manifest, AdditiveManifest | StatisticsManifest):
+    if isinstance(manifest, WeightsManifest):
         yield from measured_findings(manifest)
         return
     yield from check_specializations(manifest)
@@ -188,8 +192,8 @@ def check_texts(manifest: Manifest) -> Iterator[Finding]:
     for number, stated in enumerate(manifest.requirements, start=1):
         yield from _hidden(MANIFEST, f"requirement {number} names", _texts(stated))
     for tree in manifest.boxes:
-        raw = frozenset(
-            value for name in tree.attributes if name in manifest.masked for value in _raw(manifest.masked[name])
+        raw = frozenset[str]().union(
+            *(_raw(manifest.masked[name]) for name in tree.attributes if name in manifest.masked)
         )
         split = (label for item in tree.splits for label in (item.block, *item.into) if label not in raw)
         yield from _hidden(MANIFEST, "a split has the label", split)
@@ -201,9 +205,8 @@ def check_goal(manifest: RefinementManifest) -> Iterator[Finding]:
     """What the search kept information about: only the joint one has a choice, and readers see the columns."""
     goal = manifest.goal
     if goal != "class" and manifest.search != "joint":
-        yield Finding(
-            "goal", f"{MANIFEST} has the goal {goal!r}, but the search {manifest.search!r} has none to choose."
-        )
+        problem = f"has the goal {goal!r}, but the search {manifest.search!r} has none to choose"
+        yield Finding("goal", f"{MANIFEST} {problem}.")
     named = [] if isinstance(goal, str) else goal
     for place, name in enumerate(named):
         entry = manifest.masking.get(name)
@@ -258,15 +261,12 @@ def reader_notes(manifest: Manifest, data: Data) -> Iterator[str]:
     if isinstance(manifest, PrivateManifest):
         drawn = "rows were sampled" if isinstance(manifest, SafeManifest) else "noise was added"
         yield f"The arithmetic adds up. That {drawn} cannot be seen from the release; --raw can test it."
-        if isinstance(manifest, AdditiveManifest):
+        if isinstance(manifest, WeightsManifest):
+            additive = isinstance(manifest, AdditiveManifest)
+            made = "steps, cut and tree were computed" if additive else "groups of bins were made"
             yield (
-                "The weights are what the published numbers make them. That steps, cut and tree were computed from "
-                "these numbers alone is not checked."
-            )
-        if isinstance(manifest, StatisticsManifest):
-            yield (
-                "The weights are what the published numbers make them. That groups of bins were made from these "
-                "numbers alone is not checked."
+                f"The weights are what the published numbers make them. That {made} from these numbers alone is not "
+                "checked."
             )
         yield _unit_note(manifest)
     else:

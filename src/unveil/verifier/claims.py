@@ -87,6 +87,11 @@ class BrokenClaimError(Exception):
         self.findings = list(findings)
 
 
+def findings_of(claim: str, start: str, problems: Iterable[str]) -> Iterator[Finding]:
+    """One finding per problem, a clause that ends the sentence."""
+    return (Finding(claim, f"{start}{problem}.") for problem in problems)
+
+
 def repeated(words: Iterable[str]) -> list[str]:
     """The words that appear more than once."""
     return [word for word, count in Counter(words).items() if count > 1]

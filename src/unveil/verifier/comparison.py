@@ -28,6 +28,7 @@ from unveil.verifier.claims import (
     Released,
     Suppression,
     Verdict,
+    findings_of,
 )
 from unveil.verifier.coverage import REST, highest
 from unveil.verifier.cuts import Key, check_steering, masked_values, released_values
@@ -271,8 +272,7 @@ def _in_zone(values: pa.Array, released: pa.DataType) -> pa.Array:
 
 
 def _count_findings(manifest: RefinementManifest, read: int, dropped: int) -> Iterator[Finding]:
-    claims = {"read": (manifest.rows.read, read), "dropped": (manifest.rows.dropped, dropped)}
-    for name, (claimed, counted) in claims.items():
+    for name, claimed, counted in (("read", manifest.rows.read, read), ("dropped", manifest.rows.dropped, dropped)):
         if claimed != counted:
             message = f"{MANIFEST} says that rows.{name} is {claimed:,}, but the raw table gives {counted:,}."
             yield Finding("raw-rows", message)
@@ -324,21 +324,16 @@ def _difference_findings(groups: Groups) -> Iterator[Finding]:
 
 def check_agreement(manifest: Claims, spec: Spec) -> Iterator[Finding]:
     """The columns, domains and taxonomies of any manifest are those of the spec."""
-    yield from _role_findings(manifest, spec)
-    yield from _column_findings(manifest, spec)
-    yield from _derived_findings(manifest, spec)
+    yield from findings_of("spec-columns", f"{MANIFEST} ", _role_problems(manifest, spec))
+    if leaked := [name for name in manifest.names if name in _identifiers(spec)]:
+        problem = f"has the column {listed(leaked)}, which the spec says is never released"
+        yield Finding("identifier", f"{MANIFEST} {problem}.")
+    yield from findings_of("spec-columns", f"{MANIFEST} ", _column_problems(manifest, spec))
     for name, entry in manifest.masking.items():
-        attribute = spec.attributes.get(name)
-        if attribute is None:
-            problems = _undescribed_problems(entry)
-        elif not attribute.shown:
-            problems = iter(())  # `_column_findings` reports it
-        else:
-            problems = _entry_problems(entry, attribute)
-        for problem in problems:
-            yield Finding("spec-domain", f"{MANIFEST}: {name!r} {problem}.")
-    for problem in _box_problems(manifest, spec):
-        yield Finding("spec-domain", f"{MANIFEST}: {problem}.")
+        yield from findings_of(
+            "spec-domain", f"{MANIFEST}: {name!r} ", _entry_problems(entry, spec.attributes.get(name))
+        )
+    yield from findings_of("spec-domain", f"{MANIFEST}: ", _box_problems(manifest, spec))
 
 
 def _box_problems(manifest: Claims, spec: Spec) -> Iterator[str]:
@@ -357,51 +352,48 @@ def _box_problems(manifest: Claims, spec: Spec) -> Iterator[str]:
                 yield f"{name!r} has {part!r} as a part of {node!r}, but its taxonomy does not"
 
 
-def _role_findings(manifest: Claims, spec: Spec) -> Iterator[Finding]:
+def _role_problems(manifest: Claims, spec: Spec) -> Iterator[str]:
     roles: dict[str, tuple[str | None, str | None]] = {"class": (manifest.class_, spec.table.class_)}
     if isinstance(manifest, RefinementManifest):  # noisy counts have no weight
         roles["weight"] = (manifest.weight, spec.table.weight)
         if (manifest.persons is not None) != bool(spec.table.person):
             said = "does not say" if manifest.persons is None else "says"
             whose = listed(spec.table.person) if spec.table.person else "no column"
-            yield Finding("spec-columns", f"{MANIFEST} {said} how many persons there are, but the spec has {whose}.")
+            yield f"{said} how many persons there are, but the spec has {whose}"
     if manifest.class_missing != {kind: list(marks) for kind, marks in spec.table.class_missing.kinds}:
-        yield Finding("spec-columns", f"{MANIFEST} does not keep rows without a class as the spec does.")
+        yield "does not keep rows without a class as the spec does"
     for role, (claimed, declared) in roles.items():
         if claimed != declared:
-            yield Finding("spec-columns", f"{MANIFEST} has the {role} {claimed!r}, but the spec has {declared!r}.")
+            yield f"has the {role} {claimed!r}, but the spec has {declared!r}"
 
 
-def _column_findings(manifest: Claims, spec: Spec) -> Iterator[Finding]:
+def _identifiers(spec: Spec) -> set[str]:
+    return {*spec.table.person, *(name for name, attribute in spec.attributes.items() if not attribute.shown)}
+
+
+def _column_problems(manifest: Claims, spec: Spec) -> Iterator[str]:
     """All described attributes but identifiers, in order; others only if the owner releases them."""
-    identifiers = [name for name, attribute in spec.attributes.items() if not attribute.shown]
-    identifiers += [name for name in spec.table.person if name not in identifiers]
+    identifiers = _identifiers(spec)
     expected = [name for name in spec.attributes if name not in identifiers]
-    if leaked := [name for name in manifest.names if name in identifiers]:
-        yield Finding(
-            "identifier", f"{MANIFEST} has the column {listed(leaked)}, which the spec says is never released."
-        )
     names = [name for name in manifest.masking if name not in identifiers]
     if names[: len(expected)] != expected:
-        yield Finding("spec-columns", f"{MANIFEST} has the columns {listed(names)}; the spec says {listed(expected)}.")
+        yield f"has the columns {listed(names)}; the spec says {listed(expected)}"
     others = [name for name in names if name not in expected]
     if others and spec.table.others != "release":
-        yield Finding("spec-columns", f"{MANIFEST} has the column {listed(others)}, which the spec does not describe.")
-
-
-def _derived_findings(manifest: Claims, spec: Spec) -> Iterator[Finding]:
+        yield f"has the column {listed(others)}, which the spec does not describe"
     asked = derived_of(spec)
     for name in sorted({*asked, *manifest.derived}):
         if manifest.derived.get(name) != asked.get(name):
-            yield Finding("spec-columns", f"{MANIFEST} does not derive {name!r} as the spec does.")
+            yield f"does not derive {name!r} as the spec does"
 
 
-def _undescribed_problems(entry: Entry) -> Iterator[str]:
-    if not isinstance(entry, Released):
-        yield f"is masked by {entry.kind}, but the spec does not describe it"
-
-
-def _entry_problems(entry: Entry, attribute: Attribute) -> Iterator[str]:
+def _entry_problems(entry: Entry, attribute: Attribute | None) -> Iterator[str]:
+    if attribute is None:
+        if not isinstance(entry, Released):
+            yield f"is masked by {entry.kind}, but the spec does not describe it"
+        return
+    if not attribute.shown:
+        return  # an identifier, which is a finding already
     domain = "declared" if attribute.declared else "observed"
     if entry.domain != domain:
         yield f"has a domain called {entry.domain}, but by the spec it is {domain}"
@@ -410,7 +402,9 @@ def _entry_problems(entry: Entry, attribute: Attribute) -> Iterator[str]:
     if isinstance(entry, Released):
         if entry.type != attribute.kind:
             yield f"is released as a {entry.type}, but by the spec it is a {attribute.kind}"
-        if _weighting(entry) != (None if (asked := attribute.weighting) is None else astuple(asked)):
+        asked = None if attribute.weighting is None else astuple(attribute.weighting)
+        shown = entry.survey_weight
+        if asked != (None if shown is None else (shown.release, shown.step, tuple(shown.groups))):
             yield "is not released as the spec says about a survey weight"
     elif entry.kind != attribute.masking:
         yield f"is masked by {entry.kind}, but by the spec it takes {attribute.masking}"
@@ -419,12 +413,9 @@ def _entry_problems(entry: Entry, attribute: Attribute) -> Iterator[str]:
     elif isinstance(entry, Generalization) and attribute.taxonomy is not None:
         yield from _taxonomy_problems(entry, attribute.taxonomy)
     elif isinstance(entry, Suppression):
-        yield from _value_problems(entry, attribute.values)
-
-
-def _weighting(entry: Released) -> tuple[object, ...] | None:
-    shown = entry.survey_weight
-    return None if shown is None else (shown.release, shown.step, tuple(shown.groups))
+        known = entry.disclosed if attribute.values is None else attribute.values
+        if strange := [value for value in entry.disclosed if value not in known]:
+            yield f"discloses {listed(strange)}, which is not among its declared values"
 
 
 def _range_problems(entry: Discretization, attribute: Attribute) -> Iterator[str]:
@@ -433,14 +424,10 @@ def _range_problems(entry: Discretization, attribute: Attribute) -> Iterator[str
         yield f"has intervals of the unit {entry.unit}, but by the spec it is a {attribute.kind}"
     elif attribute.range is not None and (first.lo, last) != tuple(attribute.range):
         label = interval_label(*attribute.range, attribute.unit)
-        yield f"has intervals from {first.start} to {_end(entry)}, but its declared range is {label}"
+        end = max(entry.blocks, key=lambda block: (block.end is not None, block.hi)).end
+        yield f"has intervals from {first.start} to {end}, but its declared range is {label}"
     if entry.whole != attribute.whole:
         yield f"has whole = {entry.whole}, but the spec has {attribute.whole}"
-
-
-def _end(entry: Discretization) -> object:
-    """Where its numbers end, as the manifest writes it."""
-    return max(entry.blocks, key=lambda block: (block.end is not None, block.hi)).end
 
 
 def _taxonomy_problems(entry: Generalization, taxonomy: Taxonomy) -> Iterator[str]:
@@ -460,8 +447,3 @@ def _taxonomy_problems(entry: Generalization, taxonomy: Taxonomy) -> Iterator[st
             yield f"has the block {block.label!r} with {values}, but its leaves are {listed(leaves)}"
     if uncovered := [leaf for leaf in taxonomy.leaves if leaf not in blocks_of]:
         yield f"has a cut that leaves out {listed(uncovered)}"
-
-
-def _value_problems(entry: Suppression, values: Sequence[str] | None) -> Iterator[str]:
-    if values is not None and (strange := [value for value in entry.disclosed if value not in values]):
-        yield f"discloses {listed(strange)}, which is not among its declared values"

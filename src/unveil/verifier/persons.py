@@ -23,7 +23,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import parquet
 
-from unveil.errors import ReleaseError, count_text, records_text
+from unveil.errors import ReleaseError, count_text
 from unveil.verifier.claims import MANIFEST, PARQUET, BrokenClaimError, Finding, Masked, Released
 from unveil.verifier.data import (
     Codes,
@@ -42,45 +42,17 @@ from unveil.verifier.data import (
 )
 from unveil.verifier.files import open_files, read_manifest
 from unveil.verifier.holdings import Holdings, Table, count_holdings
-from unveil.verifier.manifests import SIZED, RefinementManifest
-from unveil.verifier.records import TOGETHER
+from unveil.verifier.manifests import RefinementManifest
+from unveil.verifier.records import PERSONS, TOGETHER, counts_persons
 from unveil.verifier.requirements import Statement, read_statement
 
 if TYPE_CHECKING:
     from unveil.verifier.raw import Raw
 
-PERSONS = "persons"
 ABSENT = -1
 Others = Sequence[Mapping[str, Column]]
 """What each of several other releases says about the people of one, by attribute; under no name, who is absent."""
 Words = NDArray[np.uint64]
-
-
-def counts_persons(stated: dict[str, Any]) -> bool:
-    """Whether a requirement counts persons."""
-    return stated.get("of") == PERSONS
-
-
-def check_persons(manifest: RefinementManifest) -> Iterator[Finding]:
-    """The number of persons fits the records and the requirements."""
-    counted = [nth for nth, stated in enumerate(manifest.requirements, start=1) if counts_persons(stated)]
-    if manifest.persons is None:
-        if counted:
-            message = f"requirement {counted[0]} counts persons, but {MANIFEST} does not say how many there are."
-            yield Finding(PERSONS, message)
-        return
-    if manifest.persons > manifest.records:
-        message = f"{MANIFEST} has {manifest.persons:,} persons, more than {records_text(manifest.records)}."
-        yield Finding(PERSONS, message)
-    for nth in counted:
-        k = manifest.requirements[nth - 1].get("k")
-        if isinstance(k, int) and 0 < manifest.persons < k:
-            message = f"requirement {nth} asks for {k:,} persons in every group, but there are {manifest.persons:,}."
-            yield Finding(PERSONS, message)
-    for nth, stated in enumerate(manifest.requirements, start=1):
-        if stated.get("kind") in SIZED and nth not in counted:
-            message = f"requirement {nth} counts records, but {MANIFEST} says that there are persons."
-            yield Finding(PERSONS, message)
 
 
 class Whose:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_HALF_EVEN, Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from unveil.verifier.claims import (
     Released,
     Suppression,
     SurveyWeight,
+    findings_of,
     labels,
     number_text,
 )
@@ -26,6 +28,7 @@ from unveil.verifier.coverage import block_labels
 from unveil.verifier.data import Codes, Column, Data, Groups, Tally, by_row, group, number, plain
 from unveil.verifier.manifests import SIZED, Claims, LeaveOut, RefinementManifest
 
+PERSONS = "persons"
 TOGETHER = "together"
 """The claim that releases keep their promise together."""
 UNIT = Decimal("0.000001")
@@ -111,27 +114,27 @@ def learning_sentence(manifest: RefinementManifest) -> str:
 
 def check_learning(manifest: RefinementManifest) -> Iterator[Finding]:
     """As many rows, or persons, were set aside as the stated share is, and the numbers fit each other."""
+    return findings_of("learn", f"{MANIFEST}, learn: ", _learning_problems(manifest))
+
+
+def _learning_problems(manifest: RefinementManifest) -> Iterator[str]:
     learn, rows = manifest.learn, manifest.rows
     if learn is None:
         if rows.learned:
-            yield _learned(f"{rows_text(rows.learned)} were set aside, but no share is stated")
+            yield f"{rows_text(rows.learned)} were set aside, but no share is stated"
         return
     if manifest.leave_out is not None or manifest.after:
-        yield _learned("no row can be left out or follow an earlier release besides")
+        yield "no row can be left out or follow an earlier release besides"
     if learn.records < rows.learned or (manifest.weight is None and learn.records != rows.learned):
-        yield _learned(f"{rows_text(rows.learned)} and {records_text(learn.records)} were set aside, which differ")
+        yield f"{rows_text(rows.learned)} and {records_text(learn.records)} were set aside, which differ"
     if (learn.persons is None) != (manifest.persons is None):
-        yield _learned("the persons of the records are stated for one part only")
+        yield "the persons of the records are stated for one part only"
         return
     units, drawn, unit = rows.read - rows.dropped, rows.learned, "row"
     if learn.persons is not None and manifest.persons is not None:
         units, drawn, unit = learn.persons + manifest.persons, learn.persons, "person"
     if drawn != learn.of(units):
-        yield _learned(f"{drawn:,} of {count_text(units, unit)} were set aside, which is not {learn.share} of them")
-
-
-def _learned(problem: str) -> Finding:
-    return Finding("learn", f"{MANIFEST}, learn: {problem}.")
+        yield f"{drawn:,} of {count_text(units, unit)} were set aside, which is not {learn.share} of them"
 
 
 def succession_sentence(manifest: RefinementManifest) -> str:
@@ -150,31 +153,39 @@ def succession_sentence(manifest: RefinementManifest) -> str:
 
 def check_succession(manifest: RefinementManifest) -> Iterator[Finding]:
     """What the manifest says about earlier releases fits together."""
+    return findings_of(TOGETHER, f"{MANIFEST} ", _succession_problems(manifest))
+
+
+def _succession_problems(manifest: RefinementManifest) -> Iterator[str]:
     if manifest.rows.held_back and not manifest.after:
-        yield Finding(TOGETHER, f"{MANIFEST} says that people are held back, but names no earlier release.")
+        yield "says that people are held back, but names no earlier release"
     if manifest.masking_of is not None and manifest.masking_of not in manifest.after:
-        yield Finding(TOGETHER, f"{MANIFEST} has the masking of a release that is not one of the earlier ones.")
+        yield "has the masking of a release that is not one of the earlier ones"
     if manifest.after and manifest.persons != manifest.records:
-        message = f"{MANIFEST} has {manifest.records:,} records of {manifest.persons} persons"
-        yield Finding(TOGETHER, f"{message}, but after earlier releases everybody has one.")
+        held = f"{manifest.records:,} records of {manifest.persons} persons"
+        yield f"has {held}, but after earlier releases everybody has one"
 
 
 def check_omissions(manifest: RefinementManifest) -> Iterator[Finding]:
     """No more records or persons were left out than the stated share allows, and the numbers fit each other."""
+    return findings_of("left-out", f"{MANIFEST}, leave-out: ", _omission_problems(manifest))
+
+
+def _omission_problems(manifest: RefinementManifest) -> Iterator[str]:
     left_out, rows = manifest.leave_out, manifest.rows.left_out
     if left_out is None:
         if rows:
-            yield _left_out(f"{rows_text(rows)} are left out, but no share is stated")
+            yield f"{rows_text(rows)} are left out, but no share is stated"
         return
     if manifest.search != "joint":
-        yield _left_out(f"the search is {manifest.search}, which leaves nothing out")
+        yield f"the search is {manifest.search}, which leaves nothing out"
     records, total = left_out.records, manifest.records + manifest.dropped
     if records < rows or bool(records) != bool(rows) or (manifest.weight is None and records != rows):
-        yield _left_out(f"{rows_text(rows)} and {records_text(records)} are left out, which does not fit")
+        yield f"{rows_text(rows)} and {records_text(records)} are left out, which does not fit"
     if manifest.persons is None and records > left_out.most * total:
-        yield _left_out(f"{records:,} of {records_text(total)} are left out, which is more than {left_out.share}")
-    yield from map(_left_out, _person_problems(manifest, left_out))
-    yield from map(_left_out, _label_problems(left_out, manifest.masked))
+        yield f"{records:,} of {records_text(total)} are left out, which is more than {left_out.share}"
+    yield from _person_problems(manifest, left_out)
+    yield from _label_problems(left_out, manifest.masked)
 
 
 def _person_problems(manifest: RefinementManifest, left_out: LeaveOut) -> Iterator[str]:
@@ -224,8 +235,31 @@ def _roots(entry: Masked, label: str) -> set[str]:
     return ({label} - known) | alone
 
 
-def _left_out(problem: str) -> Finding:
-    return Finding("left-out", f"{MANIFEST}, leave-out: {problem}.")
+def counts_persons(stated: dict[str, Any]) -> bool:
+    """Whether a requirement counts persons."""
+    return stated.get("of") == PERSONS
+
+
+def check_persons(manifest: RefinementManifest) -> Iterator[Finding]:
+    """The number of persons fits the records and the requirements."""
+    return findings_of(PERSONS, "", _persons_problems(manifest))
+
+
+def _persons_problems(manifest: RefinementManifest) -> Iterator[str]:
+    counted = [nth for nth, stated in enumerate(manifest.requirements, start=1) if counts_persons(stated)]
+    if manifest.persons is None:
+        if counted:
+            yield f"requirement {counted[0]} counts persons, but {MANIFEST} does not say how many there are"
+        return
+    if manifest.persons > manifest.records:
+        yield f"{MANIFEST} has {manifest.persons:,} persons, more than {records_text(manifest.records)}"
+    for nth in counted:
+        k = manifest.requirements[nth - 1].get("k")
+        if isinstance(k, int) and 0 < manifest.persons < k:
+            yield f"requirement {nth} asks for {k:,} persons in every group, but there are {manifest.persons:,}"
+    for nth, stated in enumerate(manifest.requirements, start=1):
+        if stated.get("kind") in SIZED and nth not in counted:
+            yield f"requirement {nth} counts records, but {MANIFEST} says that there are persons"
 
 
 def fully_masked(manifest: RefinementManifest, data: Data) -> NDArray[np.bool_]:
