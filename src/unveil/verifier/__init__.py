@@ -1,6 +1,6 @@
-"""Recounts the claims of a release from its files, with plain group-bys and no code of the engine.
+"""The verification of a release: every claim is recounted with plain group-bys, and no code of the engine.
 
-Here is the start of a verification by the files alone: every claim in turn, and what is left to judge.
+This is its start, by the files alone: all claims in turn, and then what is left to judge for a reader.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a manifest claims of its columns, read strictly, and what is found where a claim does not hold."""
+"""What a manifest claims about its columns, read strictly, and what is found where a claim does not hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The comparison of a release with the raw table and the spec that it was made from."""
+"""The comparison of a release with the raw table and the spec: columns, domains and taxonomies, and then all rows."""
 
 from __future__ import annotations
 

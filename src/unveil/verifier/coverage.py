@@ -1,4 +1,14 @@
-"""What labels cover: on the scale of a number or a date, and in a local release, where they overlap."""
+"""What labels cover, on the scale of a number or a date, and in a local release, where they overlap.
+
+On a scale, missing values come after all numbers and dates. The first kind lies at `AFTER`, each next one twice as far.
+An interval that ends where all numbers do reaches up to the first kind, so that a cut has no gap there.
+
+A label covers a range `[lo, hi)`: of numbers, or of the places of values. For an attribute that is refined group by
+group the manifest lists every label with its values. For one that is refined everywhere it lists the cut; then the
+blocks of the cut are the places, and what a coarser label covers follows from the splits.
+A rest, such as `Office, other`, covers what the labels split off before leave of its node. Its range is that of the
+node, and the walk in `boxes` keeps count of what is left.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The cuts of a manifest: how they mask values, whether rows hold their labels, and columns derived from others."""
+"""The cuts of a manifest: how they mask values, whether rows hold their labels, and what is derived from other columns.
+
+The owner steers a search by what may be left out, and by how fine attributes must or may be.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The rows of a release: columns as codes, equal rows counted, read in batches.
+"""The rows of a release as columns of codes, on which every check is arithmetic with small whole numbers.
 
-On codes every check is arithmetic with small whole numbers.
+They are read in batches, and kept as distinct rows with their counts.
 """
 
 from __future__ import annotations

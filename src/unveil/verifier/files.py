@@ -1,4 +1,4 @@
-"""The files of a release: manifest and signature, the listed files, how rows are read, and the csv copy of them."""
+"""The files of a release: manifest and signature, what the manifest lists, the columns of the rows, and a csv copy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The manifests of all methods: what every release claims, what one by refinement does, and what each private one."""
+"""The manifests of all methods: what every release claims, and what those by refinement and the private ones do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the counts of a private release differ from the true ones as the noise that its ledger pays for would.
+"""Whether released numbers differ from the true ones as noise, or sampling, would make them differ.
 
 A cell of m records shows X = max(m + Z, f), where Z has P(Z = z) ∝ exp(−ε|z|). The floor f is 0 where all cells are
 listed, and one less than the threshold otherwise: a cell that is not listed shows the floor.
@@ -7,8 +7,9 @@ Its move is v = X − max(m, f), what noise changed:
     m ≤ f, with g = f − m:   v = 0, or j ≥ 1 with P(v = j) = P(Z = g + j)
     m > f, with c = m − f:   v = max(Z, −c)
 
-Moves are independent, so the moment generating function of a sum of them is a product, and Chernoff's inequality
-bounds the tails of the sum for every number of moves: no approximation can accuse an honest release.
+A measured number less the true one is Z with P(Z = z) ∝ exp(−r|z|), where r is what the draw cost, over the most that
+a record weighs. Moves are independent, so the moment generating function of a sum of them is a product, and Chernoff's
+inequality bounds the tails of the sum for every number of moves: no approximation can accuse an honest release.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""The persons behind the records, and their rows that a private release uses where ε is about one person.
+"""Whose records they are, in one release and in several together, by the raw table and the owner's private history.
 
 A release does not say whose row each is. So its files show only that no group has fewer records than it must have
-persons; only the raw table shows that these are records of that many persons.
+persons; only the raw table shows that these are records of that many persons. Of several releases a reader sees that
+they are those that the manifest names, and that each keeps the same requirements by itself. Who is in several of them
+only the history says: for every release, a hash of each person, and the labels.
 
-Of a person with more than m rows, those with the m smallest numbers are used. The number of a row is made of its
-person, of the places of its values in the declared domains and, among equal rows, of a counter, by the public function
-SplitMix64. A person is the BLAKE2b hash of the texts in the person columns, each after its length and a colon.
+A person is the BLAKE2b hash of the texts in the person columns, each after its length and a colon.
 """
 
 from __future__ import annotations

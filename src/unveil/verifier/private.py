@@ -1,9 +1,14 @@
-"""What the files of a differentially private release show: its promise, and for DiffGen its ledger and its cells.
+"""What a differentially private release promises, and for DiffGen and true rows the ledger that pays for it, and cells.
 
 The ledger pays for every draw that shaped the release, once and within the budget. The draws are those of DiffGen
 (Mohammed et al., KDD 2011, Algorithm 1): one for the first split of every number, one to select each specialization,
 one for the splits of the two halves of a specialized interval, and the noise of the counts. With n numbers and h
-specializations, each draw except the last costs ε' = ε / (2(n + 2h)).
+specializations, each draw except the last costs ε' = ε / (2(n + 2h)), and half of that where true rows are released.
+
+Of n equal records, X ~ Binomial(n, β) are kept, and released if X ≥ k. So one record more exceeds the factor e^ε by
+Σ max(0, P(X′ = j) − e^ε P(X = j)) over j ≥ k, where X′ is of n + 1 records; the largest of these sums over all n is δ.
+Here the laws are computed by adding one record after the other. Hoeffding's inequality says where to stop: the sum is
+at most P(X′ > γ(n + 1)) ≤ exp(−2(n + 1)(γ − β)²) with γ = 1 − (1 − β) / e^ε.
 """
 
 from __future__ import annotations

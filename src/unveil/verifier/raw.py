@@ -1,4 +1,9 @@
-"""The owner's raw table, read independently of the code that publishes it: csv and parquet files, and queries."""
+"""The owner's raw table, read independently of the code that publishes it: csv and parquet files, and queries.
+
+If ε is about one person, a private release uses at most m of a person's rows: those with the m smallest numbers. The
+number of a row is made of its person, of the places of its values in the declared domains and, among equal rows, of a
+counter, by the public function SplitMix64.
+"""
 
 from __future__ import annotations
 

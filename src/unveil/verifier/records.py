@@ -1,4 +1,8 @@
-"""Which records the rows are: how many, which were left out, only learned from or held back, and what they weigh."""
+"""Which records the rows are, and of how many persons: released, left out, only learned from, or held back.
+
+A handful that would block all others is dropped, or released fully masked. A share may be set aside at random, only to
+choose the masking. Survey weights say how many people of a population a record represents; they are never sizes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""A private release made again from the spec and the raw rows: its plan, its cells, and what it measured."""
+"""A private release made again from the spec and the raw rows: its plan, its cells, and the numbers that it measured.
+
+The manifest of a release of weights lists every noisy number and every step of the model. So the raw rows go through
+the rounds again: each row weighs what it weighed then, and the true sums of all draws are known.
+"""
 
 from __future__ import annotations
 

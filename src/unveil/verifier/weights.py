@@ -1,7 +1,7 @@
-"""The weights of a release by an additive model, computed again from what its manifest says was measured.
+"""The weights of a release, computed again from what its manifest says was measured, by a model or in tables.
 
 If they are what the noisy numbers make them, nothing else of the raw table is in them. `docs/additive.md` has the
-formulas; the names below are its words.
+formulas; the names below are its words. How points are drawn, both kinds of weights share.
 """
 
 from __future__ import annotations
