@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,11 +32,11 @@ from unveil.verifier.claims import (
 )
 from unveil.verifier.coverage import REST, highest
 from unveil.verifier.cuts import Key, check_steering, masked_values, released_values
-from unveil.verifier.data import Codes, Column, Data, Groups, Tally, missing, plain, read_data, summed, text
+from unveil.verifier.data import Codes, Column, Data, Groups, Tally, missing, plain, read_data, summed
 from unveil.verifier.files import open_files, read_manifest
 from unveil.verifier.manifests import (
     Claims,
-    DiffGenManifest,
+    DrawnManifest,
     Learn,
     LeaveOut,
     PrivateClaims,
@@ -94,7 +94,7 @@ def judge_against_raw(folder: Path, spec: Spec) -> Verdict:
             message = f"{spec.origin} names no history, so that nothing says who is in which release."
             return Verdict([*findings, Finding(TOGETHER, message)])
         history = History(spec.history, manifest, spec.table.person)
-    findings += check_truth(manifest, data, read_raw(spec), _kept_values(spec), spec.table.person, history)
+    findings += check_truth(manifest, data, spec, history)
     return Verdict(findings)
 
 
@@ -103,10 +103,9 @@ def _noise_verdict(findings: list[Finding], manifest: PrivateClaims, data: Data,
     if findings or any(True for _ in row_findings(manifest, data)):
         return Verdict(findings)
     test: NoiseTest | MeasuredTest | SamplingTest
-    if isinstance(manifest, DiffGenManifest):
-        test = NoiseTest(manifest, count_cells(manifest, data, spec))
-    elif isinstance(manifest, SafeManifest):
-        test = SamplingTest(manifest, count_cells(manifest, data, spec))
+    if isinstance(manifest, DrawnManifest):
+        cells = count_cells(manifest, data, spec)
+        test = SamplingTest(manifest, cells) if isinstance(manifest, SafeManifest) else NoiseTest(manifest, cells)
     elif any(True for _ in measured_findings(manifest)):
         return Verdict(findings)
     else:
@@ -115,73 +114,80 @@ def _noise_verdict(findings: list[Finding], manifest: PrivateClaims, data: Data,
     return Verdict(findings, [] if findings else [test.note()])
 
 
-def _kept_values(spec: Spec) -> dict[str, frozenset[str]]:
-    """The values of categories without a taxonomy that the owner wants distinguished."""
-    return {
-        name: frozenset(attribute.keep)
-        for name, attribute in spec.attributes.items()
-        if attribute.masking == "suppression" and isinstance(attribute.keep, tuple)
-    }
-
-
-def check_truth(
-    manifest: RefinementManifest,
-    data: Data,
-    batches: Iterable[Raw],
-    kept: Mapping[str, frozenset[str]],
-    person: Sequence[str],
-    history: History | None = None,
-) -> Iterator[Finding]:
-    """The masked raw rows and the released rows are the same multiset, over all released columns.
-
-    Only the distinct masked rows are held. Of some columns, values that are to be kept must not be hidden. If columns
-    of the raw table say whose row it is, the groups have as many persons as they must. A history says who is held back
-    because of earlier releases.
-    """
-    grouped = mean_of(manifest)
+def check_truth(manifest: RefinementManifest, data: Data, spec: Spec, history: History | None) -> Iterator[Finding]:
+    """The masked raw rows and the released rows are the same multiset; a history says who is held back."""
     everything = [*manifest.masking, manifest.class_]
-    names = [name for name in everything if grouped is None or name != grouped[0]]
-    sides = [Sides(manifest.masking.get(name), data.columns[name], kept.get(name, frozenset())) for name in names]
-    walks = read_boxes(manifest)
-    means = None if grouped is None else MeanTest(*grouped, names)
-    tally, whose = Tally(), Whose(manifest, names, person)
-    released = [side.released() for side in sides]
-    tally.add(released, data.weights)
+    truth = Truth(manifest, data, spec, history)
     read = dropped = 0
-    for raw in batches:
+    for raw in read_raw(spec):
         if absent := [name for name in everything if name not in raw.columns]:
             yield from (Finding("truth", f"the raw table has no column {name!r} to release.") for name in absent)
             return
-        raw = raw if history is None else history.kept(raw)
-        local = {name: labelled for walk in walks for name, labelled in _by_boxes(walk, raw, manifest)}
-        masked = [side.masked(raw.columns[side.name], local.get(side.name)) for side in sides]
-        tally.add(masked, -raw.weights)
-        if means is not None:
-            means.add(masked, raw.columns[means.name])
-        for side, codes in zip(sides if history is not None else (), masked, strict=False):
-            if history is not None and side.name in manifest.masked:
-                history.compare(side.name, side.column(codes))
-        if person:
-            whose.add(masked, raw.columns, len(raw.weights))
+        truth.add(raw if history is None else history.kept(raw))
         read, dropped = read + raw.read, dropped + raw.dropped
     yield from _count_findings(manifest, read, dropped)
-    for side in sides:
-        yield from side.findings()
-    keys, excess = tally.result()
-    columns = [side.column(codes) for side, codes in zip(sides, keys, strict=True)]
-    groups = Groups(columns, keys, excess)
-    if person:
-        yield from whose.findings(groups, released)
-    if means is not None:
-        yield from means.findings(released, data.columns[means.name])
-    if history is not None:
-        yield from history.findings(data)
-    if manifest.learn is not None:
-        yield from _learning_findings(groups, manifest.learn)
-    elif manifest.leave_out is None or not manifest.leave_out.records:
-        yield from _difference_findings(groups)
-    else:
-        yield from _omission_findings(groups, manifest.leave_out, manifest.masked)
+    yield from truth.findings()
+
+
+class Truth:
+    """The masked raw rows and the released rows, compared over all released columns. Only distinct rows are held.
+
+    Of some columns, values that are to be kept must not be hidden. If columns of the raw table say whose row it is, the
+    groups have as many persons as they must.
+    """
+
+    def __init__(self, manifest: RefinementManifest, data: Data, spec: Spec, history: History | None) -> None:
+        grouped = mean_of(manifest)
+        names = [name for name in (*manifest.masking, manifest.class_) if grouped is None or name != grouped[0]]
+        self._manifest, self._data, self._history = manifest, data, history
+        self._sides = [Sides(manifest.masking.get(name), data.columns[name], _kept(spec, name)) for name in names]
+        self._walks = read_boxes(manifest)
+        self._means = None if grouped is None else MeanTest(*grouped, names)
+        self._whose = Whose(manifest, names, spec.table.person) if spec.table.person else None
+        self._released = [side.released() for side in self._sides]
+        self._tally = Tally()
+        self._tally.add(self._released, data.weights)
+
+    def add(self, raw: Raw) -> None:
+        """Takes more raw rows."""
+        local = {name: labelled for walk in self._walks for name, labelled in _by_boxes(walk, raw, self._manifest)}
+        masked = [side.masked(raw.columns[side.name], local.get(side.name)) for side in self._sides]
+        self._tally.add(masked, -raw.weights)
+        if self._means is not None:
+            self._means.add(masked, raw.columns[self._means.name])
+        if self._history is not None:
+            for side, codes in zip(self._sides, masked, strict=True):
+                if side.name in self._manifest.masked:
+                    self._history.compare(side.name, side.column(codes))
+        if self._whose is not None:
+            self._whose.add(masked, raw.columns, len(raw.weights))
+
+    def findings(self) -> Iterator[Finding]:
+        """How the rows differ."""
+        for side in self._sides:
+            yield from side.findings()
+        keys, excess = self._tally.result()
+        groups = Groups([side.column(codes) for side, codes in zip(self._sides, keys, strict=True)], keys, excess)
+        if self._whose is not None:
+            yield from self._whose.findings(groups, self._released)
+        if self._means is not None:
+            yield from self._means.findings(self._released, self._data.columns[self._means.name])
+        if self._history is not None:
+            yield from self._history.findings(self._data)
+        learn, left_out = self._manifest.learn, self._manifest.leave_out
+        if learn is not None:
+            yield from _learning_findings(groups, learn)
+        elif left_out is None or not left_out.records:
+            yield from _difference_findings(groups)
+        else:
+            yield from _omission_findings(groups, left_out, self._manifest.masked)
+
+
+def _kept(spec: Spec, name: str) -> frozenset[str]:
+    """The values of a category without a taxonomy that the owner wants distinguished."""
+    attribute = spec.attributes.get(name)
+    keep = attribute.keep if attribute is not None and attribute.masking == "suppression" else None
+    return frozenset(keep) if isinstance(keep, tuple) else frozenset()
 
 
 def _by_boxes(walk: Walk, raw: Raw, manifest: RefinementManifest) -> Iterator[tuple[str, Labelled]]:
@@ -241,9 +247,7 @@ class Sides:
             self._lost = self._lost or raw.text(int(raw.codes[np.argmax(lost)]))
             self._lost_rows += int(lost.sum())
         if self._kept and isinstance(self._entry, Suppression):
-            values = plain(raw.values)
-            kept = np.array([text(value) in self._kept for value in values], dtype=np.bool_)[raw.codes]
-            hidden = kept & (numbers == self._number_of.get(self._entry.marker, -1))
+            hidden = raw.rows_with(self._kept) & (numbers == self._number_of.get(self._entry.marker, -1))
             self._hidden = self._hidden or (raw.text(int(raw.codes[np.argmax(hidden)])) if hidden.any() else None)
         return numbers
 
@@ -286,14 +290,12 @@ def _omission_findings(groups: Groups, left_out: LeaveOut, masked: Mapping[str, 
         for column, key in zip(groups.columns, groups.keys, strict=True):
             if column.name in masked:
                 gained &= np.array(column.texts())[key] == left_out.labels.get(column.name)
-    moved = gained | (groups.sizes < 0) if left_out.how == "mask" else np.zeros_like(gained)
+    moved = (gained | (groups.sizes < 0)) & (left_out.how == "mask")
     others = [place for place, column in enumerate(groups.columns) if column.name not in masked]
     keys, sizes = summed([groups.keys[place][moved] for place in others], groups.sizes[moved])
     yield from _difference_findings(Groups([groups.columns[place] for place in others], keys, sizes))
     strange = (groups.sizes > 0) & ~moved
-    yield from _difference_findings(
-        Groups(groups.columns, [key[strange] for key in groups.keys], groups.sizes[strange])
-    )
+    yield from _difference_findings(groups.chosen(strange))
     if lost > left_out.records or (left_out.how == "drop" and lost < left_out.records):
         message = f"{records_text(lost)} of the raw table are not released under their labels"
         yield Finding("left-out", f"{message}, but {MANIFEST} says that {left_out.records:,} were left out.")
@@ -302,7 +304,7 @@ def _omission_findings(groups: Groups, left_out: LeaveOut, masked: Mapping[str, 
 def _learning_findings(groups: Groups, learn: Learn) -> Iterator[Finding]:
     """As many records are lost as were set aside, and none is gained. Which ones they are was drawn, so none tells."""
     gained = groups.sizes > 0
-    yield from _difference_findings(Groups(groups.columns, [key[gained] for key in groups.keys], groups.sizes[gained]))
+    yield from _difference_findings(groups.chosen(gained))
     if (lost := int(-groups.sizes[~gained].sum())) != learn.records:
         message = f"{records_text(lost)} of the raw table are not released"
         yield Finding("learn", f"{message}, but {MANIFEST} says that {learn.records:,} were set aside.")

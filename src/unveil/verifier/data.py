@@ -72,6 +72,10 @@ class Groups:
     sizes: Counts
     """The sum of the weights of each group."""
 
+    def chosen(self, groups: NDArray[np.bool_]) -> Groups:
+        """Some of the groups."""
+        return Groups(self.columns, [key[groups] for key in self.keys], self.sizes[groups])
+
     def text(self, group: int) -> str:
         """The values that a group shares, as they read in a finding."""
         pairs = zip(self.columns, self.keys, strict=True)
