@@ -6,7 +6,7 @@ They are read in batches, and kept as distinct rows with their counts.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from math import isfinite
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from unveil.errors import listed
 from unveil.strangers import COUNT, RECORDS
@@ -52,10 +52,17 @@ class Column:
         """The distinct values as specs and manifests name them; None for a missing one."""
         return [text(value) for value in plain(self.values)]
 
+    def mapped(self, make: Callable[[Any], Any], kind: DTypeLike) -> NDArray[Any]:
+        """What is made of the value of every row."""
+        return np.array([make(value) for value in plain(self.values)], dtype=kind)[self.codes]
+
     def rows_with(self, words: Container[str | None]) -> NDArray[np.bool_]:
         """The rows whose value is one of these."""
-        chosen: NDArray[np.bool_] = np.array([word in words for word in self.texts()], dtype=np.bool_)[self.codes]
-        return chosen
+        return self.mapped(lambda value: text(value) in words, np.bool_)
+
+    def where(self, chosen: NDArray[np.bool_]) -> Column:
+        """The chosen rows."""
+        return Column(self.name, self.values, self.codes[chosen])
 
     def named(self) -> list[str]:
         """The distinct values that are neither missing nor empty, as specs and manifests name them."""

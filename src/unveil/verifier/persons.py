@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from hashlib import blake2b
 from pathlib import Path
@@ -71,8 +71,7 @@ class Whose:
 
     def _numbered(self, place: int, column: Column) -> Codes:
         known = self._numbers[place]
-        numbers = [known.setdefault(text(value), len(known)) for value in plain(column.values)]
-        return np.array(numbers, dtype=np.int32)[column.codes]
+        return column.mapped(lambda value: known.setdefault(text(value), len(known)), np.int32)
 
     def findings(self, compared: Groups, released: Sequence[Codes]) -> Iterator[Finding]:
         """Groups with too few persons, and a number of persons that the raw table does not have.
@@ -365,8 +364,7 @@ class History:
         shown = rows != ABSENT
         self._seen.append(rows[shown])
         self._lost += int((~shown).sum())
-        columns = {name: replace(column, codes=column.codes[shown]) for name, column in raw.columns.items()}
-        return replace(raw, columns=columns, weights=raw.weights[shown])
+        return raw.where(shown)
 
     def compare(self, name: str, labels: Column) -> None:
         """Compares the masked values of the raw rows that were kept last with what the entry says."""

@@ -64,6 +64,11 @@ class Raw:
     dropped: int
     """How many of them lack a value and are dropped, as the spec says."""
 
+    def where(self, chosen: NDArray[np.bool_]) -> Raw:
+        """The chosen rows."""
+        columns = {name: column.where(chosen) for name, column in self.columns.items()}
+        return Raw(columns, self.weights[chosen], self.read, self.dropped)
+
 
 def read_raw(spec: Spec) -> Iterator[Raw]:
     """Reads the raw table of a spec in batches, without the rows that the spec says to drop."""
@@ -71,11 +76,8 @@ def read_raw(spec: Spec) -> Iterator[Raw]:
     weight = spec.table.weight
     described = [name for name, attribute in spec.attributes.items() if attribute.role != "identifier"]
     needed = [*described, spec.table.class_, *([] if weight is None else [weight]), *spec.table.person]
-    table = (
-        open_table(path, by_line=spec.table.drops_invalid)
-        if spec.table.query is None
-        else open_query(path, spec.table.query)
-    )
+    query = spec.table.query
+    table = open_table(path, by_line=spec.table.drops_invalid) if query is None else open_query(path, query)
     derived = derived_of(spec)
     sources = [way.source for way in derived.values()]
     stored = [name for name in needed if name not in derived]
@@ -89,7 +91,7 @@ def read_raw(spec: Spec) -> Iterator[Raw]:
         columns = {name: _encoded(name, batch[name], path) for name in names}
         columns |= derived_columns(derived, batch, str(path), drops=spec.table.drops_invalid)
         keep = _kept([columns[name] for name in needed], batch.num_rows, spec)
-        columns = {name: Column(name, column.values, column.codes[keep]) for name, column in columns.items()}
+        columns = {name: column.where(keep) for name, column in columns.items()}
         columns |= {name: _named(columns[name], spec) for name in needed if spec.missing_of(name).kinds}
         kept = int(keep.sum())
         weights = np.ones(kept, dtype=np.int64) if weight is None else _weights(columns[weight], path)
@@ -109,14 +111,13 @@ def _kept(needed: Sequence[Column], rows: int, spec: Spec) -> NDArray[np.bool_]:
         if policy.rows == "drop":
             keep &= ~_without_value(column, policy.values)
         if spec.table.drops_invalid and column.name == spec.table.weight:
-            valid = [_is_weight(value, LARGEST_ALONE) for value in plain(column.values)]
-            keep &= np.array(valid, dtype=np.bool_)[column.codes]
+            keep &= column.mapped(lambda value: _is_weight(value, LARGEST_ALONE), np.bool_)
     return keep
 
 
 def _without_value(column: Column, marks: tuple[str, ...]) -> NDArray[np.bool_]:
-    marked = np.array([missing_mark(value, marks) is not None for value in plain(column.values)], dtype=np.bool_)
-    rows: NDArray[np.bool_] = (marked | missing(column.values))[column.codes]
+    marked = column.mapped(lambda value: missing_mark(value, marks) is not None, np.bool_)
+    rows: NDArray[np.bool_] = marked | missing(column.values)[column.codes]
     return rows
 
 
@@ -343,8 +344,7 @@ def used_raw(spec: Spec) -> Iterator[Raw]:
         return
     batches = list(read_raw(spec))
     for raw, used in zip(batches, used_rows(spec, batches, spec.plan.contributions), strict=True):
-        columns = {name: Column(name, column.values, column.codes[used]) for name, column in raw.columns.items()}
-        yield Raw(columns, raw.weights[used], raw.read, raw.dropped)
+        yield raw.where(used)
 
 
 def used_rows(spec: Spec, batches: Sequence[Raw], most: int) -> list[NDArray[np.bool_]]:
@@ -392,30 +392,25 @@ def _mixed(numbers: Words) -> Words:
 
 def _row_places(spec: Spec, raw: Raw) -> Places:
     """For every row the places of its values in the declared domains, and of its class."""
-    found = []
-    for name, attribute in spec.attributes.items():
-        if attribute.role == "attribute":
-            found.append(_places(raw.columns[name], attribute))
-    labels = {label: place for place, label in enumerate(spec.table.class_values or ())}
-    class_ = raw.columns[spec.table.class_]
-    found.append(
-        np.array([_label_place(value, labels) for value in plain(class_.values)], dtype=np.int64)[class_.codes]
-    )
-    return np.stack(found, axis=1)
+    shown = {name: attribute for name, attribute in spec.attributes.items() if attribute.role == "attribute"}
+    found = [_places(raw.columns[name], attribute) for name, attribute in shown.items()]
+    return np.stack([*found, _label_places(raw.columns[spec.table.class_], spec.table.class_values)], axis=1)
 
 
 def _places(column: Column, attribute: Attribute) -> Places:
-    values = plain(column.values)
     if attribute.kind == "category":
-        declared = attribute.values if attribute.taxonomy is None else attribute.taxonomy.leaves
-        labels = {label: place for place, label in enumerate(declared or ())}
-        return np.array([_label_place(value, labels) for value in values], dtype=np.int64)[column.codes]
-    return np.array([_number_place(value, attribute) for value in values], dtype=np.int64)[column.codes]
+        return _label_places(column, attribute.values if attribute.taxonomy is None else attribute.taxonomy.leaves)
+    return column.mapped(lambda value: _number_place(value, attribute), np.int64)
 
 
-def _label_place(value: Any, labels: dict[str, int]) -> int:
-    whole = isinstance(value, float) and value.is_integer()
-    return labels.get(str(int(value)) if whole else text(value) or "", NOWHERE)
+def _label_places(column: Column, declared: Sequence[str] | None) -> Places:
+    place_of = {label: place for place, label in enumerate(declared or ())}
+
+    def place(value: Any) -> int:
+        whole = isinstance(value, float) and value.is_integer()
+        return place_of.get(str(int(value)) if whole else text(value) or "", NOWHERE)
+
+    return column.mapped(place, np.int64)
 
 
 def _number_place(value: Any, attribute: Attribute) -> int:

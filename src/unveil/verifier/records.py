@@ -398,13 +398,12 @@ class MeanTest:
     def add(self, masked: Sequence[Codes], weights: Column) -> None:
         """Adds raw rows, by the numbers of their masked values."""
         keys = [masked[place] for place in self._places]
-        millionths = [_millionths(value) for value in plain(weights.values)]
-        self._sums.add(keys, np.array(millionths, dtype=np.int64)[weights.codes])
+        self._sums.add(keys, weights.mapped(_millionths, np.int64))
         self._sizes.add(keys, np.ones(len(weights.codes), dtype=np.int64))
 
     def findings(self, released: Sequence[Codes], column: Column) -> Iterator[Finding]:
         """The first group whose released mean is another one."""
-        weights = np.array([float(number(value) or 0) for value in plain(column.values)])[column.codes]
+        weights = column.mapped(lambda value: float(number(value) or 0), np.float64)
         said = by_row([released[place] for place in self._places], weights)
         sizes = by_row(*self._sizes.result())
         for key, total in by_row(*self._sums.result()).items():
