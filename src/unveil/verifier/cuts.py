@@ -69,11 +69,8 @@ def check_labels(known: Mapping[str, Sequence[str]], data: Data) -> Iterator[Fin
         if strange:
             count = data.rows_of(column.codes == code_of[strange[0]])
             more = f" (nor are {listed(strange[1:])})" if strange[1:] else ""
-            yield Finding(
-                "label",
-                f"{PARQUET}: the column {name!r} holds {strange[0]!r} in {rows_text(count)}, "
-                f"which is not one of its labels{more}.",
-            )
+            message = f"{PARQUET}: the column {name!r} holds {strange[0]!r} in {rows_text(count)},"
+            yield Finding("label", f"{message} which is not one of its labels{more}.")
 
 
 def check_disclosed(manifest: RefinementManifest, data: Data) -> Iterator[Finding]:

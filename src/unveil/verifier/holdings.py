@@ -159,11 +159,8 @@ def share_findings(
     above = limited[holdings.codes] & (holdings.counts > most[holdings.owners])
     if above.any():
         worst = int(np.argmax(np.where(above, holdings.shares, -1)))
-        yield Finding(
-            claim,
-            f"{PARQUET} has {holdings.text(worst)}, but {place} allows at most {limit} "
-            f"{holdings.tally('too high', holdings.owners[above])}.",
-        )
+        message = f"{PARQUET} has {holdings.text(worst)}, but {place}"
+        yield Finding(claim, f"{message} allows at most {limit} {holdings.tally('too high', holdings.owners[above])}.")
 
 
 def distinct_findings(place: str, least: float, holdings: Holdings) -> Iterator[Finding]:

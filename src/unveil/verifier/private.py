@@ -138,11 +138,8 @@ def _step_findings(manifest: DrawnManifest) -> Iterator[Finding]:
     least = sum(least_steps(entry) for entry in entries)
     open_ended = any(isinstance(entry, Generalization) for entry in entries)
     if manifest.specializations < least or (manifest.specializations > least and not open_ended):
-        yield Finding(
-            "specializations",
-            f"{MANIFEST} says that there were {manifest.specializations} specializations, "
-            f"but its cuts take {'at least ' if open_ended else ''}{least}.",
-        )
+        message = f"{MANIFEST} says that there were {manifest.specializations} specializations"
+        yield Finding("specializations", f"{message}, but its cuts take {'at least ' if open_ended else ''}{least}.")
 
 
 def least_steps(entry: Masked) -> int:

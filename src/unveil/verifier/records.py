@@ -59,11 +59,8 @@ def twice_findings(groups: Groups) -> Iterator[Finding]:
     """No two rows are equal if a column says how many records a row represents."""
     if (groups.sizes > 1).any():
         worst = int(np.argmax(groups.sizes))
-        yield Finding(
-            "equal-rows",
-            f"{PARQUET}: {groups.text(worst)} appears in {rows_text(int(groups.sizes[worst]))}, "
-            "but equal rows are one row with one count.",
-        )
+        message = f"{PARQUET}: {groups.text(worst)} appears in {rows_text(int(groups.sizes[worst]))}"
+        yield Finding("equal-rows", f"{message}, but equal rows are one row with one count.")
 
 
 def _count_findings(manifest: RefinementManifest, data: Data) -> Iterator[Finding]:
@@ -80,11 +77,8 @@ def _count_findings(manifest: RefinementManifest, data: Data) -> Iterator[Findin
         left_out = f", {rows.left_out:,} left out" if rows.left_out else ""
         left_out += f", {rows.held_back:,} held back" if rows.held_back else ""
         left_out += f", {rows.learned:,} learned from" if rows.learned else ""
-        yield Finding(
-            "rows",
-            f"{MANIFEST} says that {rows.read:,} rows were read, {rows.dropped:,} dropped{left_out} "
-            f"and {rows.released:,} released, which does not add up.",
-        )
+        message = f"{MANIFEST} says that {rows.read:,} rows were read, {rows.dropped:,}"
+        yield Finding("rows", f"{message} dropped{left_out} and {rows.released:,} released, which does not add up.")
 
 
 def _missing_findings(manifest: Claims, data: Data) -> Iterator[Finding]:
@@ -358,11 +352,8 @@ def _mean_findings(
 ) -> Iterator[Finding]:
     sized = [stated for stated in manifest.requirements if stated.get("kind") in SIZED]
     if not any(list(groups) == stated.get("quasi-identifier") for stated in sized):
-        yield Finding(
-            "survey-weight",
-            f"{MANIFEST} has means of {column.name!r} over groups of {listed(groups)}, but no requirement gives these "
-            "groups a size.",
-        )
+        message = f"{MANIFEST} has means of {column.name!r} over groups of {listed(groups)}"
+        yield Finding("survey-weight", f"{message}, but no requirement gives these groups a size.")
         return
     columns = [data.columns[name] for name in groups]
     pairs = group([*columns, column], data.weights)
@@ -372,11 +363,8 @@ def _mean_findings(
     )
     if (alone.sizes > 1).any():
         worst = int(np.argmax(alone.sizes))
-        yield Finding(
-            "survey-weight",
-            f"{PARQUET}: the group {alone.text(worst)} has {count_text(int(alone.sizes[worst]), 'value')} of "
-            f"{column.name!r}, which is the mean of a group.",
-        )
+        message = f"{PARQUET}: the group {alone.text(worst)} has {count_text(int(alone.sizes[worst]), 'value')}"
+        yield Finding("survey-weight", f"{message} of {column.name!r}, which is the mean of a group.")
 
 
 def rounded(value: float, step: float) -> float:
@@ -410,11 +398,8 @@ class MeanTest:
             mean = Fraction(total, sizes[key] * 10**6)
             true = float(round(mean / self._step) * self._step)
             if key in said and said[key] != true:
-                yield Finding(
-                    "truth",
-                    f"a group of {sizes[key]:,} records has the mean survey weight {number_text(said[key])}, but the "
-                    f"raw weights of {self.name!r} give {number_text(true)}.",
-                )
+                message = f"a group of {sizes[key]:,} records has the mean survey weight {number_text(said[key])}"
+                yield Finding("truth", f"{message}, but the raw weights of {self.name!r} give {number_text(true)}.")
                 return
 
 

@@ -142,11 +142,8 @@ def _step_findings(manifest: DrawnManifest, spec: Spec) -> Iterator[Finding]:
         else:
             return  # `check_agreement` reports it
     if steps != manifest.specializations:
-        yield Finding(
-            "specializations",
-            f"{MANIFEST} says that there were {manifest.specializations} specializations, "
-            f"but by the taxonomies of the spec its cuts take {steps}.",
-        )
+        message = f"{MANIFEST} says that there were {manifest.specializations} specializations"
+        yield Finding("specializations", f"{message}, but by the taxonomies of the spec its cuts take {steps}.")
 
 
 def _taxonomy_steps(entry: Generalization, taxonomy: Taxonomy) -> int:
