@@ -1,5 +1,6 @@
 """What `import unveil` gives: these names and no others, each imported when it is used."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -112,6 +113,19 @@ def test_a_command_builds_only_the_verb_that_runs(tmp_path: Path) -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.splitlines()[-1] == "cli.verbs"
+
+
+def test_no_plugin_of_another_package_takes_part_in_a_command(tmp_path: Path) -> None:
+    unveil.publish(pa.table(PEOPLE), SPEC).write(tmp_path / "release")
+    trace, metadata = tmp_path / "trace", tmp_path / "plugin-1.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Name: plugin\nVersion: 1\n")
+    (metadata / "entry_points.txt").write_text("[pydantic]\nplugin = plugin:plugin\n")
+    (tmp_path / "plugin.py").write_text(f"open({str(trace)!r}, 'w').close()\nplugin = None\n")
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    command = [sys.executable, "-m", "unveil", "verify", str(tmp_path / "release")]
+    subprocess.run(command, capture_output=True, check=True, env={**os.environ, "PYTHONPATH": path})
+    assert not trace.exists()
 
 
 PEOPLE = {"age": [20, 30, 40, 50] * 10, "ill": ["yes", "no", "no", "yes"] * 10}

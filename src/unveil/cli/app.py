@@ -60,6 +60,8 @@ HOMES = {
     "studio": "studio.studio",
 }
 """Where each command is, below `unveil.cli`: a function, or an app with its own commands."""
+NO_PLUGINS = ("PYDANTIC_DISABLE_PLUGINS", "__all__")
+"""Pydantic looks through all installed packages for plugins, which would take part in reading specs and releases."""
 ALONE = "alone"
 """What the installed command passes to its commands: the process has no other use."""
 
@@ -218,6 +220,7 @@ def main(process: object = None) -> None:
 def script() -> NoReturn:
     """The installed command: runs the command line and then ends the process at once."""
     leave_on_interrupt()
+    os.environ.setdefault(*NO_PLUGINS)
     code: int | str | None = 0
     try:
         open_streams()
