@@ -2,8 +2,9 @@
 #
 #   Rscript sdcmicro_peer.R TRAIN.csv TEST.csv OUT.csv MASKED.csv FOLDER K ATTRIBUTE...
 #
-# FOLDER holds the hierarchy of each attribute, ATTRIBUTE.levels. Every attribute goes one level up, unless that would
-# leave one label only. The test rows are recoded alike; nothing of them is suppressed.
+# FOLDER holds the hierarchy of each attribute, ATTRIBUTE.levels. Every attribute goes half of the way up, unless that
+# would leave one label only: with ages in tens and raw values otherwise, 30,000 rows were not done after 3 minutes of
+# CPU. The test rows are recoded alike.
 
 suppressPackageStartupMessages(library(sdcMicro))
 
@@ -15,7 +16,7 @@ recode <- function(rows, folder, attributes) {
   for (attribute in attributes) {
     file <- file.path(folder, paste0(attribute, ".levels"))
     paths <- read.table(file, sep = ";", quote = "", comment.char = "", colClasses = "character", encoding = "UTF-8")
-    level <- if (ncol(paths) > 2) 2 else 1
+    level <- if (ncol(paths) > 2) ncol(paths) %/% 2 + 1 else 1
     rows[[attribute]] <- paths[[level]][match(rows[[attribute]], paths[[1]])]
   }
   rows
