@@ -126,6 +126,14 @@ def _recounted() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _not_on_disk() -> Iterator[None]:
+    """Does not wait for the disk, which takes longer than to publish a small table: no test cuts the power."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda handle: None)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _on_its_engine(request: pytest.FixtureRequest) -> Iterator[None]:
     """Sets the engine up for tests that do not ask for it by name, and how many examples hypothesis tries on it."""

@@ -30,7 +30,19 @@ def seen(release: Release, table: Outline) -> Published:
         for column, histogram in zip(table.columns, table.histograms, strict=True)
     }
     manifest = release.manifest.model_dump(mode="json", by_alias=True)
-    return Published(manifest, rows.to_pylist(), counts.tolist(), raw, list(raw_rows(table)))
+    columns = {name: plain(rows[name]) for name in rows.column_names}
+    return Published(manifest, columns, counts.tolist(), raw, list(raw_rows(table)))
+
+
+def plain(column: pa.ChunkedArray) -> list[Any]:
+    """The values of a column; a label is read once, however many rows have it."""
+    if not pa.types.is_dictionary(column.type):
+        return column.to_pylist()
+    found: list[Any] = []
+    for chunk in column.chunks:
+        labels = chunk.dictionary.to_pylist()
+        found += [None if code is None else labels[code] for code in chunk.indices.to_pylist()]
+    return found
 
 
 def raw_rows(table: Outline) -> Iterator[tuple[dict[str, Any], int]]:

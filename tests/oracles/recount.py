@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import repeat
 from typing import Any
 
 from .boxes import labels as labels_of
@@ -23,17 +24,37 @@ class Published:
 
     Attributes:
         manifest: What the release claims, as JSON has it.
-        rows: Its distinct rows.
+        columns: The values of its distinct rows, column by column.
         counts: How many rows each of them represents.
         raw: For every described column its raw values, and how many records hold each.
         persons: The raw rows and whose each is, if that is known.
     """
 
     manifest: Mapping[str, Any]
-    rows: Sequence[Row]
+    columns: Mapping[str, Sequence[Any]]
     counts: Sequence[int]
     raw: Mapping[str, Mapping[Any, int]]
     persons: Sequence[tuple[Row, int]] = ()
+
+    @cached_property
+    def records(self) -> Sequence[int]:
+        """How many records each distinct row represents."""
+        weight = self.manifest["weight"]
+        if not weight:
+            return self.counts
+        return [count * each for count, each in zip(self.counts, self.columns[weight], strict=True)]
+
+    def rows(self, *names: str) -> Iterator[tuple[Any, ...]]:
+        """What every distinct row has in some columns."""
+        columns = [self.columns[name] for name in names]
+        return zip(*columns, strict=True) if columns else repeat((), len(self.counts))
+
+    def held(self, *names: str) -> Counter[tuple[Any, ...]]:
+        """How many records have the same in some columns."""
+        found: Counter[tuple[Any, ...]] = Counter()
+        for row, records in zip(self.rows(*names), self.records, strict=True):
+            found[row] += records
+        return found
 
 
 def broken(published: Published) -> list[str]:
@@ -49,9 +70,7 @@ def broken_labels(published: Published) -> Iterator[str]:
     for name, entry in published.manifest["masking"].items():
         if entry["kind"] == "released":
             continue
-        released: Counter[Any] = Counter()
-        for row, records in weighted(published):
-            released[row[name]] += records
+        released = Counter({label: records for (label,), records in published.held(name).items()})
         if entry.get("local"):
             yield from broken_vocabulary(name, entry, released, published.raw[name])
             continue
@@ -142,11 +161,11 @@ def broken_headcounts(published: Published) -> Iterator[str]:
     if not by_person or not published.persons:
         return
     masked = [name for name, entry in published.manifest["masking"].items() if entry["kind"] != "released"]
-    released = {tuple(row[name] for name in masked) for row in published.rows}
+    released = set(published.rows(*masked))
     labels = (published.manifest.get("leave-out") or {}).get("labels")
     for entry in by_person:
         names = entry["quasi-identifier"]
-        whose: dict[tuple[Any, ...], set[int]] = {tuple(row[name] for name in names): set() for row in published.rows}
+        whose: dict[tuple[Any, ...], set[int]] = {row: set() for row in published.rows(*names)}
         for row, person in published.persons:
             found = labels_of(published.manifest, row)
             if tuple(found[name] for name in masked) not in released:
@@ -187,15 +206,8 @@ def groups(published: Published, requirement: Requirement, entry: Mapping[str, A
     names = [str(value) for value in entry.get("order") or values]
     names += [value for value in entry.get("values", ()) if value not in names]
     found: dict[tuple[Any, ...], dict[str, int]] = {}
-    for row, records in weighted(published):
-        key = tuple(row[attribute] for attribute in requirement.attributes)
-        group = found.setdefault(key, dict.fromkeys(names, 0))
-        group[str(row[name]) if name else ""] += records
+    size = len(requirement.attributes)
+    for row, records in published.held(*requirement.attributes, *([name] if name else [])).items():
+        group = found.setdefault(row[:size], dict.fromkeys(names, 0))
+        group[str(row[size]) if name else ""] += records
     return list(found.values())
-
-
-def weighted(published: Published) -> Iterator[tuple[Row, int]]:
-    """The distinct rows, and how many records each represents."""
-    weight = published.manifest["weight"]
-    for row, count in zip(published.rows, published.counts, strict=True):
-        yield row, count * (row[weight] if weight else 1)

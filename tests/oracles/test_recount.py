@@ -1,6 +1,6 @@
 """The recount of published tables finds what is planted in them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Any
@@ -45,8 +45,13 @@ REQUIREMENTS: list[Mapping[str, Any]] = [
 ]
 
 
+def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
 def published(*requirements: Mapping[str, Any]) -> Published:
-    return Published({"masking": MASKING, "weight": "n", "requirements": requirements}, ROWS, [1, 1, 1, 1], RAW)
+    manifest = {"masking": MASKING, "weight": "n", "requirements": requirements}
+    return Published(manifest, columns_of(ROWS), [1, 1, 1, 1], RAW)
 
 
 def test_a_true_release_has_nothing_broken() -> None:
@@ -63,7 +68,7 @@ def test_a_requirement_that_asks_for_more_is_broken(number: int, key: str, value
 
 def test_closeness_is_broken_by_a_group_of_one_value() -> None:
     rows = [*ROWS[:1], {**ROWS[1], "ill": "yes"}, *ROWS[2:]]
-    assert broken(replace(published(REQUIREMENTS[5]), rows=rows)) != []
+    assert broken(replace(published(REQUIREMENTS[5]), columns=columns_of(rows))) != []
 
 
 @pytest.mark.parametrize(
@@ -72,7 +77,7 @@ def test_closeness_is_broken_by_a_group_of_one_value() -> None:
     ids=["no label", "another interval", "a leaf", "hidden", "another weight"],
 )
 def test_a_row_under_another_label_is_found(change: dict[str, Any]) -> None:
-    assert broken(replace(published(), rows=[{**ROWS[0], **change}, *ROWS[1:]])) != []
+    assert broken(replace(published(), columns=columns_of([{**ROWS[0], **change}, *ROWS[1:]]))) != []
 
 
 def test_a_row_counted_twice_is_found() -> None:
