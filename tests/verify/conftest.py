@@ -11,13 +11,14 @@ from verify.releases import Plant, Verify, draft
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _small_batches() -> Iterator[None]:
-    """Releases in these tests have some ten rows, and still fall into several batches."""
+def _small_batches(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Most releases in these tests have some ten rows, and still fall into several batches."""
+    rows = getattr(request.module, "BATCH", 3)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "BATCH", 3)
-        patch.setattr(raw, "BATCH", 3)
+        patch.setattr(files, "BATCH", rows)
+        patch.setattr(raw, "BATCH", rows)
         patch.setattr(data, "MERGED", 3)
-        patch.setattr(raw, "BLOCK", 256)
+        patch.setattr(raw, "BLOCK", 256 * rows // 3)
         yield
 
 

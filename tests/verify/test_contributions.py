@@ -59,6 +59,8 @@ contributions = {most}
 [publish]
 {method}
 """
+BATCH = 97
+"""There are two thousand rows, so that they fall into many batches of this size too."""
 DIFFGEN = 'method = "diffgen"\nspecializations = 7'
 METHODS = {"diffgen": DIFFGEN, "additive": 'method = "additive"', "safe": 'method = "safe"\ndelta = 1e-3'}
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 MERGED = 1 << 18
 """At least this many rows wait before they are merged with the distinct ones."""
+ALONE = 1 << 16
+"""So many rows are grouped by one thread before several could be faster."""
 Codes = NDArray[np.int32]
 Counts = NDArray[np.int64]
 COARSER = {pa.time64("ns"): pa.time64("us"), pa.duration("ns"): pa.duration("us")}
@@ -128,7 +130,7 @@ def summed(keys: Sequence[Codes], amounts: Counts) -> tuple[list[Codes], Counts]
     """The distinct rows of some columns of codes, and the sum of the amounts over the equal ones."""
     names = [str(position) for position in range(len(keys))]
     table = pa.table([*keys, amounts], names=[*names, "amount"])
-    sums = table.group_by(names).aggregate([("amount", "sum")])
+    sums = table.group_by(names, use_threads=len(amounts) > ALONE).aggregate([("amount", "sum")])
     return [sums[name].to_numpy() for name in names], sums["amount_sum"].to_numpy()
 
 
