@@ -21,6 +21,8 @@ from unveil.verifier.noise import LEVEL, TESTS, CellLaw, chance_to_find
 from verdicts import verify_release
 from verify.private_releases import CLASSES, SPEC, PrivateDraft, private_draft, write_spec
 
+BATCH = 29
+"""There are hundreds of rows, so that they fall into several batches of this size too."""
 EPSILON = 17 / 28
 """What the ledger of the draft pays for its counts."""
 CELLS = list(product((17, 30, 37), (1.5, 1.7), ("Masters", "9th", "10th"), "FM", CLASSES))
