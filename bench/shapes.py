@@ -61,7 +61,10 @@ def _with(made: Made, name: str, values: Any, attribute: dict[str, Any]) -> Made
 def wide(rng: np.random.Generator, rows: int) -> Made:
     """300 columns, most of them released as they are."""
     columns, attributes, requirements = _usual(rng, rows)
-    more = {f"c{number:03d}": rng.integers(0, 20, rows).astype(str) for number in range(296)}
+    texts = pa.array(list(map(str, range(20))))
+    # As dictionaries: as text of NumPy the columns alone would take 25 GB.
+    drawn = (rng.integers(0, 20, rows, dtype=np.int32) for _ in range(296))
+    more = {f"c{number:03d}": pa.DictionaryArray.from_arrays(codes, texts) for number, codes in enumerate(drawn)}
     return {**columns, **more}, {**attributes, **{name: {"kind": "category"} for name in more}}, requirements
 
 
