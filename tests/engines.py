@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -29,8 +28,6 @@ SPARK = {
     "spark.sql.shuffle.partitions": "2",
     "spark.driver.memory": "1g",
     "spark.sql.session.timeZone": "Asia/Kolkata",  # that of the session must not matter
-    "spark.python.daemon.module": "spark_daemon",
-    "spark.executorEnv.PYTHONPATH": str(Path(__file__).parent),
 }
 
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -82,6 +79,7 @@ def chosen(name: str) -> Iterator[None]:
         if engine == "spark":
             _start_spark()
             patch.setattr("unveil.counting.spark.engine.GATHERED", 2)
+            patch.setattr("unveil.counting.spark.runs.TASK_ROWS", 16)
             patch.setenv("UNVEIL_INDEX", "cluster" if cluster else "driver")
         if cluster:  # the joint search asks more jobs of it, so a spec that names none takes the paper's
             for module in (steering, spec):

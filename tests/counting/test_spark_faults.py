@@ -123,14 +123,16 @@ def in_every_write(monkeypatch: pytest.MonkeyPatch, spoil: Spoil) -> None:
     """Lets something happen after a part was begun and before it is whole."""
     usual = released.write_part
 
-    def write_part(batches: Iterator[pa.RecordBatch], layout: released.Layout, drafts: Path, target: Path) -> int:
+    def write_part(
+        batches: Iterator[pa.RecordBatch], layout: released.Layout, drafts: Path, target: Path, part: int
+    ) -> int:
         def spoiled() -> Iterator[pa.RecordBatch]:
             for batch in batches:
                 yield batch
                 (drafts / f"begun-{os.getpid()}").write_text("half a part")
                 spoil()
 
-        return usual(spoiled(), layout, drafts, target)
+        return usual(spoiled(), layout, drafts, target, part)
 
     monkeypatch.setattr(released, "write_part", write_part)
 
@@ -226,14 +228,14 @@ DRIVER = """
     from unveil.counting.spark import released
     from pyspark import cloudpickle
     usual = released.write_part
-    def write_part(batches, layout, drafts, target):
+    def write_part(batches, layout, drafts, target, part):
         def slow():
             for batch in batches:
                 yield batch
                 (drafts / "half").write_text("half a part")
                 Path({mark!r}).touch()
                 time.sleep(40)
-        return usual(slow(), layout, drafts, target)
+        return usual(slow(), layout, drafts, target, part)
     released.write_part = write_part
 """
 PUBLISH = """

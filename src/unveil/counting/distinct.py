@@ -103,7 +103,11 @@ class DistinctRows:
 
     def _take(self) -> None:
         """Takes the run that was begun first."""
-        self._runs.append(self._sorting.popleft()())
+        self.add_run(self._sorting.popleft()())
+
+    def add_run(self, run: SortedRows) -> None:
+        """Adds distinct rows that are sorted already."""
+        self._runs.append(run)
         while len(self._runs) > 1 and len(self._runs[-2]) < 2 * len(self._runs[-1]):
             self._merge()
 

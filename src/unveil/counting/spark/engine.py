@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,7 @@ import pyarrow as pa
 from unveil.arrays import Array, IntArray
 from unveil.counting.binned import BinnedChunk, binned_chunk, weighed
 from unveil.counting.contributions import public_places, used_counts
-from unveil.counting.distinct import Aside, DistinctRows, SortedRows, unpacked
+from unveil.counting.distinct import Aside, DistinctRows, SortedRows
 from unveil.counting.earlier import Then
 from unveil.counting.engine import Cells, Index, Marked, Scoring
 from unveil.counting.far import FarMarked
@@ -25,6 +26,7 @@ from unveil.counting.index import MemoryIndex
 from unveil.counting.memory import MemoryEngine, block_numbers, cells_of, code_sizes, marked_rows, person_index
 from unveil.counting.spark.index import SparkIndex, far_marked
 from unveil.counting.spark.released import SparkReleasedRows
+from unveil.counting.spark.runs import SCHEMA, Runs, hashed_blocks, parts_of
 from unveil.counting.spark.source import Function, SparkSource, open_spark_source
 from unveil.errors import EngineError, braced
 from unveil.masking import Block, LeftOut, Masking
@@ -32,14 +34,10 @@ from unveil.release import Link
 from unveil.schema import Spec
 from unveil.tables import WORDS, Chunk, Coder, Outline, Persons, Recount, Survey, changed, table_of
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
 DRIVER_ROWS = 5_000_000
 """Up to this many distinct rows of a projection are searched in the driver; 1 GB holds them (docs/scale.md)."""
 GATHERED = 8
 """Into how many partitions the surveys are merged before the driver collects them."""
-WEIGHT = "w"
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,14 +106,16 @@ class SparkEngine:
 
     def _persons(self) -> Persons:
         """How many persons there are, and how many rows they have."""
-        from pyspark.sql import functions
 
-        rows = self._distinct((), (), (), persons=True)
-        several = functions.count_if(functions.col(WEIGHT) > 1)
+        def count(part: int, rows: SortedRows) -> Iterator[pa.Table]:
+            several = int(np.count_nonzero(rows.weight > 1))
+            yield pa.table({"count": [len(rows)], "several": [several], "most": [int(rows.weight.max())]})
+
+        runs = self._distinct((), (), (), persons=True)
         with self._source.watched():
-            found = rows.agg(functions.count(WEIGHT), several, functions.max(WEIGHT)).toArrow()
-        count, repeated, most = (column[0].as_py() or 0 for column in found.columns)
-        return Persons(count, repeated, most, WORDS)
+            found = runs.by_part(count, "count bigint, several bigint, most bigint").toArrow()
+        count_, several, most = (column.to_pylist() for column in found.columns)
+        return Persons(sum(count_), sum(several), max(most, default=0), WORDS)
 
     def histograms(self) -> tuple[IntArray, ...]:
         """For every attribute its `[value, class]` counts, from the first pass."""
@@ -128,53 +128,43 @@ class SparkEngine:
         places = [*columns, *([] if sensitive is None else [sensitive])]
         sizes = [len(self.outline.columns[place]) for place in places]
         lookups = [np.arange(size, dtype=np.int32) for size in sizes]
-        frame = self._distinct(places, lookups, sizes).persist()
-        fits = self._fits(frame)
-        with self._source.watched():
-            width = 1 if sensitive is None else sizes[-1]
-            if not fits:
-                self._check_total(frame)
-                index = SparkIndex(_unpacked(frame, sizes), columns, sizes[: len(columns)], width, self.outline)
-                frame.unpersist()
-                return index
-            codes, weight = _collected(frame, sizes)
-            frame.unpersist()
-        self._check_marginals(places, codes, weight)
-        secrets = np.zeros(len(weight), dtype=np.uint8) if sensitive is None else codes.pop()
-        return MemoryIndex(columns, codes, sizes[: len(columns)], weight, secrets, width)
+        width = 1 if sensitive is None else sizes[-1]
+        with self._kept(self._distinct(places, lookups, sizes)) as runs:
+            if not self._fits(runs):
+                self._check_total(runs)
+                with self._source.watched():
+                    return SparkIndex(runs.columns(), columns, sizes[: len(columns)], width, self.outline)
+            rows = self._collected(runs)
+        codes = rows.columns()
+        self._check_marginals(places, codes, rows.weight)
+        secrets = np.zeros(len(rows), dtype=np.uint8) if sensitive is None else codes.pop()
+        return MemoryIndex(columns, codes, sizes[: len(columns)], rows.weight, secrets, width)
 
     def _person_index(self, columns: Sequence[int]) -> Index:
         """The index that counts persons, in the driver."""
         sizes = [len(self.outline.columns[place]) for place in columns]
         lookups = [np.arange(size, dtype=np.int32) for size in sizes]
-        found = self._distinct(columns, lookups, sizes, persons=True)
-        return person_index(self._held(found, columns, columns, [*WORDS, *sizes]), columns, self.outline)
+        with self._kept(self._distinct(columns, lookups, sizes, persons=True)) as runs:
+            return person_index(self._held(runs, columns, columns), columns, self.outline)
 
-    def _held(
-        self, found: DataFrame, columns: Sequence[int], places: Sequence[int], sizes: Sequence[int]
-    ) -> SortedRows:
+    def _held(self, runs: Runs, columns: Sequence[int], places: Sequence[int]) -> SortedRows:
         """The distinct rows of a projection on some columns, collected in the driver.
 
-        `found` has the numbers of the person, if any, the codes of the places, and perhaps the class.
+        They have the numbers of the person, if any, the codes of the places, and perhaps the class.
 
         Raises:
             EngineError: They are too many for the driver.
         """
-        frame = found.persist()
-        if not self._fits(frame):
+        if not self._fits(runs):
             names = braced([self.outline.attributes[column].name for column in columns])
             raise EngineError(
                 f"the distinct rows of {names} by person are searched in the driver: up to {DRIVER_ROWS:,}, or all of "
                 "them if you ask for the index in the driver."
             )
-        with self._source.watched():
-            codes, weight = _collected(frame, sizes)
-            frame.unpersist()
+        rows = self._collected(runs)
         words = 0 if self.outline.persons is None else len(WORDS)
-        self._check_marginals(places, codes[words : words + len(places)], weight)
-        distinct = DistinctRows(sizes)
-        distinct.add(codes, weight)
-        return distinct.sorted()
+        self._check_marginals(places, rows.columns()[words : words + len(places)], rows.weight)
+        return rows
 
     def marked(self, columns: Sequence[int], marks: Sequence[int]) -> Marked | FarMarked:
         """The distinct rows of a projection: collected in the driver, or where they are if they are too many for it.
@@ -186,28 +176,23 @@ class SparkEngine:
         sizes = [*(len(self.outline.columns[place]) for place in places), len(self.outline.classes)]
         lookups = [np.arange(size, dtype=np.int32) for size in sizes[:-1]]
         persons = self.outline.persons is not None
-        found = self._distinct(places, lookups, sizes, with_class=True, persons=persons).persist()
-        if not persons and not self._fits(found):
-            with self._source.watched():
-                self._check_total(found)
-                far = far_marked(_unpacked(found, sizes), sizes, len(columns), self.outline)
-                found.unpersist()
-            return far
-        rows = self._held(found, columns, places, [*(WORDS if persons else ()), *sizes])
-        return marked_rows(rows, len(columns), self.outline)
+        with self._kept(self._distinct(places, lookups, sizes, with_class=True, persons=persons)) as runs:
+            if not persons and not self._fits(runs):
+                self._check_total(runs)
+                with self._source.watched():
+                    return far_marked(runs.columns(), sizes, len(columns), self.outline)
+            return marked_rows(self._held(runs, columns, places), len(columns), self.outline)
 
     def cells(self, cuts: Sequence[Sequence[Block]]) -> Cells:
         """The occupied cells of the product of the cuts."""
         lookups = [block_numbers(len(domain), cut) for domain, cut in zip(self.outline.columns, cuts, strict=True)]
         sizes = [*(len(cut) for cut in cuts), len(self.outline.classes)]
-        frame = self._distinct(range(len(cuts)), lookups, sizes, with_class=True)
+        runs = self._distinct(range(len(cuts)), lookups, sizes, with_class=True)
         with self._source.watched():
-            codes, weight = _collected(frame, sizes)
-        if int(weight.sum()) != self.outline.records:
+            rows = runs.merged().collected()
+        if int(rows.weight.sum()) != self.outline.records:
             raise changed(self.outline.origin)
-        distinct = DistinctRows(sizes)
-        distinct.add(codes, weight)
-        return cells_of(distinct.sorted(), len(self.outline.classes))
+        return cells_of(rows, len(self.outline.classes))
 
     def binned(self, bins: Sequence[Array], sizes: Sequence[int]) -> SparkBinned:
         """The rows by bins; the model travels to them, and their sums come back."""
@@ -219,37 +204,30 @@ class SparkEngine:
         Raises:
             EngineError: The distinct rows are too many for the driver.
         """
-        from pyspark.sql import functions
-
         outline, places = self.outline, range(len(self.outline.columns))
         sizes, marks = code_sizes(outline), public_places(outline)
         lookups = [np.arange(size, dtype=np.int32) for size in sizes[:-1]]
-        frame = self._distinct(places, lookups, sizes, with_class=True, persons=True).persist()
-        words = [f"word{number}" for number in range(DistinctRows(sizes).sorted().keys.shape[1])]
+        runs = self._distinct(places, lookups, sizes, with_class=True, persons=True)
+        parts = runs.parts
 
-        def bound(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            distinct = DistinctRows([*WORDS, *sizes])
-            for batch in batches:
-                *keys, weight = (column.to_numpy() for column in batch.columns)
-                distinct.add(unpacked(keys, [*WORDS, *sizes]), weight)
-            rows = distinct.sorted()
+        def bound(part: int, rows: SortedRows) -> Iterator[pa.Table]:
             used = DistinctRows(sizes)
             used.add(rows.columns()[len(WORDS) :], used_counts(rows, marks, most))
-            kept = used.sorted()
-            yield pa.RecordBatch.from_arrays([*map(pa.array, kept.keys.T), pa.array(kept.weight)], [*words, WEIGHT])
+            yield from hashed_blocks(used.sorted(), parts)
 
-        schema = ", ".join(f"{name} bigint" for name in [*words, WEIGHT])
-        with self._source.watched():
-            self._check_total(frame)
-            # The first word is of the person alone, so all rows of a person come to one place.
-            kept = frame.repartition("word0").mapInArrow(bound, schema).groupBy(*words)
-            found = kept.agg(functions.sum(WEIGHT).alias(WEIGHT)).persist()
-            if found.count() > DRIVER_ROWS:
-                raise EngineError(f"by persons, a private release has at most {DRIVER_ROWS:,} distinct rows on Spark.")
-            codes, weight = _collected(found, sizes)
-            for done in (frame, found):
-                done.unpersist()
-        table = table_of(outline, codes[:-1], codes[-1], weight)
+        with self._kept(runs) as persons:
+            self._check_total(persons)
+            with self._source.watched():
+                bounded = Runs(persons.by_part(bound, SCHEMA), tuple(sizes), parts)
+            with self._kept(bounded) as found:
+                with self._source.watched():
+                    if found.totals()[0] > DRIVER_ROWS:
+                        raise EngineError(
+                            f"by persons, a private release has at most {DRIVER_ROWS:,} distinct rows on Spark."
+                        )
+                rows = self._collected(found)
+        *codes, classes = rows.columns()
+        table = table_of(outline, codes, classes, rows.weight)
         return table, MemoryEngine(table)
 
     def released(self, masking: Masking, weight: str | None, left_out: LeftOut | None = None) -> SparkReleasedRows:
@@ -281,18 +259,14 @@ class SparkEngine:
         *,
         with_class: bool = False,
         persons: bool = False,
-    ) -> DataFrame:
-        """The distinct rows of looked-up codes with their weights, merged in each partition and then by Spark.
+    ) -> Runs:
+        """The distinct rows of looked-up codes with their weights, merged in each task.
 
-        If persons are asked for, their numbers come first.
-
-        Codes are packed: Spark compares and moves one word or two, not a column for each attribute.
+        If persons are asked for, their numbers come first, and all rows of a person are in one part.
         """
-        from pyspark.sql import functions
-
         coder, order = self._coder, list(places)
         sizes = [*WORDS, *sizes] if persons else sizes
-        words = [f"word{number}" for number in range(DistinctRows(sizes).sorted().keys.shape[1])]
+        parts = parts_of(self.outline.rows, self._source.shuffles)
 
         def collapse(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
             recount, distinct = Recount(coder, order, persons=persons), DistinctRows(sizes)
@@ -300,17 +274,32 @@ class SparkEngine:
                 chunk = recount.chunk(batch)
                 codes = _looked_up(chunk, order, lookups, with_class)
                 distinct.add([*chunk.persons, *codes], chunk.weight)
-            rows = distinct.sorted()
-            yield pa.Table.from_arrays([*map(pa.array, rows.keys.T), pa.array(rows.weight)], [*words, WEIGHT])
+            # The first word is of the person alone.
+            yield from hashed_blocks(distinct.sorted(), parts, 1 if persons else None)
 
-        schema = ", ".join(f"{name} bigint" for name in [*words, WEIGHT])
-        found = self._source.partitions(collapse, Recount(coder, order, persons=persons).names, schema)
-        return found.groupBy(*words).agg(functions.sum(WEIGHT).alias(WEIGHT))
+        found = self._source.partitions(collapse, Recount(coder, order, persons=persons).names, SCHEMA)
+        return Runs(found, tuple(sizes), parts)
 
-    def _fits(self, frame: DataFrame) -> bool:
+    @contextmanager
+    def _kept(self, runs: Runs) -> Iterator[Runs]:
+        """The merged rows. The cluster keeps them meanwhile, unless they are only collected."""
+        with self._source.watched():
+            merged = runs.merged()
+            if self._where != "driver" or self.outline.persons is not None:
+                merged.frame.persist()
+        try:
+            yield merged
+        finally:
+            merged.frame.unpersist()
+
+    def _fits(self, runs: Runs) -> bool:
         """Whether distinct rows are searched in the driver."""
         with self._source.watched():
-            return self._where == "driver" or (self._where == "auto" and frame.count() <= DRIVER_ROWS)
+            return self._where == "driver" or (self._where == "auto" and runs.totals()[0] <= DRIVER_ROWS)
+
+    def _collected(self, runs: Runs) -> SortedRows:
+        with self._source.watched():
+            return runs.collected()
 
     def _check_marginals(self, places: Sequence[int], codes: Sequence[Array], weight: IntArray) -> None:
         """Checks that the values of each column are those of the first pass; otherwise the source has changed."""
@@ -319,10 +308,10 @@ class SparkEngine:
             if not np.array_equal(np.bincount(column, weights=weight, minlength=len(counts)), counts):
                 raise changed(self.outline.origin)
 
-    def _check_total(self, frame: DataFrame) -> None:
-        total = frame.groupBy().sum(WEIGHT).toArrow().column(0)[0].as_py() or 0
-        if total != self.outline.records:
-            raise changed(self.outline.origin)
+    def _check_total(self, runs: Runs) -> None:
+        with self._source.watched():
+            if runs.totals()[1] != self.outline.records:
+                raise changed(self.outline.origin)
 
 
 def _surveyor(empty: Survey) -> Function:
@@ -353,23 +342,3 @@ def _gatherer(empty: Survey) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa
 def _looked_up(chunk: Chunk, places: Sequence[int], lookups: Sequence[Array], with_class: bool) -> list[Array]:
     codes: list[Array] = [lookup[chunk.codes[place]] for place, lookup in zip(places, lookups, strict=True)]
     return [*codes, chunk.classes] if with_class else codes
-
-
-def _collected(frame: DataFrame, sizes: Sequence[int]) -> tuple[list[Array], IntArray]:
-    """Counts from Spark, as arrays."""
-    *words, weight = (column.to_numpy() for column in frame.toArrow().columns)
-    return unpacked(words, sizes), weight
-
-
-def _unpacked(frame: DataFrame, sizes: Sequence[int]) -> DataFrame:
-    """The same counts with a column for each code, `k0, k1, …`."""
-    names = [f"k{number}" for number in range(len(sizes))]
-
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            *words, weight = batch.columns
-            codes = unpacked([word.to_numpy() for word in words], sizes)
-            columns = [pa.array(column.astype(np.int32)) for column in codes]
-            yield pa.RecordBatch.from_arrays([*columns, weight], [*names, WEIGHT])
-
-    return frame.mapInArrow(run, ", ".join([*(f"{name} int" for name in names), f"{WEIGHT} bigint"]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,9 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from unveil.arrays import CodeArray, IntArray
-from unveil.counting.distinct import DistinctRows, GroupMeans
-from unveil.counting.released import Masker, RankedValues
+from unveil.arrays import IntArray
+from unveil.counting.distinct import DistinctRows, GroupMeans, SortedRows
+from unveil.counting.released import BATCH, Masker, RankedValues
+from unveil.counting.spark.runs import SCHEMA, Runs, hashed_blocks, parts_of
 from unveil.counting.spark.source import SparkSource
 from unveil.errors import EngineError
 from unveil.interruption import unfinished
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 COUNT = "n"
 TOTAL = "millionths"
 CLASS = "class"
+Write = Callable[[int, Iterator[pa.RecordBatch]], int]
+"""Writes the rows of a part, given its number and ranks, and says how many they are."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,14 @@ class Layout:
             return CountedRows(pa.table({**columns, self.weight: ranks[COUNT]}))
         return CountedRows(pa.table(columns), ranks[COUNT].to_numpy())
 
+    def ranks(self, rows: SortedRows) -> Iterator[pa.RecordBatch]:
+        """Packed rows of ranks, some at a time."""
+        names = [*(f"r{place}" for place in range(len(self.attributes))), CLASS, COUNT]
+        for start in range(0, max(len(rows), 1), BATCH):
+            stop = start + BATCH
+            columns = [pa.array(column.astype(np.int32)) for column in rows.part(start, stop)]
+            yield pa.RecordBatch.from_arrays([*columns, pa.array(rows.weight[start:stop])], names)
+
 
 class SparkReleasedRows:
     """Masked rows that stay on the cluster until they are written."""
@@ -77,7 +88,8 @@ class SparkReleasedRows:
         others = pa.schema([(field.name, plain_type(field.type)) for field in outline.others])
         self._layout = Layout(tuple(attributes), others, class_, weight)
         self._means = GroupMeans.of(outline, masking)
-        self._distinct = self._grouped()
+        packed = not others.names and self._means is None
+        self._ranks: PackedRanks | RanksInColumns = self._packed() if packed else RanksInColumns(self._grouped())
 
     @property
     def num_rows(self) -> int:
@@ -85,7 +97,7 @@ class SparkReleasedRows:
         if self._layout.weight is None:
             return self._rows
         with self._source.watched():
-            return self._distinct.count()
+            return self._ranks.count()
 
     @property
     def schema(self) -> pa.Schema:
@@ -110,7 +122,7 @@ class SparkReleasedRows:
     def counted(self) -> tuple[pa.Table, IntArray]:
         """The distinct rows and their counts, in the driver's memory."""
         with self._source.watched():
-            return self._layout.decoded(self._ordered().toArrow()).counted()
+            return self._layout.decoded(self._ranks.collected(self._layout)).counted()
 
     def write(self, path: Path, progress: Watcher = unwatched, formulas: Formulas = "guarded") -> None:
         """Writes a folder of parquet files, in order. Workers write each part whole, so that a retry changes nothing.
@@ -125,20 +137,35 @@ class SparkReleasedRows:
         drafts.mkdir()
         layout, target = self._layout, path.absolute()
 
-        def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            yield pa.RecordBatch.from_pydict({"rows": [write_part(batches, layout, drafts, target)]})
+        def write(part: int, batches: Iterator[pa.RecordBatch]) -> int:
+            return write_part(batches, layout, drafts, target, part)
 
         total = self._rows if layout.weight is None else None
         progress(f"writing {path.name}", 0, total)
         with self._source.watched():
-            # In parallel, not one part after the other as an iterator would.
-            rows = sum(self._ordered().mapInArrow(run, "rows bigint").toArrow()["rows"].to_pylist())
+            rows = self._ranks.written(layout, write)
         progress(f"writing {path.name}", rows, total)
         shutil.rmtree(drafts, ignore_errors=True)
         if sum(pa.parquet.read_metadata(part).num_rows for part in path.iterdir()) != rows:
             raise EngineError(f"{path}: the workers of Spark do not share this folder with the driver.")
         if layout.weight is None and rows != self._rows:
             raise changed(self._source.origin)
+
+    def _packed(self) -> PackedRanks:
+        """The distinct rows of ranks, if these are all that there is."""
+        coder, masker, places = self._coder, self._masker, range(len(self._layout.attributes))
+        sizes = tuple(column.room for column in masker.columns())
+        parts = parts_of(self._rows, self._source.shuffles)
+
+        def mask(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
+            recount, columns, distinct = Recount(coder, places), masker.columns(), DistinctRows(sizes)
+            for batch in batches:
+                placed, _ = masker.placed(recount.chunk(batch))
+                distinct.add([column.of(placed) for column in columns], placed.chunk.weight)
+            yield from hashed_blocks(distinct.sorted(), parts)
+
+        found = self._source.partitions(mask, Recount(coder, places).names, SCHEMA)
+        return PackedRanks(Runs(found, sizes, parts))
 
     def _grouped(self) -> DataFrame:
         """The distinct rows of ranks, with the columns that the spec does not describe as they are."""
@@ -157,15 +184,13 @@ class SparkReleasedRows:
             for batch in batches:
                 placed, _ = masker.placed(recount.chunk(batch))
                 chunk = placed.chunk
-                ranks, records = [column.of(placed) for column in columns], chunk.records
-                if not others and means is None:
-                    ranks, records = _collapsed(ranks, [column.room for column in columns], records)
+                ranks = [column.of(placed) for column in columns]
                 held = {f"r{place}": pa.array(codes) for place, codes in enumerate(ranks[:-1])}
                 held |= {
                     name: chunk.others[place].cast(kind.of_arrow)
                     for place, (name, kind) in enumerate(zip(others, kinds, strict=True))
                 }
-                held |= {CLASS: pa.array(ranks[-1]), COUNT: pa.array(records)}
+                held |= {CLASS: pa.array(ranks[-1]), COUNT: pa.array(chunk.records)}
                 yield pa.table(held if means is None else {**held, TOTAL: pa.array(means.totals(chunk))})
 
         schema = StructType(
@@ -200,21 +225,68 @@ class SparkReleasedRows:
         found = rows.drop(weight, TOTAL).join(functions.broadcast(rows.sparkSession.createDataFrame(ranked)), on=groups)
         return found.select(*(name for name in rows.columns if name != TOTAL))
 
+
+@dataclass(frozen=True)
+class PackedRanks:
+    """Distinct rows of ranks that Spark only moves."""
+
+    runs: Runs
+
+    def count(self) -> int:
+        """How many there are."""
+        return self.runs.merged().totals()[0]
+
+    def collected(self, layout: Layout) -> pa.Table:
+        """All rows, in the driver's memory."""
+        return pa.Table.from_batches(layout.ranks(self.runs.merged().collected()))
+
+    def written(self, layout: Layout, write: Write) -> int:
+        """Writes the parts, and gives the number of rows that were written."""
+
+        def run(part: int, rows: SortedRows) -> Iterator[pa.Table]:
+            yield pa.table({"rows": [write(part, layout.ranks(rows))]})
+
+        frame = self.runs.frame.persist()
+        try:
+            return sum(self.runs.in_order().by_part(run, "rows bigint").toArrow()["rows"].to_pylist())
+        finally:
+            frame.unpersist()
+
+
+@dataclass(frozen=True)
+class RanksInColumns:
+    """Distinct rows of ranks and of other values, which Spark compares."""
+
+    frame: DataFrame
+
+    def count(self) -> int:
+        """How many there are."""
+        return self.frame.count()
+
+    def collected(self, layout: Layout) -> pa.Table:
+        """All rows, in the driver's memory."""
+        return self._ordered().toArrow()
+
+    def written(self, layout: Layout, write: Write) -> int:
+        """Writes the parts, and gives the number of rows that were written."""
+
+        def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            from pyspark import TaskContext
+
+            context = TaskContext.get()
+            part = context.partitionId() if context else 0
+            yield pa.RecordBatch.from_pydict({"rows": [write(part, batches)]})
+
+        # In parallel, not one part after the other as an iterator would.
+        return sum(self._ordered().mapInArrow(run, "rows bigint").toArrow()["rows"].to_pylist())
+
     def _ordered(self) -> DataFrame:
-        keys = [name for name in self._distinct.columns if name != COUNT]
-        return self._distinct.orderBy(*(self._distinct[name].asc_nulls_last() for name in keys))
+        keys = [name for name in self.frame.columns if name != COUNT]
+        return self.frame.orderBy(*(self.frame[name].asc_nulls_last() for name in keys))
 
 
-def _collapsed(ranks: Sequence[CodeArray], sizes: Sequence[int], records: IntArray) -> tuple[list[CodeArray], IntArray]:
-    """The distinct rows of a batch: masked rows are few, and Spark then moves less data."""
-    distinct = DistinctRows(sizes)
-    distinct.add(ranks, records)
-    rows = distinct.sorted()
-    return [column.astype(np.int32) for column in rows.columns()], rows.weight
-
-
-def write_part(batches: Iterator[pa.RecordBatch], layout: Layout, drafts: Path, folder: Path) -> int:
-    """Writes the rows of one partition to a draft first, so that no incomplete part is in place; gives their number.
+def write_part(batches: Iterator[pa.RecordBatch], layout: Layout, drafts: Path, folder: Path, part: int) -> int:
+    """Writes the rows of one part to a draft first, so that no incomplete part is in place; gives their number.
 
     A task that is retried, or run twice at once, writes its own draft with the same rows.
     """
@@ -223,8 +295,8 @@ def write_part(batches: Iterator[pa.RecordBatch], layout: Layout, drafts: Path, 
     if not drafts.is_dir():
         raise EngineError(f"{folder.name}: the workers of Spark do not share the release folder with the driver.")
     context = TaskContext.get()
-    number, attempt = (context.partitionId(), context.taskAttemptId()) if context else (0, 0)
-    draft = drafts / f"part-{number}-{attempt}.parquet"
+    attempt = context.taskAttemptId() if context else 0
+    draft = drafts / f"part-{part}-{attempt}.parquet"
     writer, rows = None, 0
     for batch in batches:
         for table in layout.decoded(pa.Table.from_batches([batch])).batches():
@@ -234,5 +306,5 @@ def write_part(batches: Iterator[pa.RecordBatch], layout: Layout, drafts: Path, 
             rows += table.num_rows
     if writer is not None:
         writer.close()
-        os.replace(draft, folder / f"part-{number:05}.parquet")
+        os.replace(draft, folder / f"part-{part:05}.parquet")
     return rows

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unveil import errors
+from unveil.cores import VARIABLE
 from unveil.errors import EngineError, TableError
 from unveil.frames import first_line
 from unveil.interruption import temporary
@@ -39,8 +40,15 @@ LOCAL = {
     "spark.log.level": "ERROR",
     "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(1 << 26),
+    f"spark.executorEnv.{VARIABLE}": "1",  # Spark runs a worker on each core
+    "spark.python.daemon.module": "unveil.counting.spark.workers",
+    JAVA_OPTIONS: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
-"""The settings of a session that we start; the owner's settings override them."""
+"""The settings of a session that we start; the owner's settings override them.
+
+Java mostly moves blocks, so compiling it thoroughly takes longer than it saves.
+"""
 
 
 def spark_session(settings: Mapping[str, str] | None = None) -> SparkSession:

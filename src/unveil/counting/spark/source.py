@@ -30,6 +30,9 @@ Read = Callable[[pa.RecordBatch, Sequence[str]], Iterable[pa.Table]]
 """From a batch of Spark to rows with the columns' own names and types."""
 PART_ROWS = 1 << 18
 """A frame in memory is passed to Spark in parts of this many rows."""
+TASKS = 32
+"""Up to this many parts of files have a task each; of more parts, up to `PARTS` share one."""
+PARTS = 4
 
 
 UNSIGNED = {
@@ -73,6 +76,11 @@ class SparkSource:
         """Gives the rows derived columns; workers compute them."""
         self.schema, self._derived = derived.schema(self._given), derived
         return self
+
+    @property
+    def shuffles(self) -> int:
+        """How many tasks the session shuffles rows into."""
+        return int(self._frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -196,7 +204,8 @@ def _from_files(spark: SparkSession, files: FileSource) -> SparkSource:
             yield from files.part(parts[number], names)
 
     with told_plainly(files.origin):
-        frame = spark.range(0, len(parts), 1, len(parts))
+        tasks = max(min(len(parts), TASKS), -(-len(parts) // PARTS))
+        frame = spark.range(0, len(parts), 1, tasks)
     return SparkSource(frame, files.schema, files.origin, read, files)
 
 
