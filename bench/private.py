@@ -60,6 +60,8 @@ BY_AUTHORS = ("aim-authors", "mst-authors")
 SLOW = ("aim", "mst", *BY_AUTHORS)
 """Measured only if asked for, one release at each of a few ε: they take minutes for each."""
 SLOW_EPSILONS = (0.1, 1.0)
+LIMIT = 1800
+"""Seconds after which another tool is stopped; it then has no figures."""
 NEEDED = {
     **dict.fromkeys(SLOW, (DPMM,)),
     **dict.fromkeys(BY_AUTHORS, (AUTHORS,)),
@@ -210,7 +212,10 @@ def library(model: str, split: Split, epsilon: float, seed: int) -> Figures:
 def _run(packages: tuple[str, ...], script: str, *words: object) -> None:
     python = str(python_with(*packages))
     subprocess.run(
-        [python, str(Path(__file__).with_name(script)), *map(str, words)], check=True, stdout=subprocess.PIPE
+        [python, str(Path(__file__).with_name(script)), *map(str, words)],
+        check=True,
+        stdout=subprocess.PIPE,
+        timeout=LIMIT,
     )
 
 
@@ -231,9 +236,12 @@ METHODS: dict[str, Method] = {
 
 
 def measure(task: Task) -> Figures:
-    """One split into train and test, one release."""
+    """One split into train and test, one release; nothing of a tool that was stopped."""
     table, method, epsilon, number, draw = task
-    return METHODS[method](split_of(table, number), epsilon, 1000 * number + draw)
+    try:
+        return METHODS[method](split_of(table, number), epsilon, 1000 * number + draw)
+    except subprocess.TimeoutExpired:
+        return {}
 
 
 def tasks(options: argparse.Namespace) -> Iterator[Task]:

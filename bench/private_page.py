@@ -34,7 +34,7 @@ def private_parts(found: Mapping[str, Found], splits: int, draws: int) -> dict[s
             heading = f"Mean ± standard deviation of {draws} {'release' if draws == 1 else 'releases'}."
             parts["census"] = "\n".join([heading, "", *_learned(held, epsilons, "balanced")])
             continue
-        measured = {key.rpartition("@")[0] for key in held}
+        measured = {key.rpartition("@")[0] for key, runs in held.items() if any(runs)}
         absent = ", ".join(title for method, title in TITLES.items() if method not in measured)
         left_out = f" This run left out: {absent}." if absent else ""
         once = ", ".join(title for method, title in TITLES.items() if _once(held, method))
@@ -49,7 +49,7 @@ def private_parts(found: Mapping[str, Found], splits: int, draws: int) -> dict[s
 
 def _once(found: Found, method: str) -> bool:
     """Whether a method has one release at each ε."""
-    runs = [len(held) for key, held in found.items() if key.rpartition("@")[0] == method]
+    runs = [len(held) for key, held in found.items() if key.rpartition("@")[0] == method and any(held)]
     return bool(runs) and max(runs) == 1
 
 

@@ -48,3 +48,12 @@ def test_every_place_of_the_page_about_the_additive_method_is_written_by_the_ben
     assert "| additive | tree | 80.0±0.0 / 90.0 |" in parts["adult"]
     assert "| additive | two columns | 20.0±0.0 |" in parts["tables"]
     assert "| raw records | tree | 80.0 / 90.0 |" in parts["adult"]
+
+
+def test_a_tool_that_was_stopped_has_no_figures() -> None:
+    scores = {"accuracy": 0.8, "auc": 0.9}
+    found = {"raw@1": [{"tree": scores}], "additive@1": [{"tree": scores}] * 2, "mst@1": [{}]}
+    parts = private_parts({"adult": found}, 2, 1)
+    assert "MST (δ = 10⁻⁹)" in parts["runs"].partition("left out: ")[2].partition(".")[0]
+    assert "One release" not in parts["runs"]
+    assert "MST" not in parts["adult"]
