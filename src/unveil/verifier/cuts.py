@@ -32,6 +32,7 @@ from unveil.verifier.claims import (
     counted,
     day_number,
     day_text,
+    findings_of,
     labels,
     repeated,
 )
@@ -52,12 +53,11 @@ Key = str | int | float | None
 def check_cuts(manifest: Claims) -> Iterator[Finding]:
     """Each cut is a partition whose labels cannot be mistaken for one another; local labels may overlap."""
     for name, released in manifest.masking.items():
-        for problem in missing_problems(released):
-            yield Finding("cut", f"the missing values of {name!r}: {problem}.")
+        yield from findings_of("cut", f"the missing values of {name!r}: ", missing_problems(released))
     for name, entry in manifest.masked.items():
         twice = [] if isinstance(entry, Suppression) else repeated(labels(entry))
-        for problem in [*_problems(entry), *([f"the label {listed(twice)} appears twice"] if twice else [])]:
-            yield Finding("cut", f"the cut of {name!r}: {problem}.")
+        problems = [*_problems(entry), *([f"the label {listed(twice)} appears twice"] if twice else [])]
+        yield from findings_of("cut", f"the cut of {name!r}: ", problems)
 
 
 def check_labels(known: Mapping[str, Sequence[str]], data: Data) -> Iterator[Finding]:
@@ -305,8 +305,7 @@ def derived_columns(derived: Mapping[str, Derived], batch: pa.Table, place: str,
 
 def check_steering(manifest: RefinementManifest, data: Data, spec: Spec) -> Iterator[Finding]:
     """No more is left out, and no attribute is finer or coarser, than the owner says."""
-    for problem in _search_problems(manifest, spec):
-        yield Finding("spec-search", f"{MANIFEST} {problem}.")
+    yield from findings_of("spec-search", f"{MANIFEST} ", _search_problems(manifest, spec))
     hidden = fully_masked(manifest, data)
     for name, entry in manifest.masked.items():
         attribute = spec.attributes.get(name)
@@ -315,8 +314,8 @@ def check_steering(manifest: RefinementManifest, data: Data, spec: Spec) -> Iter
         column = data.columns[name]
         words = column.texts()
         held = {str(words[code]) for code in set(column.codes[~hidden].tolist())}
-        for problem in (*_too_fine(entry, attribute), *_too_coarse(entry, held, attribute)):
-            yield Finding("spec-fineness", f"{MANIFEST}: {name!r} {problem}.")
+        problems = (*_too_fine(entry, attribute), *_too_coarse(entry, held, attribute))
+        yield from findings_of("spec-fineness", f"{MANIFEST}: {name!r} ", problems)
 
 
 def _search_problems(manifest: RefinementManifest, spec: Spec) -> Iterator[str]:

@@ -26,6 +26,7 @@ from unveil.verifier.claims import (
     Number,
     Suppression,
     day_number,
+    findings_of,
     first_difference,
 )
 from unveil.verifier.coverage import Span, interval_labels, kind_spans, span, spans
@@ -95,13 +96,10 @@ def bin_findings(manifest: WeightsManifest, measured: Collection[str]) -> Iterat
     for name, entry in manifest.masking.items():
         bins = manifest.bins.get(name)
         if bins is not None:
-            problems = _problems(entry, bins)
-        elif len(manifest.labels[name]) > 1:
-            blocks = len(manifest.labels[name])
-            problems = iter([f"has {blocks} blocks, but it was not measured, so nothing paid for them"])
-        else:
-            continue
-        yield from (Finding("bins", f"{MANIFEST}: {name!r} {problem}.") for problem in problems)
+            yield from findings_of("bins", f"{MANIFEST}: {name!r} ", _problems(entry, bins))
+        elif (blocks := len(manifest.labels[name])) > 1:
+            message = f"{name!r} has {blocks} blocks, but it was not measured, so nothing paid for them"
+            yield Finding("bins", f"{MANIFEST}: {message}.")
 
 
 def _problems(entry: Masked, bins: Mapping[str, str]) -> Iterator[str]:
@@ -175,8 +173,7 @@ def _node_problems(entry: Generalization, bins: Mapping[str, str]) -> Iterator[s
 
 def _round_findings(manifest: AdditiveManifest) -> Iterator[Finding]:
     for place, done in enumerate(manifest.rounds, start=1):
-        for problem in _round_problems(manifest, done):
-            yield wrongly_measured(f"round {place} {problem}")
+        yield from findings_of("measured", f"{MANIFEST}: round {place} ", _round_problems(manifest, done))
 
 
 def _round_problems(manifest: AdditiveManifest, done: Round) -> Iterator[str]:
@@ -258,7 +255,7 @@ def _tree_findings(manifest: AdditiveManifest) -> Iterator[Finding]:
         yield _tree(f"its leaves are not the {len(manifest.leaves)} that were counted, in order")
     for place, node in enumerate(nodes):
         if isinstance(node, TreeTest):
-            yield from (_tree(f"node {place} {problem}") for problem in _test_problems(manifest, place, node))
+            yield from findings_of("tree", f"{MANIFEST}, tree: node {place} ", _test_problems(manifest, place, node))
     for place, counts in enumerate(manifest.leaves):
         if len(counts) != len(manifest.classes):
             yield wrongly_measured(

@@ -29,6 +29,7 @@ from unveil.verifier.claims import (
     day_number,
     day_text,
     exact_text,
+    findings_of,
     guarantee_findings,
 )
 from unveil.verifier.cuts import masked_values
@@ -91,8 +92,7 @@ def _cell_findings(manifest: DrawnManifest, spec: Spec) -> Iterator[Finding]:
     for name, entry in manifest.masking.items():
         attribute = spec.attributes.get(name)
         if attribute is not None and entry.kind == attribute.masking:
-            for problem in _cell_problems(entry, attribute):
-                yield Finding("spec-domain", f"{MANIFEST}: {name!r} {problem}.")
+            yield from findings_of("spec-domain", f"{MANIFEST}: {name!r} ", _cell_problems(entry, attribute))
 
 
 def _structure_findings(manifest: DrawnManifest, plan: PrivatePlan | SafePlan) -> Iterator[Finding]:
