@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from typing import Any, NoReturn
 from unittest.mock import patch
 
@@ -221,6 +222,7 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
     return max(verdicts, key=lambda verdict: verdict.tightness, default=Verdict(Decimal(0), Decimal(0), "no draw"))
 
 
+@cache
 def _log_ratio(one: Decimal, other: Decimal) -> Decimal:
     """Infinite where an outcome is possible on one side only."""
     if one == 0 or other == 0:

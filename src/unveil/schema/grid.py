@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -34,8 +35,9 @@ MONTHS = {"month": 1, "quarter": 3, "year": 12}
 """The periods of the calendar."""
 
 
+@lru_cache(1 << 12, typed=True)
 def fraction(number: float) -> Fraction:
-    """The number as it is written in decimal: 0.1 is one tenth."""
+    """The number as it is written in decimal: 0.1 is one tenth. The same few bounds and steps are asked for often."""
     return Fraction(str(number))
 
 
