@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from datetime import date
 from decimal import Decimal
@@ -11,12 +12,13 @@ from math import exp, log
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unveil.verifier.data import number, plain, text
+from unveil.verifier.data import number, plain, summed, text
 from verify.releases import OLD, YOUNG
 from verify.sensitive import (
     DISEASES,
@@ -217,3 +219,17 @@ def test_what_is_missing_has_no_text(value: Any) -> None:
 def test_a_time_is_read_to_the_nanosecond_with_and_without_pandas() -> None:
     [value] = plain(pa.array([1], pa.timestamp("ns")))
     assert text(value) == "1970-01-01 00:00:00.000000001"
+
+
+CODES = st.sampled_from([0, 1, 2, 7, 40_000, 2**31 - 1, 2**62, -1, -(2**62)])
+
+
+@given(st.integers(1, 6).flatmap(lambda width: st.lists(st.tuples(*[CODES] * width), min_size=1, max_size=30)))
+def test_rows_of_codes_of_any_size_are_summed_apart(rows: list[tuple[int, ...]]) -> None:
+    keys = [np.array(column, dtype=np.int64) for column in zip(*rows, strict=True)]
+    found, sums = summed(keys, np.arange(1, len(rows) + 1))
+    expected: Counter[tuple[int, ...]] = Counter()
+    for amount, row in enumerate(rows, start=1):
+        expected[row] += amount
+    assert len(sums) == len(expected)
+    assert dict(zip(zip(*(key.tolist() for key in found), strict=True), sums.tolist(), strict=True)) == expected

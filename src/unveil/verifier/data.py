@@ -29,6 +29,8 @@ MERGED = 1 << 18
 """At least this many rows wait before they are merged with the distinct ones."""
 ALONE = 1 << 16
 """So many rows are grouped by one thread before several could be faster."""
+LARGEST = 1 << 63
+"""A number of 64 bits stays below this."""
 Codes = NDArray[np.int32]
 Counts = NDArray[np.int64]
 COARSER = {pa.time64("ns"): pa.time64("us"), pa.duration("ns"): pa.duration("us")}
@@ -128,10 +130,30 @@ def group(columns: Sequence[Column], weights: Counts) -> Groups:
 
 def summed(keys: Sequence[Codes], amounts: Counts) -> tuple[list[Codes], Counts]:
     """The distinct rows of some columns of codes, and the sum of the amounts over the equal ones."""
-    names = [str(position) for position in range(len(keys))]
-    table = pa.table([*keys, amounts], names=[*names, "amount"])
-    sums = table.group_by(names, use_threads=len(amounts) > ALONE).aggregate([("amount", "sum")])
-    return [sums[name].to_numpy() for name in names], sums["amount_sum"].to_numpy()
+    words = _packed(keys)
+    names = [str(position) for position in range(len(words))]
+    table = pa.table([*words, amounts, np.arange(len(amounts))], names=[*names, "amount", "row"])
+    sums = table.group_by(names, use_threads=len(amounts) > ALONE).aggregate([("amount", "sum"), ("row", "min")])
+    rows = sums["row_min"].to_numpy()
+    return [key[rows] for key in keys], sums["amount_sum"].to_numpy()
+
+
+def _packed(keys: Sequence[Codes]) -> list[Counts]:
+    """Columns as few numbers that are equal where all columns are: fewer are grouped in a third of the time."""
+    words: list[Counts] = []
+    room = LARGEST
+    for key in keys:
+        low = int(key.min(initial=0))
+        size = int(key.max(initial=0)) - low + 1
+        if room * size < LARGEST:
+            words[-1] *= size
+            words[-1] += key
+            words[-1] -= low
+            room *= size
+        else:
+            words.append(key.astype(np.int64))
+            room = size
+    return words
 
 
 def by_row(keys: Sequence[Codes], amounts: NDArray[Any]) -> dict[tuple[int, ...], Any]:
