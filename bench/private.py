@@ -51,8 +51,8 @@ H = 10
 """How many specializations DiffGen makes: as many as the bundled spec had for it."""
 DELTA = 1e-9
 DPMM = ("dpmm==0.1.9",)
-AUTHORS = ("mbi==1.0.0", "jax==0.7.0", "jaxlib==0.7.0", "chex==0.1.90", "matplotlib>=3.8")
-"""What the programs of private-pgm need; they fail with a later jax."""
+AUTHORS = ("mbi==1.0.0", "jax==0.7.0", "jaxlib==0.7.0", "chex==0.1.90", "pandas>=2.2,<3", "matplotlib>=3.8")
+"""What the programs of private-pgm need; they fail with a later jax or pandas."""
 MECHANISMS = os.environ.get("PGM_MECHANISMS")
 FOUND = CACHE / "private.json"
 PAGE = ROOT / "docs" / "additive.md"
