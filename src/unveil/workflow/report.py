@@ -10,7 +10,7 @@ from unveil.errors import ReleaseError, UnverifiedError
 from unveil.evaluation import Holdout, Whose, group_summaries
 from unveil.evaluation.protocol import Protocol, check_sample, check_trials
 from unveil.progress import Watcher, unwatched
-from unveil.release import Release, check_absent, open_release, write_text
+from unveil.release import RefinementManifest, Release, check_absent, open_release, write_text
 from unveil.reports import Owner, handout_page, owner_page
 from unveil.schema import Spec, SpecLike, load_spec
 from unveil.tables import load_table
@@ -94,15 +94,20 @@ def _owner(
     table = load_table(spec, source, progress) if sampled else rows.checked
     private = spec.plan is not None
     fit = None if private else fit_of(spec, table, progress)
+    evaluation = evaluate_rows(rows, raw, protocol, notes, progress, sampled=sample is not None)
+    if not private and not sampled and _same_rows(release, rows.whole):
+        kept, counted = evaluation.measures, evaluation.statistics
+    else:
+        kept, counted = measures(release, spec, table), statistics(release, spec, table)
     return Owner(
         spec=spec,
         read=table.read,
         dropped=table.dropped,
         records=table.records,
         persons=None if table.persons is None else table.persons.count,
-        evaluation=evaluate_rows(rows, raw, protocol, notes, progress, sampled=sample is not None),
-        measures=measures(release, spec, table),
-        statistics=statistics(release, spec, table),
+        evaluation=evaluation,
+        measures=kept,
+        statistics=counted,
         trace=None if private else _steps(release, publish(source, spec, progress=progress) if sampled else rows.whole),
         bought=None if (price := bought_by_omissions(table, spec, progress)) is None else price.sentence(),
         groups=() if fit is None else fit.groups,
@@ -110,6 +115,15 @@ def _owner(
         inferences=() if fit is None else fit.inferences,
         exposure=attack_rows(rows, release, progress, complete=not sampled),
     )
+
+
+def _same_rows(release: Release, whole: Release) -> bool:
+    """Whether a release has the masking and the rows of another, as one has that was published by the same spec."""
+    one, other = release.manifest, whole.manifest
+    if not (isinstance(one, RefinementManifest) and isinstance(other, RefinementManifest)):
+        return False
+    alike = one.columns == other.columns and one.boxes == other.boxes and one.rows == other.rows
+    return alike and release.table.equals(whole.table.cast(release.table.schema))
 
 
 def _steps(release: Release, whole: Release) -> list[dict[str, Any]] | None:
