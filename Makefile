@@ -72,6 +72,7 @@ else
 	$(BIN)/python bench/steps.py
 	$(BIN)/python bench/shapes.py
 	$(BIN)/python bench/start.py
+	$(BIN)/python bench/verbs.py $(if $(FULL),--write-docs)
 	$(BIN)/python bench/studio.py
 	$(BIN)/python bench/private.py $(if $(FULL),--write-docs)
 endif

@@ -68,7 +68,7 @@ def publish_command(spec: Path, new: bool = False) -> Command:
             release = Path(folder) / "release"
             kernels = {"NUMBA_CACHE_DIR": f"{folder}/kernels"} if new else {}
             arguments = [str(UNVEIL), "publish", str(spec), "--to", str(release)]
-            code, seconds, usage = _run(arguments, {**os.environ, **kernels})
+            code, seconds, usage = timed(arguments, {**os.environ, **kernels})
             if code == 0:
                 return Command(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, died)
             if code > 0:
@@ -77,7 +77,7 @@ def publish_command(spec: Path, new: bool = False) -> Command:
     raise RuntimeError(f"{spec.name}: a signal ended all {ATTEMPTS} attempts to publish it")
 
 
-def _run(arguments: list[str], environment: dict[str, str]) -> tuple[int, float, resource.struct_rusage]:
+def timed(arguments: list[str], environment: dict[str, str]) -> tuple[int, float, resource.struct_rusage]:
     """Exit code, seconds, and what was used."""
     before = perf_counter()
     process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, env=environment)

@@ -12,7 +12,6 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 from measure import REPEATS, UNVEIL, publish_command
@@ -57,7 +56,7 @@ def main() -> None:
     blowup = str(Path(__file__).with_name("blowup.py"))
     subprocess.run([sys.executable, blowup, str(WARM_UP_ROWS), str(rows)], check=True)
     table = Table("what", "CPU seconds", "asked", "found")
-    for line in (version(), verify(), publish(rows), first_run(), *owners(rows)):
+    for line in (version(), verify(), publish(rows), first_run()):
         table.add_row(*line)
     Console(width=110).print(table)
 
@@ -96,38 +95,23 @@ def first_run() -> tuple[str, ...]:
     return f"unveil publish, {WARM_UP_ROWS:,} rows, the first", f"{first.cpu:.2f}", "", found
 
 
-def owners(rows: int) -> Iterator[tuple[str, ...]]:
-    """What the owner waits for longest, once each, next to the publication of the same table."""
-    spec = write_spec(SETTINGS[0], 0, rows)
-    with tempfile.TemporaryDirectory(dir=CACHE) as folder:
-        release, page = Path(folder) / "release", Path(folder) / "page.html"
-        published = cpu([UNVEIL, "publish", spec, "--to", release], runs=1)
-        commands: list[tuple[str, list[str | Path], str]] = [
-            ("unveil evaluate", ["evaluate", spec], "10 s on two cores"),
-            ("unveil report --owner", ["report", release, "--owner", spec, "--to", page], "15 s on two cores"),
-        ]
-        for name, words, asked in commands:
-            found = cpu([UNVEIL, *words], runs=1)
-            yield f"{name}, {rows:,} rows", f"{found:.1f}", asked, f"{found / published:.1f} × unveil publish"
-
-
 def worked(program: str, *arguments: Path) -> float:
     """The CPU seconds that a program says its work takes once everything is loaded."""
     command = [sys.executable, "-c", program, *map(str, arguments)]
     return float(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 
-def cpu(command: list[str | Path], runs: int = REPEATS + 2) -> float:
-    """The CPU seconds of a command, the best of some runs; of several, the first is not counted."""
+def cpu(command: list[str | Path]) -> float:
+    """The CPU seconds of a command, the best of some runs; the first of them is not counted."""
     found = []
-    for _ in range(runs):
+    for _ in range(REPEATS + 2):
         process = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
             raise subprocess.CalledProcessError(process.returncode, command)
         found.append(usage.ru_utime + usage.ru_stime)
-    return min(found[1:] or found)
+    return min(found[1:])
 
 
 if __name__ == "__main__":
