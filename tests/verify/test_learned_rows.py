@@ -192,10 +192,12 @@ def test_a_group_of_too_few_persons_is_found(tmp_path: Path) -> None:
     release = unveil.publish(spec)
     release.write(tmp_path / "release")
     assert unveil.verify(tmp_path / "release", spec) == []
-    more = spec_of(tmp_path, ROWS, k=12)
-    edit_manifest(tmp_path / "release", lambda manifest: manifest["requirements"][0].update(k=12))
-    found = [finding.message for finding in unveil.verify(tmp_path / "release", more) if finding.claim == "persons"]
+    # Which rows are learned from is drawn, and so is the smallest group.
     sizes = release.table.group_by(["age", "town"]).aggregate([("ill", "count")])["ill_count"].to_pylist()
+    k = min(sizes) + 1
+    more = spec_of(tmp_path, ROWS, k=k)
+    edit_manifest(tmp_path / "release", lambda manifest: manifest["requirements"][0].update(k=k))
+    found = [finding.message for finding in unveil.verify(tmp_path / "release", more) if finding.claim == "persons"]
     assert f"has records of {min(sizes)} persons in the raw table" in found[0]
 
 
