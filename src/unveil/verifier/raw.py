@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from unveil.schema import Attribute, Spec
 
 ENDINGS = frozenset({".csv", ".parquet"})
-BLOCK = 1 << 22
+BLOCK = 1 << 25
 """How many bytes of a csv file are read at a time."""
 LONGEST = 1 << 20
 """How many bytes a line may have if each line is a row."""
