@@ -120,7 +120,7 @@ def outcome(tool: str, rows: int, limit: float) -> Outcome:
         try:
             usage = TOOLS[tool](files, limit)
         except subprocess.TimeoutExpired:
-            return Outcome(rows, tool)
+            return Outcome(rows, tool, stopped=limit)
         release = files.folder / "release"
         masking = open_release(release).masking if release.exists() else None
         test, released = read(files.test), read(files.out)

@@ -28,6 +28,8 @@ class Outcome:
     k: int | None = None
     """As pycanon counts it."""
     worth: Worth | None = None
+    stopped: float | None = None
+    """The seconds after which it was stopped."""
 
 
 def outcomes() -> list[Outcome]:
@@ -50,5 +52,8 @@ def _cells(one: Outcome, own: float | None) -> tuple[str, ...]:
     worth = one.worth
     kept = () if worth is None else (worth.tree, worth.boosting, worth.auc, worth.penalty, worth.one_way, worth.two_way)
     figures = (*used, (None if worth is None else 1 - worth.released / one.rows, ".1%"), (one.k, ",d"))
-    shown = ("" if figure is None else format(figure, form) for figure, form in figures)
-    return (f"{one.rows:,}", one.tool, *shown, *(f"{share:.1%}" for share in kept))
+    shown = ["" if figure is None else format(figure, form) for figure, form in figures]
+    if one.stopped is not None:
+        shown[0] = f"over {one.stopped:.0f}"
+    cells = (f"{one.rows:,}", one.tool, *shown, *(f"{share:.1%}" for share in kept))
+    return (*cells, *[""] * (len(HEADER) - len(cells)))
