@@ -31,7 +31,8 @@ def test_a_part_without_a_place_is_refused(tmp_path: Path) -> None:
 
 def test_every_place_of_the_page_is_written_by_the_benchmark() -> None:
     places = [found["name"] for found in PART.finditer((ROOT / "docs" / "scale.md").read_text(encoding="utf-8"))]
-    sources = "".join((ROOT / "bench" / name).read_text(encoding="utf-8") for name in ("page.py", "scale_page.py"))
+    writers = ("page.py", "scale_page.py", "verbs.py")
+    sources = "".join((ROOT / "bench" / name).read_text(encoding="utf-8") for name in writers)
     assert len(places) > 8
     assert len(set(places)) == len(places)
     assert set(places) == set(re.findall(r'^ +(?:return \{)?"(\w+)": ', sources, re.MULTILINE))

@@ -167,14 +167,23 @@ CLASSIFIERS: dict[str, Classifier] = {
 
 def _distinct(columns: Sequence[Coded | Numbers], classes: IntArray, weight: FloatArray) -> tuple[IntArray, FloatArray]:
     """A row of each kind and the weight of all of its kind, in an order that owes nothing to the rows' own."""
-    held = [
-        np.unique(part.train, return_inverse=True)[1] if isinstance(part, Numbers) else part.train for part in columns
-    ]
+    held = [_ranks(part.train) if isinstance(part, Numbers) else part.train for part in columns]
     held.append(classes)
     keys = packed_keys(held, [int(codes.max()) + 1 for codes in held])
     order = sorted_order(keys)
     starts = run_starts([key[order] for key in keys])
     return order[starts], np.add.reduceat(weight[order], starts)
+
+
+def _ranks(numbers: FloatArray) -> IntArray:
+    """The rank of each number among those that occur; what is missing comes last."""
+    one_each = np.where(np.isnan(numbers), np.nan, numbers + 0.0)  # one zero, and one that is missing
+    held = pa.array(one_each).dictionary_encode()
+    order = np.argsort(held.dictionary.to_numpy(), kind="stable")
+    ranks: IntArray = np.empty(len(order), dtype=np.int64)
+    ranks[order] = np.arange(len(order))
+    found: IntArray = ranks[held.indices.to_numpy()]
+    return found
 
 
 def _one_hot(columns: Sequence[Coded | Numbers], part: Literal["train", "test"], rows: IntArray) -> Any:

@@ -162,8 +162,9 @@ def _numbers_of(
 
 
 def _labelled(words: Vocabulary, labels: Values) -> IntArray:
-    distinct, places = np.unique(labels.astype(np.str_), return_inverse=True)
-    return words.numbers(distinct.tolist())[places]
+    held = _text_array(labels).dictionary_encode()
+    numbers: IntArray = words.numbers(held.dictionary.to_pylist())[held.indices.to_numpy()]
+    return numbers
 
 
 def coded(train: Values, test: Values) -> Coded:

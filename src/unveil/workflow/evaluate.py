@@ -11,10 +11,18 @@ import numpy as np
 import pyarrow as pa
 
 from unveil.arrays import IntArray
-from unveil.cores import following
-from unveil.errors import SpecError, TableError
+from unveil.cores import begun, following
+from unveil.errors import SpecError, TableError, UnveilError
 from unveil.evaluation.classifiers import classifier
-from unveil.evaluation.evaluation import Comparison, Evaluation, Setting, Tally, measures, reference_columns
+from unveil.evaluation.evaluation import (
+    Comparison,
+    Evaluation,
+    Measures,
+    Setting,
+    Tally,
+    measures,
+    reference_columns,
+)
 from unveil.evaluation.examples import Examples
 from unveil.evaluation.population import population
 from unveil.evaluation.protocol import Holdout, Protocol, Split, by_person, check_sample, check_trials
@@ -253,22 +261,30 @@ def _evaluate(
             notes = (*notes, DRAWN_ROWS.format(min(learned, len(most.train)), min(TESTED, len(most.test))))
         parts = [Split(part.train, test) for part, test in zip(parts, tested, strict=True)]
     spec = rows.spec
-    whole = rows.whole if spec.plan is None else None
-    kept = [] if whole is None else [statistics(whole, spec, rows.checked)]
-    trials.finish()
     tried = _Trials(rows, seeds, together, classifiers, learned)
-    _ = rows.raw, rows.known  # made once, before several threads ask for them
+    # Made once, before several threads ask for them.
+    _ = rows.raw, rows.known
+    if together and spec.plan is None:
+        _ = rows.whole
+    of_all = begun(tried.of_all)
+    kept: list[Statistics] = []
     perform = map if any(classifier(name).alone for name in classifiers) else following
-    for found, figures in perform(tried.perform, _trials_of(rows, parts)):
-        tally.extend(found)
-        kept += figures
-        trials.finish()
+    try:
+        for found, figures in perform(tried.perform, _trials_of(rows, parts)):
+            tally.extend(found)
+            kept += figures
+            trials.finish()
+    except UnveilError:
+        of_all()  # what is wrong with all rows says more than what is wrong with a part of them
+        raise
+    whole, measured, compared = of_all()
+    trials.finish()
     return Evaluation(
         spec=spec,
         protocol=str(protocol),
         lines=tally.lines(),
-        measures=None if whole is None else measures(whole, spec, rows.checked),
-        statistics=mean_statistics(kept),
+        measures=measured,
+        statistics=mean_statistics([*compared, *kept]),
         notes=(*notes, *_notes(spec, together)),
         population=population(spec, rows.checked, whole),
     )
@@ -300,6 +316,14 @@ class _Trials:
     together: bool
     classifiers: Sequence[str]
     learned: int | None
+
+    def of_all(self) -> tuple[Release | None, Measures | None, list[Statistics]]:
+        """The release of all rows, what masking costs and what statistics keep in it; nothing where it is drawn."""
+        rows = self.rows
+        if rows.spec.plan is not None:
+            return None, None, []
+        compared = statistics(rows.whole, rows.spec, rows.checked)
+        return rows.whole, measures(rows.whole, rows.spec, rows.checked), [compared]
 
     def perform(self, trial: _Trial) -> tuple[Tally, list[Statistics]]:
         """The scores, and what statistics keep where the release is drawn anew."""
