@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import unveil
-from unveil.verifier.claims import day_number, day_text
+from unveil.verifier.values import day_number, day_text
 from verify.releases import write_manifest, write_parquet
 
 START = datetime.date(2019, 1, 1)

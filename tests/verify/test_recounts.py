@@ -18,7 +18,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unveil.verifier.data import number, plain, summed, text
+from unveil.verifier.data import summed
+from unveil.verifier.values import number, plain, text
 from verify.releases import OLD, YOUNG
 from verify.sensitive import (
     DISEASES,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -30,6 +31,8 @@ SAMPLE = 1_000_000
 """How many rows are drawn of a table that is too large to hold."""
 FEW = 1 << 25
 """How many values are read at once where there is no need to hold them: some hundred megabytes."""
+LIGHT = 1 << 28
+"""How many bytes the files may have that are read so: the number of rows of a csv file is an estimate."""
 
 
 def open_source(source: Any, spec: Spec | None = None) -> Source:
@@ -59,7 +62,7 @@ def raw_source(source: Any, spec: Spec | None = None) -> Source:
 
 def at_hand(source: Source, columns: Sequence[str]) -> Source:
     """These columns, read once and on all cores if they hold few values; otherwise the source as it is."""
-    if isinstance(source, FileSource) and source.is_plain and source.rows() * len(columns) <= FEW:
+    if isinstance(source, FileSource) and source.bytes() <= LIGHT and source.rows() * len(columns) <= FEW:
         return FrameSource(source.table(columns), source.origin)
     return source
 
@@ -128,10 +131,10 @@ class FileSource:
         """Whether all files are csv, so that their first lines may not be names."""
         return all(isinstance(file, CsvFile) for file in self._files)
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether the number of rows can be told without reading them: compressed text has more than it seems."""
-        return all(file.path.suffix in (".csv", ".parquet") for file in self._files)
+    def bytes(self) -> float:
+        """How much there is to read; without limit where text is compressed, which may be any amount."""
+        plain = all(file.path.suffix in (".csv", ".parquet") for file in self._files)
+        return sum(file.path.stat().st_size for file in self._files) if plain else inf
 
     def rows(self) -> int:
         """How many rows the files have, or about how many."""

@@ -26,16 +26,8 @@ from unveil.verifier.claims import (
     labels,
 )
 from unveil.verifier.cuts import check_cuts, check_derived, check_derived_values, check_disclosed, check_labels
-from unveil.verifier.data import Data, is_text, read_data
-from unveil.verifier.files import (
-    SIGNATURE,
-    check_copy,
-    check_files,
-    check_signature,
-    check_spelling,
-    open_files,
-    read_manifest,
-)
+from unveil.verifier.data import Data, read_data
+from unveil.verifier.files import check_copy, check_files, check_spelling, open_files, read_manifest
 from unveil.verifier.manifests import (
     AdditiveManifest,
     DiffGenManifest,
@@ -60,6 +52,8 @@ from unveil.verifier.records import (
     weight_notes,
 )
 from unveil.verifier.requirements import check_guarantee, check_requirements
+from unveil.verifier.signature import SIGNATURE, check_signature
+from unveil.verifier.values import is_text
 
 __all__ = ["Finding", "Verdict", "judge_release"]
 
@@ -155,7 +149,8 @@ def _private_claim_findings(manifest: PrivateClaims) -> Iterator[Finding]:
 
 def measured_findings(manifest: AdditiveManifest | StatisticsManifest) -> Iterator[Finding]:
     """What is wrong with the numbers that weights are made of."""
-    from unveil.verifier.measured import check_measured, check_tables
+    from unveil.verifier.measured import check_measured
+    from unveil.verifier.tables import check_tables
 
     yield from check_measured(manifest) if isinstance(manifest, AdditiveManifest) else check_tables(manifest)
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
-from decimal import Context, Decimal
 from fractions import Fraction
 from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
@@ -16,11 +13,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from unveil.characters import hidden_character, visible
 from unveil.strangers import COLUMNS, NAME, RECORDS, ROWS
+from unveil.verifier.values import day_number, day_text
 
 BEFORE, AFTER = 20, 40
 """How much of a sentence is shown around the place where it differs."""
-START = date(1970, 1, 1)
-WRITTEN = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d.*)?", re.ASCII)
 MANIFEST = "manifest.json"
 PARQUET = "data.parquet"
 CSV = "data.csv"
@@ -123,50 +119,6 @@ def guarantee_findings(file: str, found: str, expected: str) -> Iterator[Finding
 def _around(text: str, place: int) -> str:
     start, end = max(place - BEFORE, 0), place + AFTER
     return f"{'…' if start else ''}{text[start:end]!r}{'…' if end < len(text) else ''}"
-
-
-def number_text(number: float) -> str:
-    """A number in a sentence."""
-    return str(int(number)) if number == int(number) else repr(number)
-
-
-def percent(share: float) -> str:
-    """A share in a sentence, exactly: 1e-9 is not 0%."""
-    return f"{(Decimal(str(share)) * 100).normalize():f}%"
-
-
-def exact_text(number: Fraction | int) -> str:
-    """A number as it reads in a finding; one too long to read is rounded."""
-    top, bottom = number.numerator, number.denominator
-    if max(abs(top), bottom) < 10**24:
-        return f"{top:,}" if bottom == 1 else f"{top}/{bottom}"
-    context = Context(prec=6, Emin=-(10**9), Emax=10**9)
-    return f"about {context.divide(Decimal(top), Decimal(bottom))}"
-
-
-def day_number(value: Any) -> int | None:
-    """How many days after 1970-01-01 a date, a time stamp or the text of one lies; None for anything else.
-
-    A time stamp lies on the day that it shows, in whatever zone it is written.
-    """
-    if isinstance(value, datetime):
-        value = value.date()
-    if isinstance(value, str):
-        value = _read_day(value)
-    return (value - START).days if isinstance(value, date) else None
-
-
-def day_text(number: int) -> str:
-    """The day as ISO 8601 writes it."""
-    return (START + timedelta(days=number)).isoformat()
-
-
-def _read_day(text: str) -> date | None:
-    found = WRITTEN.fullmatch(text)
-    try:
-        return datetime.strptime(found[1], "%Y-%m-%d").date() if found else None
-    except ValueError:
-        return None
 
 
 def _written_day(text: str) -> str:

@@ -1,10 +1,11 @@
-"""The comparison of a release with the raw table and the spec: columns, domains and taxonomies, and then all rows."""
+"""The comparison of a release with the raw table: all rows, masked by the manifest, and what their differences show."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,29 +14,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from unveil.errors import listed, records_text, rows_text
-from unveil.schema import interval_label
+from unveil.errors import records_text, rows_text
 from unveil.verifier import measured_findings, row_findings
+from unveil.verifier.agreement import check_agreement, check_asked, check_steering
 from unveil.verifier.boxes import Walk, check_boxes, read_boxes
 from unveil.verifier.claims import (
     MANIFEST,
     BrokenClaimError,
-    Discretization,
     Entry,
     Finding,
-    Generalization,
     Masked,
-    Released,
     Suppression,
+    SurveyWeight,
     Verdict,
-    findings_of,
 )
-from unveil.verifier.coverage import REST, highest
-from unveil.verifier.cuts import Key, check_steering, masked_values, released_values
-from unveil.verifier.data import Codes, Column, Data, Groups, Tally, missing, plain, read_data, summed
+from unveil.verifier.cuts import Key, masked_values, released_values
+from unveil.verifier.data import Codes, Column, Data, Groups, Tally, by_row, read_data, summed
 from unveil.verifier.files import open_files, read_manifest
 from unveil.verifier.manifests import (
-    Claims,
     DrawnManifest,
     Learn,
     LeaveOut,
@@ -45,14 +41,15 @@ from unveil.verifier.manifests import (
     SafeManifest,
 )
 from unveil.verifier.noise import MeasuredTest, NoiseTest, SamplingTest
-from unveil.verifier.persons import History, Whose
-from unveil.verifier.raw import derived_of, read_raw
-from unveil.verifier.records import TOGETHER, MeanTest, mean_of
+from unveil.verifier.persons import Whose
+from unveil.verifier.raw import read_raw
+from unveil.verifier.records import TOGETHER, mean_of
 from unveil.verifier.replay import check_plan, count_cells, measurements
-from unveil.verifier.requirements import check_asked
+from unveil.verifier.succession import History
+from unveil.verifier.values import missing, number, number_text, plain
 
 if TYPE_CHECKING:
-    from unveil.schema import Attribute, Spec, Taxonomy
+    from unveil.schema import Spec
     from unveil.verifier.raw import Raw
 
 
@@ -324,128 +321,40 @@ def _difference_findings(groups: Groups) -> Iterator[Finding]:
             )
 
 
-def check_agreement(manifest: Claims, spec: Spec) -> Iterator[Finding]:
-    """The columns, domains and taxonomies of any manifest are those of the spec."""
-    yield from findings_of("spec-columns", f"{MANIFEST} ", _role_problems(manifest, spec))
-    if leaked := [name for name in manifest.names if name in _identifiers(spec)]:
-        problem = f"has the column {listed(leaked)}, which the spec says is never released"
-        yield Finding("identifier", f"{MANIFEST} {problem}.")
-    yield from findings_of("spec-columns", f"{MANIFEST} ", _column_problems(manifest, spec))
-    for name, entry in manifest.masking.items():
-        yield from findings_of(
-            "spec-domain", f"{MANIFEST}: {name!r} ", _entry_problems(entry, spec.attributes.get(name))
-        )
-    yield from findings_of("spec-domain", f"{MANIFEST}: ", _box_problems(manifest, spec))
+UNIT = Decimal("0.000001")
+"""Weights are added up to this many decimals."""
 
 
-def _box_problems(manifest: Claims, spec: Spec) -> Iterator[str]:
-    """The parts of a label in a tree of boxes are its children in the taxonomy."""
-    covered = {name: item for walk in read_boxes(manifest) for name, item in walk.covered.items()}
-    for name, coverage in covered.items():
-        attribute = spec.attributes.get(name)
-        taxonomy = None if attribute is None else attribute.taxonomy
-        if taxonomy is None:
-            continue
-        if coverage.root != taxonomy.root.label:
-            yield f"{name!r} is split from {coverage.root!r}, but its taxonomy begins with {taxonomy.root.label!r}"
-        parent = {child.label: node.label for node in taxonomy.root.walk() for child in node.children}
-        for part, node in coverage.parent.items():
-            if parent.get(part) != node:
-                yield f"{name!r} has {part!r} as a part of {node!r}, but its taxonomy does not"
+class MeanTest:
+    """Compares released means of groups with those of the raw weights."""
+
+    def __init__(self, name: str, shown: SurveyWeight, names: Sequence[str]) -> None:
+        """Starts without rows, for the weights, what a release shows of them, and its other columns in order."""
+        self.name = name
+        self._step = Fraction(str(shown.step))
+        self._places = [names.index(held) for held in shown.groups]
+        self._sums, self._sizes = Tally(), Tally()
+
+    def add(self, masked: Sequence[Codes], weights: Column) -> None:
+        """Adds raw rows, by the numbers of their masked values."""
+        keys = [masked[place] for place in self._places]
+        self._sums.add(keys, weights.mapped(_millionths, np.int64))
+        self._sizes.add(keys, np.ones(len(weights.codes), dtype=np.int64))
+
+    def findings(self, released: Sequence[Codes], column: Column) -> Iterator[Finding]:
+        """The first group whose released mean is another one."""
+        weights = column.mapped(lambda value: float(number(value) or 0), np.float64)
+        said = by_row([released[place] for place in self._places], weights)
+        sizes = by_row(*self._sizes.result())
+        for key, total in by_row(*self._sums.result()).items():
+            mean = Fraction(total, sizes[key] * 10**6)
+            true = float(round(mean / self._step) * self._step)
+            if key in said and said[key] != true:
+                message = f"a group of {sizes[key]:,} records has the mean survey weight {number_text(said[key])}"
+                yield Finding("truth", f"{message}, but the raw weights of {self.name!r} give {number_text(true)}.")
+                return
 
 
-def _role_problems(manifest: Claims, spec: Spec) -> Iterator[str]:
-    roles: dict[str, tuple[str | None, str | None]] = {"class": (manifest.class_, spec.table.class_)}
-    if isinstance(manifest, RefinementManifest):  # noisy counts have no weight
-        roles["weight"] = (manifest.weight, spec.table.weight)
-        if (manifest.persons is not None) != bool(spec.table.person):
-            said = "does not say" if manifest.persons is None else "says"
-            whose = listed(spec.table.person) if spec.table.person else "no column"
-            yield f"{said} how many persons there are, but the spec has {whose}"
-    if manifest.class_missing != {kind: list(marks) for kind, marks in spec.table.class_missing.kinds}:
-        yield "does not keep rows without a class as the spec does"
-    for role, (claimed, declared) in roles.items():
-        if claimed != declared:
-            yield f"has the {role} {claimed!r}, but the spec has {declared!r}"
-
-
-def _identifiers(spec: Spec) -> set[str]:
-    return {*spec.table.person, *(name for name, attribute in spec.attributes.items() if not attribute.shown)}
-
-
-def _column_problems(manifest: Claims, spec: Spec) -> Iterator[str]:
-    """All described attributes but identifiers, in order; others only if the owner releases them."""
-    identifiers = _identifiers(spec)
-    expected = [name for name in spec.attributes if name not in identifiers]
-    names = [name for name in manifest.masking if name not in identifiers]
-    if names[: len(expected)] != expected:
-        yield f"has the columns {listed(names)}; the spec says {listed(expected)}"
-    others = [name for name in names if name not in expected]
-    if others and spec.table.others != "release":
-        yield f"has the column {listed(others)}, which the spec does not describe"
-    asked = derived_of(spec)
-    for name in sorted({*asked, *manifest.derived}):
-        if manifest.derived.get(name) != asked.get(name):
-            yield f"does not derive {name!r} as the spec does"
-
-
-def _entry_problems(entry: Entry, attribute: Attribute | None) -> Iterator[str]:
-    if attribute is None:
-        if not isinstance(entry, Released):
-            yield f"is masked by {entry.kind}, but the spec does not describe it"
-        return
-    if not attribute.shown:
-        return  # an identifier, which is a finding already
-    domain = "declared" if attribute.declared else "observed"
-    if entry.domain != domain:
-        yield f"has a domain called {entry.domain}, but by the spec it is {domain}"
-    if dict(entry.missing) != {label: list(marks) for label, marks in attribute.missing.kinds}:
-        yield f"keeps the missing values {listed(entry.missing)}, but by the spec {listed(attribute.missing.labels)}"
-    if isinstance(entry, Released):
-        if entry.type != attribute.kind:
-            yield f"is released as a {entry.type}, but by the spec it is a {attribute.kind}"
-        asked = None if attribute.weighting is None else astuple(attribute.weighting)
-        shown = entry.survey_weight
-        if asked != (None if shown is None else (shown.release, shown.step, tuple(shown.groups))):
-            yield "is not released as the spec says about a survey weight"
-    elif entry.kind != attribute.masking:
-        yield f"is masked by {entry.kind}, but by the spec it takes {attribute.masking}"
-    elif isinstance(entry, Discretization):
-        yield from _range_problems(entry, attribute)
-    elif isinstance(entry, Generalization) and attribute.taxonomy is not None:
-        yield from _taxonomy_problems(entry, attribute.taxonomy)
-    elif isinstance(entry, Suppression):
-        known = entry.disclosed if attribute.values is None else attribute.values
-        if strange := [value for value in entry.disclosed if value not in known]:
-            yield f"discloses {listed(strange)}, which is not among its declared values"
-
-
-def _range_problems(entry: Discretization, attribute: Attribute) -> Iterator[str]:
-    first, last = entry.blocks[0], highest(entry)
-    if entry.unit != attribute.unit:
-        yield f"has intervals of the unit {entry.unit}, but by the spec it is a {attribute.kind}"
-    elif attribute.range is not None and (first.lo, last) != tuple(attribute.range):
-        label = interval_label(*attribute.range, attribute.unit)
-        end = max(entry.blocks, key=lambda block: (block.end is not None, block.hi)).end
-        yield f"has intervals from {first.start} to {end}, but its declared range is {label}"
-    if entry.whole != attribute.whole:
-        yield f"has whole = {entry.whole}, but the spec has {attribute.whole}"
-
-
-def _taxonomy_problems(entry: Generalization, taxonomy: Taxonomy) -> Iterator[str]:
-    blocks_of = Counter(value for block in entry.blocks for value in block.values)
-    for block in entry.blocks:
-        rest = block.label not in taxonomy
-        node = block.label.removesuffix(REST)
-        if node not in taxonomy or block.rest > rest:
-            yield f"has the block {block.label!r}, which is not in its taxonomy"
-            continue
-        leaves = list(taxonomy.leaves_of(block.label if not rest else node))
-        if rest and not entry.local:  # what the blocks split off leave of the node
-            own = set(block.values)
-            leaves = [leaf for leaf in leaves if blocks_of[leaf] == (leaf in own)]
-        if block.values != leaves or (rest and not taxonomy.node(node).children):
-            values = listed(block.values)
-            yield f"has the block {block.label!r} with {values}, but its leaves are {listed(leaves)}"
-    if uncovered := [leaf for leaf in taxonomy.leaves if leaf not in blocks_of]:
-        yield f"has a cut that leaves out {listed(uncovered)}"
+def _millionths(value: object) -> int:
+    weight = number(value)
+    return 0 if weight is None else int((Decimal(str(weight)) / UNIT).to_integral_value(ROUND_HALF_EVEN))

@@ -23,19 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.errors import listed
-from unveil.verifier.claims import (
-    Discretization,
-    Generalization,
-    Interval,
-    Masked,
-    Number,
-    Suppression,
-    day_number,
-    labels,
-)
-from unveil.verifier.data import number, text
+from unveil.verifier.claims import Discretization, Generalization, Interval, Masked, Number, Suppression, labels
 from unveil.verifier.holdings import Floats
 from unveil.verifier.manifests import Split
+from unveil.verifier.values import day_number, number, text
 
 AFTER = 1e302
 OR = " or "

@@ -5,11 +5,8 @@ They are read in batches, and kept as distinct rows with their counts.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +18,7 @@ from unveil.errors import listed
 from unveil.strangers import COUNT, RECORDS
 from unveil.verifier.claims import PARQUET, BrokenClaimError, Finding
 from unveil.verifier.manifests import Claims, RefinementManifest
+from unveil.verifier.values import is_number, is_text, missing, plain, text
 
 if TYPE_CHECKING:
     from unveil.verifier.files import DataFiles
@@ -33,8 +31,6 @@ LARGEST = 1 << 63
 """A number of 64 bits stays below this."""
 Codes = NDArray[np.int32]
 Counts = NDArray[np.int64]
-COARSER = {pa.time64("ns"): pa.time64("us"), pa.duration("ns"): pa.duration("us")}
-NUMERAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -159,57 +155,6 @@ def _packed(keys: Sequence[Codes]) -> list[Counts]:
 def by_row(keys: Sequence[Codes], amounts: NDArray[Any]) -> dict[tuple[int, ...], Any]:
     """The amount of each row of codes; of equal rows, that of the last."""
     return dict(zip(zip(*(key.tolist() for key in keys), strict=True), amounts.tolist(), strict=True))
-
-
-def missing(values: pa.Array) -> NDArray[np.bool_]:
-    """Which values are missing: null, or not a number."""
-    found: NDArray[np.bool_] = pc.is_null(values, nan_is_null=True).to_numpy(zero_copy_only=False)
-    return found
-
-
-def is_text(kind: pa.DataType) -> bool:
-    """Whether a column of this type holds text."""
-    if pa.types.is_dictionary(kind):
-        return is_text(kind.value_type)
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
-
-
-def is_number(kind: pa.DataType) -> bool:
-    """Whether a column of this type holds numbers."""
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
-
-
-def plain(values: pa.Array) -> list[Any]:
-    """Arrow values as Python values; as text if Python has no such value, as for a time exact to the nanosecond."""
-    kind = values.type
-    coarse = pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else COARSER.get(kind, kind)
-    try:
-        return list(pc.cast(values, coarse).to_pylist())
-    except pa.ArrowException:
-        return list(pc.cast(values, pa.string()).to_pylist())
-
-
-def text(value: Any) -> str | None:
-    """A raw value as text; None if it is missing."""
-    if value is None or value != value:
-        return None
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
-
-
-def number(value: Any) -> int | float | None:
-    """A raw value as a finite number; None for anything else."""
-    if isinstance(value, str):
-        value = value.strip()
-        if not NUMERAL.fullmatch(value):
-            return None
-        value = int(value) if value.lstrip("+-").isdigit() else float(value)
-    if isinstance(value, Decimal):
-        value = float(value)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-        return None
-    return value
 
 
 class Vocabulary:

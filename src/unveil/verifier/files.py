@@ -1,9 +1,7 @@
-"""The files of a release: manifest and signature, what the manifest lists, the columns of the rows, and a csv copy."""
+"""The files of a release: the manifest, what it lists, the columns of the rows, and a csv copy."""
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
 import json
 from collections.abc import Callable, Iterator
@@ -11,14 +9,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from reprlib import Repr
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import ValidationError
 
-from unveil.errors import ReleaseError, UnveilError, listed
+from unveil.errors import ReleaseError, listed
 from unveil.strangers import MANIFEST_BYTES, opened, paths_below, read_bytes
 from unveil.verifier.claims import (
     CSV,
@@ -30,7 +28,6 @@ from unveil.verifier.claims import (
     first_line,
     repeated,
 )
-from unveil.verifier.data import is_number, is_text
 from unveil.verifier.manifests import (
     AdditiveManifest,
     Claims,
@@ -42,13 +39,11 @@ from unveil.verifier.manifests import (
     StatisticsManifest,
 )
 from unveil.verifier.parquet import check_parquet
+from unveil.verifier.signature import SIGNATURE
+from unveil.verifier.values import is_number, is_text
 
 BATCH = 1 << 18
 """How many rows are read at a time. Memory grows with it, and not with the rows of the release."""
-SIGNATURE = f"{MANIFEST}.minisig"
-BYTES = 10_000
-"""How large a key or a signature may be."""
-UNTRUSTED, TRUSTED = "untrusted comment: ", "trusted comment: "
 SCHEMA_VERSION = 1
 METHODS: dict[str, type[Manifest]] = {
     "refinement": RefinementManifest,
@@ -335,76 +330,3 @@ def _quoted(texts: pa.Array, *, guard: bool) -> pa.Array:
         risky = pc.and_not(pc.match_substring_regex(texts, FORMULA), pc.match_substring_regex(texts, NUMERAL))
         texts = pc.if_else(risky, pc.binary_join_element_wise("'", texts, ""), texts)
     return pc.binary_join_element_wise('"', pc.replace_substring(texts, '"', '""'), '"', "")
-
-
-class _Key(NamedTuple):
-    number: bytes
-    point: bytes
-
-
-class _Signed(NamedTuple):
-    number: bytes
-    signature: bytes
-    about: str
-    both: bytes
-
-
-def check_signature(folder: Path, key: Path) -> Iterator[Finding]:
-    """A signature is there, by this key, of these bytes; what it says about itself is signed too."""
-    owner = _read_key(key)
-    try:
-        signed = _parsed(read_bytes(folder, SIGNATURE, BYTES))
-        content = read_bytes(folder, MANIFEST, MANIFEST_BYTES)
-    except FileNotFoundError:
-        yield Finding("signature", f"the release is not signed: it has no {SIGNATURE}.")
-        return
-    except OSError as error:
-        yield Finding("signature", f"{SIGNATURE} cannot be read: {first_line(error)}.")
-        return
-    except ValueError:
-        yield Finding("signature", f"{SIGNATURE} is not a signature in the format of minisign.")
-        return
-    if signed.number != owner.number:
-        names = (number[::-1].hex().upper() for number in (signed.number, owner.number))
-        yield Finding("signature", "the release is signed with the key {}, not with {}.".format(*names))
-    elif not _holds(owner.point, signed.signature, hashlib.blake2b(content).digest()):
-        yield Finding("signature", f"{MANIFEST} is not what was signed: it was changed, or somebody else signed it.")
-    elif not _holds(owner.point, signed.both, signed.signature + signed.about.encode()):
-        yield Finding("signature", f"the comment of {SIGNATURE} is not what was signed.")
-
-
-def _read_key(path: Path) -> _Key:
-    try:
-        text = read_bytes(path.parent, path.name, BYTES)
-    except OSError as error:
-        raise ReleaseError(f"{path}: the public key cannot be read: {first_line(error)}.") from error
-    try:
-        held = base64.b64decode(text.decode().splitlines()[1], validate=True)
-    except (ValueError, IndexError, binascii.Error) as error:
-        raise ReleaseError(f"{path}: this is not a public key in the format of minisign.") from error
-    if held[:2] != b"Ed" or len(held) != 42:
-        raise ReleaseError(f"{path}: this is not a public key in the format of minisign.")
-    return _Key(held[2:10], held[10:])
-
-
-def _parsed(text: bytes) -> _Signed:
-    """The parts of a signature; a `ValueError` if they are not there."""
-    first, signed, about, both = text.decode().rstrip("\n").split("\n")
-    held, whole = base64.b64decode(signed, validate=True), base64.b64decode(both, validate=True)
-    shaped = first.startswith(UNTRUSTED) and about.startswith(TRUSTED)
-    if not shaped or held[:2] != b"ED" or len(held) != 74 or len(whole) != 64:
-        raise ValueError
-    return _Signed(held[2:10], held[10:], about.removeprefix(TRUSTED), whole)
-
-
-def _holds(point: bytes, signature: bytes, message: bytes) -> bool:
-    try:
-        from cryptography.exceptions import InvalidSignature
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-    except ImportError as error:
-        raise UnveilError("signatures need cryptography: install unveil[sign].") from error
-    try:
-        Ed25519PublicKey.from_public_bytes(point).verify(signature, message)
-    except InvalidSignature:
-        return False
-    return True

@@ -25,9 +25,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from unveil.errors import count_text, records_text
-from unveil.verifier.claims import MANIFEST, PARQUET, Finding, exact_text
+from unveil.verifier.claims import MANIFEST, PARQUET, Finding
 from unveil.verifier.holdings import Floats
 from unveil.verifier.manifests import DiffGenManifest, SafeManifest
+from unveil.verifier.values import exact_text
 
 if TYPE_CHECKING:
     from unveil.verifier.replay import CellCounts, Measurement

@@ -29,15 +29,14 @@ from unveil.verifier.claims import (
     Generalization,
     Masked,
     Suppression,
-    exact_text,
     guarantee_findings,
-    number_text,
     repeated,
 )
 from unveil.verifier.data import Codes, Column, Data, Groups, group
 from unveil.verifier.holdings import Floats
 from unveil.verifier.manifests import COUNT, Charge, DiffGenManifest, DrawnManifest, PrivateManifest, SafeManifest
 from unveil.verifier.records import twice_findings
+from unveil.verifier.values import exact_text, number_text
 
 SEEDED = "None: it was made with a seed, for tests and experiments."
 COUNTS = "counts of all cells"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_HALF_EVEN, Decimal
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -26,17 +25,15 @@ from unveil.verifier.claims import (
     SurveyWeight,
     findings_of,
     labels,
-    number_text,
 )
 from unveil.verifier.coverage import block_labels
-from unveil.verifier.data import Codes, Column, Data, Groups, Tally, by_row, group, number, plain
+from unveil.verifier.data import Column, Data, Groups, group
 from unveil.verifier.manifests import SIZED, Claims, LeaveOut, RefinementManifest
+from unveil.verifier.values import number, number_text, plain
 
 PERSONS = "persons"
 TOGETHER = "together"
 """The claim that releases keep their promise together."""
-UNIT = Decimal("0.000001")
-"""Weights are added up to this many decimals."""
 
 
 def check_rows(manifest: RefinementManifest, data: Data) -> Iterator[Finding]:
@@ -371,41 +368,6 @@ def rounded(value: float, step: float) -> float:
     """The nearest multiple of a step, the even one of two."""
     width = Decimal(str(step))
     return float((Decimal(str(value)) / width).to_integral_value(ROUND_HALF_EVEN) * width)
-
-
-class MeanTest:
-    """Compares released means of groups with those of the raw weights."""
-
-    def __init__(self, name: str, shown: SurveyWeight, names: Sequence[str]) -> None:
-        """Starts without rows, for the weights, what a release shows of them, and its other columns in order."""
-        self.name = name
-        self._step = Fraction(str(shown.step))
-        self._places = [names.index(held) for held in shown.groups]
-        self._sums, self._sizes = Tally(), Tally()
-
-    def add(self, masked: Sequence[Codes], weights: Column) -> None:
-        """Adds raw rows, by the numbers of their masked values."""
-        keys = [masked[place] for place in self._places]
-        self._sums.add(keys, weights.mapped(_millionths, np.int64))
-        self._sizes.add(keys, np.ones(len(weights.codes), dtype=np.int64))
-
-    def findings(self, released: Sequence[Codes], column: Column) -> Iterator[Finding]:
-        """The first group whose released mean is another one."""
-        weights = column.mapped(lambda value: float(number(value) or 0), np.float64)
-        said = by_row([released[place] for place in self._places], weights)
-        sizes = by_row(*self._sizes.result())
-        for key, total in by_row(*self._sums.result()).items():
-            mean = Fraction(total, sizes[key] * 10**6)
-            true = float(round(mean / self._step) * self._step)
-            if key in said and said[key] != true:
-                message = f"a group of {sizes[key]:,} records has the mean survey weight {number_text(said[key])}"
-                yield Finding("truth", f"{message}, but the raw weights of {self.name!r} give {number_text(true)}.")
-                return
-
-
-def _millionths(value: object) -> int:
-    weight = number(value)
-    return 0 if weight is None else int((Decimal(str(weight)) / UNIT).to_integral_value(ROUND_HALF_EVEN))
 
 
 def weight_notes(manifest: RefinementManifest, data: Data) -> Iterator[str]:

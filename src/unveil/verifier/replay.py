@@ -7,7 +7,7 @@ the rounds again: each row weighs what it weighed then, and the true sums of all
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -26,14 +26,10 @@ from unveil.verifier.claims import (
     Masked,
     Node,
     Suppression,
-    day_number,
-    day_text,
-    exact_text,
     findings_of,
     guarantee_findings,
 )
-from unveil.verifier.cuts import masked_values
-from unveil.verifier.data import Codes, Column, Data, Tally, by_row, number, plain, text
+from unveil.verifier.data import Data, Tally, by_row
 from unveil.verifier.manifests import (
     COUNT,
     AdditiveManifest,
@@ -44,10 +40,12 @@ from unveil.verifier.manifests import (
     StatisticsManifest,
     WeightsManifest,
 )
-from unveil.verifier.measured import STEP, check_levels, read_interval
+from unveil.verifier.measured import STEP, read_interval
 from unveil.verifier.noise import NoiseLaw, float_rate
+from unveil.verifier.places import raw_places, used_raw
 from unveil.verifier.private import label_places, least_steps, promised
-from unveil.verifier.raw import used_raw
+from unveil.verifier.tables import check_levels
+from unveil.verifier.values import day_text, exact_text
 from unveil.verifier.weights import REACH, leaves_of
 
 if TYPE_CHECKING:
@@ -194,48 +192,6 @@ def _occupied_cells(manifest: DrawnManifest, spec: Spec) -> dict[Cell, int]:
         placed = np.all([row >= 0 for row in rows], axis=0)
         tally.add([row[placed] for row in rows], raw.weights[placed])
     return by_row(*tally.result())
-
-
-def raw_places(column: Column, labels: Sequence[str], entry: Masked | None, attribute: Attribute | None) -> Codes:
-    """For every raw row the place of its label, or of its class; -1 if it has none."""
-    values = [_whole(value) for value in plain(column.values)]
-    if entry is None or attribute is None:
-        return label_places(labels, map(text, values))[column.codes]
-    if attribute.values is not None:
-        values = [value if text(value) in attribute.values else None for value in values]
-    if attribute.outside == "clamp":
-        values = [_clamped(entry, value) for value in values]
-    if attribute.kind == "number":
-        kinds = attribute.missing.labels
-        values = [value if value in kinds or _on_grid(number(value), attribute) else None for value in values]
-    return label_places(labels, masked_values(entry, values))[column.codes]
-
-
-def _whole(value: Any) -> Any:
-    """A column with missing values holds whole numbers as floats."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _on_grid(value: float | None, attribute: Attribute) -> bool:
-    """Whether a number is one that the owner declared, up to rounding."""
-    step = 1.0 if attribute.whole else attribute.step
-    if value is None or step is None or attribute.range is None:
-        return False
-    place = (Fraction(str(value)) - Fraction(str(attribute.range[0]))) / Fraction(str(step))
-    return abs(place - round(place)) <= Fraction(1, 10**6)
-
-
-def _clamped(entry: Masked, value: Any) -> Any:
-    """A value outside the range becomes one inside; only its block matters."""
-    if not isinstance(entry, Discretization):
-        return value
-    read = (day_number if entry.unit == "date" else number)(value)
-    if isinstance(read, int) and int(float(read)) != read:
-        return None  # a float cannot hold all its digits
-    blocks = [block for block in entry.blocks if block.start is not None]
-    if read is None or blocks[0].lo <= read < blocks[-1].hi:
-        return value
-    return (blocks[0] if read < blocks[0].lo else blocks[-1]).start
 
 
 @dataclass(frozen=True)

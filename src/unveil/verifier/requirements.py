@@ -5,11 +5,10 @@ A kind has one class here and one in `unveil.schema.requirements`; neither impor
 
 from __future__ import annotations
 
-import json
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, ValidationError
@@ -25,8 +24,6 @@ from unveil.verifier.claims import (
     Part,
     Released,
     guarantee_findings,
-    number_text,
-    percent,
     repeated,
 )
 from unveil.verifier.data import Data
@@ -46,9 +43,7 @@ from unveil.verifier.holdings import (
 )
 from unveil.verifier.manifests import RefinementManifest
 from unveil.verifier.records import learning_sentence, omission_sentence, succession_sentence
-
-if TYPE_CHECKING:
-    from unveil.schema import Attribute, Spec
+from unveil.verifier.values import number_text, percent
 
 Stated = dict[str, Any]
 Names = Annotated[list[Name], Field(min_length=1, max_length=COLUMNS)]
@@ -403,38 +398,3 @@ def check_guarantee(manifest: RefinementManifest) -> Iterator[Finding]:
     more = omission_sentence(manifest), learning_sentence(manifest), succession_sentence(manifest)
     expected = " ".join(filter(None, [*sentences, *more]))
     yield from guarantee_findings(MANIFEST, manifest.guarantee, expected)
-
-
-def check_asked(manifest: RefinementManifest, data: Data, spec: Spec) -> Iterator[Finding]:
-    """For every requirement of the owner's spec, one of the manifest implies it."""
-    statements = [statement for stated in manifest.requirements if (statement := _readable(stated)) is not None]
-    for number, requirement in enumerate(spec.requirements, start=1):
-        entry: Stated = json.loads(json.dumps(requirement.describe()))  # as a manifest would state it
-        place = f"requirement {number} of the spec ({entry.get('kind')})"
-        name = entry.get("sensitive")
-        held = [value for value in data.columns[name].texts() if value is not None] if name in data.columns else []
-        asked = _readable(_filled(entry, held, spec.attributes.get(str(name))))
-        if asked is None:
-            yield Finding("spec-requirement", f"{place} cannot be checked.")
-        elif not any(statement.as_strict_as(asked, held) for statement in statements):
-            message = f"{place} is not stated in {MANIFEST}, or only weaker: {entry}."
-            yield Finding("spec-requirement", message)
-
-
-def _readable(stated: Stated) -> Statement | None:
-    """A requirement, if it has the shape of its kind."""
-    try:
-        return read_statement(stated)
-    except (KeyError, ValidationError):
-        return None
-
-
-def _filled(entry: Stated, held: Sequence[str], attribute: Attribute | None) -> Stated:
-    """The spec may leave out what the attribute says: all values, and their declared order."""
-    filled = dict(entry)
-    if entry.get("values") == []:
-        filled["values"] = list(held)
-    if entry.get("distance") == "ordered" and entry.get("order") is None and attribute is not None:
-        declared = attribute.values if attribute.taxonomy is None else attribute.taxonomy.leaves
-        filled["order"] = None if declared is None else list(declared)
-    return filled

@@ -70,7 +70,7 @@ def verify(
         progress("recounting the claims", 0, None)
         verdicts = [judge_release(folder, None if key is None else Path(key))]
         if after:
-            from unveil.verifier.persons import judge_earlier
+            from unveil.verifier.succession import judge_earlier
 
             earlier = [Path(place) for place in after]
             verdicts += [Verdict(judge_release(place).findings) for place in earlier]
