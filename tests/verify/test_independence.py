@@ -38,7 +38,7 @@ def test_the_verifier_imports_nothing_of_the_engine(path: Path) -> None:
 
 def test_only_the_comparison_with_the_raw_table_reads_the_spec() -> None:
     readers = {path.name for path in FILES if any("unveil.schema" in name for name in imported(path))}
-    names = ("comparison", "cuts", "measured", "raw", "replay", "requirements")
+    names = ("agreement", "comparison", "places", "raw", "replay", "tables")
     assert readers == {f"{name}.py" for name in names}
 
 
