@@ -31,7 +31,9 @@ class QuerySource:
     """The rows of a query.
 
     DuckDB locks an open database, so no other process can write to it between two passes, and this process opens it
-    read-only. So every pass sees the same rows, though perhaps in another order.
+    read-only. Where rows are read again and a query looks at more than one at a time, DuckDB runs it in one thread:
+    several would give them in another order each time. A query may still give others, by chance or by the clock; those
+    who read them again must notice.
     """
 
     def __init__(self, query: Query) -> None:
@@ -70,8 +72,10 @@ class QuerySource:
             return self._chosen(columns).to_arrow_table().rename_columns(list(columns)).replace_schema_metadata(None)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
-        """These columns, some rows at a time."""
+        """These columns, some rows at a time, in the same order each time."""
         with self._reported():
+            if not self._is_by_row():
+                self._connection.execute("set threads = 1")
             for batch in self._chosen(columns).to_arrow_reader(files.BATCH):
                 table = pa.Table.from_batches([batch])
                 yield table.rename_columns(list(columns)).replace_schema_metadata(None)
@@ -113,6 +117,15 @@ class QuerySource:
                 f"{self.origin}: under differential privacy a query may only choose columns and rows of one table, "
                 f"each row by itself, but this one has {part}."
             )
+
+    def _is_by_row(self) -> bool:
+        """Whether a query treats each row on its own, which gives rows in the order of their table."""
+        import duckdb
+
+        try:
+            return foreign_part(self._session(), self._text) is None
+        except duckdb.Error:
+            return False
 
     @contextmanager
     def _reported(self) -> Iterator[None]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from unveil.arrays import BoolArray, FloatArray, IntArray
 from unveil.progress import Watcher, unwatched
 from unveil.schema import Spec
-from unveil.tables.coder import Chunk, Recount, Sight, changed
+from unveil.tables.coder import Chunk, Recount, Sequences, Sight, changed
 from unveil.tables.columns import Codes
 from unveil.tables.domains import Column, Domain, Outline, RawValues, declared_values, survey_weights
 from unveil.tables.persons import WORDS, Persons, RowsOfPersons, Withheld, person_numbers, person_words
@@ -206,6 +206,7 @@ class StreamedTable:
         self._progress = progress
         self._source: Source = open_source(spec.source if source is None else source, spec)
         self._stamp = self._source.stamp()
+        self._sequences = Sequences()
         survey = Survey(spec, self._source.schema, self._source.origin, withheld)
         rows = RowsOfPersons()
         for batch in self._batches(survey.names, self._source.rows()):
@@ -221,7 +222,8 @@ class StreamedTable:
         Refuses a source that is not what it was at the first pass.
         """
         recount = Recount(self._coder, places, others=others, persons=persons)
-        yield from recount.chunks(self._batches(recount.names, self.outline.read))
+        chunks = recount.chunks(self._batches(recount.names, self.outline.read))
+        yield from self._sequences.same(chunks, self._source.origin)
         if self._source.stamp() != self._stamp:
             raise changed(self._source.origin)
         recount.check()
