@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import gc
 import json
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from hypothesis import strategies as st
 
 import engines
 import unveil
-from unveil.counting.spark.session import spark_session
+from unveil.counting.spark.session import spark_session, told_plainly
 from unveil.counting.spark.source import carrier
 from unveil.tables import files
 
@@ -193,6 +195,43 @@ def test_frames_of_any_spark_source(tmp_path: Path) -> None:
     lines = "\n".join(json.dumps(row) for row in table.to_pylist())
     (tmp_path / "people.json").write_text(lines, encoding="utf-8")
     same(unveil.publish(spark.read.json(str(tmp_path / "people.json")).select("age", "town", "ill"), SPEC), expected)
+
+
+def test_a_frame_that_would_be_other_rows_each_time_is_computed_once() -> None:
+    def shuffle(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            towns = np.random.default_rng().permutation(batch.column("town").to_numpy(zero_copy_only=False))
+            yield batch.set_column(1, "town", pa.array(towns, pa.string()))
+
+    numbers = np.random.default_rng(0).integers(0, 30, (300, 2)).tolist()
+    rows = [{"age": age, "town": "abcdefgh"[town % 8], "ill": "yn"[town % 2]} for age, town in numbers]
+    spark = spark_session()
+
+    def kept() -> set[int]:
+        return set(spark.sparkContext._jsc.getPersistentRDDs())
+
+    before = kept()
+    frame = spark.createDataFrame(pa.Table.from_pylist(rows)).coalesce(1)
+    with told_plainly("table"):
+        frame = frame.mapInArrow(shuffle, "age bigint, town string, ill string")
+    # A release that nobody needs any more must not take away what another one still reads.
+    held = [unveil.publish(frame, SPEC)]
+    assert len(kept() - before) == 1
+    for _ in range(3):
+        held[0] = unveil.publish(frame, SPEC)
+        gc.collect()
+        assert held[0].to_pandas(intervals="text").astype(str).groupby(["age", "town"]).size().min() >= 3
+    held.clear()
+    gc.collect()
+    assert kept() <= before
+
+
+def test_a_frame_that_its_owner_keeps_is_left_as_it_is() -> None:
+    frame = spark_session().createDataFrame(people()).persist()
+    same(unveil.publish(frame, SPEC), by_memory(people()))
+    gc.collect()
+    assert frame.storageLevel.useMemory
+    frame.unpersist()
 
 
 def test_the_zone_of_the_session_does_not_matter() -> None:

@@ -227,7 +227,7 @@ class Sequences:
         seen: dict[str, int] = {}
         for chunk in chunks:
             for name, values in _columns(chunk):
-                seen[name] = crc32(np.ascontiguousarray(values), seen.get(name, 0))
+                seen[name] = crc32(np.ascontiguousarray(values).data, seen.get(name, 0))
             yield chunk
         if any(self._known.setdefault(name, checksum) != checksum for name, checksum in seen.items()):
             raise TableError(

@@ -101,6 +101,11 @@ class Survey:
         """The columns to read."""
         return [*self.columns, *self._needed]
 
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The columns that are released although the spec does not describe them."""
+        return tuple(other_names(self._spec, self._schema.names))
+
     def fresh(self) -> Survey:
         """A survey of the same table that has seen nothing yet."""
         return Survey(self._spec, self._schema, self._origin, self._reading.withheld)
@@ -180,7 +185,7 @@ class Survey:
             attributes=tuple(self.attributes),
             class_=table.class_,
             weight=table.weight,
-            others=tuple(other_names(self._spec, self._schema.names)),
+            others=self.others,
             reading=self._reading,
             dropped=self.read - self._kept,
             number_of={name: column.number_of for name, column in self.columns.items()},

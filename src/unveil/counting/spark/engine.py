@@ -94,6 +94,7 @@ class SparkEngine:
         self._source = open_spark_source(source, settings, spec)
         self._where = index
         survey = Survey(spec, self._source.schema, self._source.origin)
+        self._source.hold([*survey.names, *survey.others])
         found = self._source.partitions(_surveyor(survey), survey.names, "survey binary")
         with self._source.watched():
             # Runs all partitions in parallel, and leaves few surveys for the driver.

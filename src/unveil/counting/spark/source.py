@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
+from weakref import finalize
 
 import pyarrow as pa
 
@@ -71,6 +73,19 @@ class SparkSource:
         self._read = read
         self._files = files
         self._stamp = None if files is None else files.stamp()
+
+    def hold(self, names: Sequence[str]) -> None:
+        """Has Spark compute some columns of a frame only once, until this source is no longer used.
+
+        Computed again for the next pass, a frame may pair other values: by chance, or because somebody writes to what
+        it reads. Files are checked by their stamps instead.
+        """
+        kept = self._frame.storageLevel
+        if self._read is None and not (kept.useMemory or kept.useDisk):
+            # Spark keeps equal plans once, and would drop what another source still reads.
+            own = self._chosen(self._derived.sources(names)).where(f"'{uuid4()}' <> ''")
+            self._frame = own.persist()
+            finalize(self, self._frame.unpersist).atexit = False
 
     def derive(self, derived: Derivations) -> SparkSource:
         """Gives the rows derived columns; workers compute them."""
@@ -133,11 +148,12 @@ class SparkSource:
             for table in function(derived.rows(rows, names) for rows in found):
                 yield from table.to_batches()
 
-        frame = self._frame
-        if self._read is None:
-            frame = frame.select(*(f"c{self._given.get_field_index(name)}" for name in sources))
+        frame = self._frame if self._read else self._chosen(sources)
         with self.watched():
             return frame.mapInArrow(run, columns)
+
+    def _chosen(self, names: Sequence[str]) -> DataFrame:
+        return self._frame.select(*(f"c{self._given.get_field_index(name)}" for name in names))
 
 
 class _Seen:
