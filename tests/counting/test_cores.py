@@ -22,27 +22,34 @@ def table() -> pa.Table:
     return pa.table({"age": age, "wage": wage, "job": job, "town": town, "ill": ill, "whose": whose})
 
 
-def spec(person: bool, recoding: str) -> dict[str, object]:
+SEARCHES = {
+    "local": {"search": "joint", "recoding": "local"},
+    "global": {"search": "joint", "recoding": "global"},
+    "paper": {"search": "paper"},
+}
+
+
+def spec(person: bool, search: str) -> dict[str, object]:
     numbers = {name: {"kind": "number", "whole": True} for name in ("age", "wage")}
     return {
         "table": {"class": "ill", "others": "drop", **({"person": "whose"} if person else {})},
         "attributes": {**numbers, "job": {"kind": "category"}, "town": {"kind": "category"}},
         "require": [{"kind": "k-anonymity", "quasi-identifier": ["age", "wage", "job", "town"], "k": 7}],
-        "publish": {"search": "joint", "recoding": recoding},
+        "publish": SEARCHES[search],
     }
 
 
-@pytest.mark.parametrize("recoding", ["local", "global"])
+@pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("person", [False, True])
 def test_a_release_is_the_same_on_one_two_and_four_cores(
-    monkeypatch: pytest.MonkeyPatch, person: bool, recoding: str
+    monkeypatch: pytest.MonkeyPatch, person: bool, search: str
 ) -> None:
     monkeypatch.setattr(cores, "WORTH", 16)
     monkeypatch.setattr(walk, "BLOCK", 100)
     found = []
     for number in ("1", "2", "4"):
         monkeypatch.setenv(cores.VARIABLE, number)
-        release = unveil.publish(table(), spec(person, recoding))
+        release = unveil.publish(table(), spec(person, search))
         found.append((release.to_arrow(), release.trace, release.manifest))
     assert found[0] == found[1] == found[2]
     assert found[0][1]

@@ -25,7 +25,7 @@ from unveil.arrays import (
     sorted_order,
     unpacked_columns,
 )
-from unveil.cores import begun, cores
+from unveil.cores import begun, cores, each
 from unveil.errors import BrokenPromiseError
 from unveil.masking import AnyMasking, AsIs, BoxTree, LeftOut, Masking
 from unveil.masking.walk import Walk
@@ -57,7 +57,7 @@ class SortedRows:
 
     def part(self, start: int, stop: int) -> list[Array]:
         """The codes of some rows."""
-        return list(unpacked_columns(list(self.keys[start:stop].T), self.sizes))
+        return unpacked(list(self.keys[start:stop].T), self.sizes)
 
 
 def unpacked(words: Sequence[IntArray], sizes: Sequence[int]) -> list[Array]:
@@ -66,10 +66,13 @@ def unpacked(words: Sequence[IntArray], sizes: Sequence[int]) -> list[Array]:
     columns: list[Array] = [
         np.empty(rows, kind.dtype) for kind in unpacked_columns([word[:0] for word in words], sizes)
     ]
-    for start in range(0, rows, BLOCK):
+
+    def unpack(start: int) -> None:
         block = slice(start, start + BLOCK)
         for column, codes in zip(columns, unpacked_columns([word[block] for word in words], sizes), strict=True):
             column[block] = codes
+
+    each(unpack, range(0, rows, BLOCK), rows)
     return columns
 
 

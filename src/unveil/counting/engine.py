@@ -60,7 +60,7 @@ def loops_loaded(progress: Watcher, *, boxes: bool = False) -> Iterator[None]:
 
 def _load(run: Callable[[], None]) -> None:
     # What is wrong with the loops is reported when they count, in the thread that can report it.
-    with suppress(Exception), absent("scipy") if is_command() else nullcontext():
+    with suppress(Exception), absent("scipy", "cffi", "yaml") if is_command() else nullcontext():
         run()
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from unveil.arrays import Array, BoolArray, Growing, IntArray
+from unveil.cores import each, shares
 from unveil.counting.engine import Pieces
 from unveil.counting.holders import Holders, initial_counts
 from unveil.counting.kernels import count_pieces, link_children, link_new, linked_groups, split_groups
@@ -157,9 +158,12 @@ class MemoryIndex:
         for number, child in enumerate(children):
             self._child_of[self._first_code[column] + child.codes] = number
         rows = self._codes, self._weight, self._sensitive
-        start, stop, origin = split_groups(
-            *rows, self._start.rows, self._stop.rows, chosen, place, self._child_of, len(children)
-        )
+
+        def split(groups: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+            lines = self._start.rows, self._stop.rows
+            return split_groups(*rows, *lines, groups, place, self._child_of, len(children))
+
+        start, stop, origin = map(np.concatenate, zip(*each(split, self._shared(chosen)), strict=True))
         made = self._add_groups(start, stop, origin)
         if self._holders is not None:
             self._holders.moved(*rows, self._start.rows, self._stop.rows, np.concatenate([chosen, made]))
@@ -173,13 +177,27 @@ class MemoryIndex:
         link_new(self._following.rows, origin, known)
         return np.arange(known, known + len(start))
 
+    def _shared(self, groups: IntArray) -> list[IntArray]:
+        """The groups in runs of about as many rows, one for each core."""
+        runs = shares(self._stop.rows[groups] - self._start.rows[groups])
+        return [groups[run.start : run.stop] for run in runs] or [groups]
+
     def _pieces(self, chosen: IntArray, alive: BoolArray) -> Iterator[Pieces]:
-        blocks = self._blocks
-        if not blocks.watch(alive):
+        """The pieces of some groups, in an order that depends on the number of cores."""
+        if not self._blocks.watch(alive):
             return
-        columns = len(self._column)
-        counts, owner = blocks.room(columns)
-        done = 0
+        counting = [
+            self._counted(run, self._blocks.room(number, len(self._column)), alive)
+            for number, run in enumerate(self._shared(chosen))
+        ]
+        while counting:
+            found = each(lambda run: next(run, None), counting)
+            yield from (pieces for pieces in found if pieces is not None)
+            counting = [run for run, pieces in zip(counting, found, strict=True) if pieces is not None]
+
+    def _counted(self, chosen: IntArray, room: Room, alive: BoolArray) -> Iterator[Pieces]:
+        """The pieces of a run of groups, as many at a time as its buffers hold."""
+        blocks, done = self._blocks, 0
         while done < len(chosen):
             used, done = self.count(
                 self._codes,
@@ -197,12 +215,10 @@ class MemoryIndex:
                 blocks.discloses.rows,
                 blocks.first_candidate.rows,
                 alive,
-                columns,
-                blocks.tally.rows,
-                counts,
-                owner,
+                len(self._column),
+                *room,
             )
-            yield Pieces(owner[:used], counts[:used])
+            yield Pieces(room.owner[:used], room.counts[:used])
 
 
 class PersonIndex(MemoryIndex):
@@ -236,12 +252,12 @@ class _Blocks:
         self.watched = Growing(np.bool_)
         self.discloses = Growing(np.bool_)
         self.first_candidate = Growing(np.int64)
-        self.tally = Growing(np.int64, width)
+        self._parts = 0
         self._width = width
         self._counted: dict[int, Offer] = {}
         """The blocks that disclose values one at a time, and whose pieces are counted with every step."""
         self._most = 0
-        self._room = np.empty((0, width), dtype=np.int64), np.empty(0, dtype=np.int64)
+        self._rooms: list[Room] = []
         self._any = False
         # Block 0 is for attributes that cannot be refined at all.
         self.enter(None)
@@ -251,7 +267,7 @@ class _Blocks:
 
     def enter(self, offer: Offer | None) -> int:
         """Adds a block; returns its first cell."""
-        parts, first = len(offer.parts) if offer else 0, len(self.tally)
+        parts, first = len(offer.parts) if offer else 0, self._parts
         counted = offer is not None and not (offer.discloses and parts > self._many)
         if offer is not None and offer.discloses and counted:
             self._counted[len(self)] = offer
@@ -261,7 +277,7 @@ class _Blocks:
         self.watched.add(1, counted)
         self.discloses.add(1, offer is not None and offer.discloses)
         self.first_candidate.add(1, offer.first if offer else 0)
-        self.tally.add(parts)
+        self._parts += parts
         self._most = max(self._most, parts if counted else 0)
         self._any |= counted
         return first
@@ -276,9 +292,30 @@ class _Blocks:
             self.watched.rows[block] = offer.alive(alive)
         return self._any
 
-    def room(self, columns: int) -> tuple[IntArray, IntArray]:
-        """A buffer for pieces, large enough for at least one group."""
-        room = max(ROOM // self._width, 2 * self._most * columns)
-        if room > len(self._room[1]):
-            self._room = np.empty((room, self._width), dtype=np.int64), np.empty(room, dtype=np.int64)
-        return self._room
+    def room(self, number: int, columns: int) -> Room:
+        """The buffers of a run of groups, kept from step to step."""
+        while number >= len(self._rooms):
+            self._rooms.append(Room.of(0, 0, self._width))
+        pieces = max(ROOM // self._width, 2 * self._most * columns)
+        held = self._rooms[number]
+        if self._parts > len(held.tally) or pieces > len(held.owner):
+            # A tally grows with every block, so it gets room for the next ones.
+            self._rooms[number] = Room.of(2 * self._parts, pieces, self._width)
+        return self._rooms[number]
+
+
+class Room(NamedTuple):
+    """What a run of groups is counted in."""
+
+    tally: IntArray
+    """The counts of the cells of a group, all zero before and after."""
+    counts: IntArray
+    """The pieces, of at least one group."""
+    owner: IntArray
+    """The candidate that each piece belongs to."""
+
+    @classmethod
+    def of(cls, cells: int, pieces: int, width: int) -> Room:
+        """Buffers for this many cells and pieces."""
+        counts = np.empty((pieces, width), dtype=np.int64)
+        return cls(np.zeros((cells, width), dtype=np.int64), counts, np.empty(pieces, dtype=np.int64))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unveil.arrays import BoolArray, CodeArray, IntArray
+from unveil.cores import each
 from unveil.counting.distinct import Aside, DistinctRows, GroupMeans, Placement, SortedRows
 from unveil.errors import BrokenPromiseError
 from unveil.masking import AnyMasking, AsIs, LeftOut, Masking, dictionary_of
@@ -156,16 +158,27 @@ class PackedTable:
         self._weight = weight
         self._ranked = ranked
         self.num_rows = len(rows)
-        self.schema: pa.Schema = self.slice(0, 0).schema
+        self.schema: pa.Schema = self._part(0, 0).schema
 
     def slice(self, offset: int = 0, length: int | None = None) -> pa.Table:
         """`length` rows from an offset on, or all from there, as a table."""
-        stop = self.num_rows if length is None else offset + length
-        held = zip(self._columns, self._rows.part(offset, stop), strict=True)
-        ranks = ((column, codes if self._ranked else column.rank_of[codes]) for column, codes in held)
-        values = {column.name: column.column(codes) for column, codes in ranks}
-        weights = {self._weight: pa.array(self._rows.weight[offset:stop])} if self._weight else {}
-        return pa.table({**values, **weights})
+        stop = self.num_rows if length is None else min(offset + length, self.num_rows)
+        return self._part(offset, stop) if stop - offset < self.num_rows or self.num_rows > BATCH else self._all
+
+    @cached_property
+    def _all(self) -> pa.Table:
+        """Few rows are kept: they are written, and then counted."""
+        return self._part(0, self.num_rows)
+
+    def _part(self, start: int, stop: int) -> pa.Table:
+        def column(values: RankedValues, codes: CodeArray) -> pa.Array:
+            return values.column(codes if self._ranked else values.rank_of[codes])
+
+        held = zip(self._columns, self._rows.part(start, stop), strict=True)
+        arrays = each(lambda pair: column(*pair), held, stop - start)
+        weights = [pa.array(self._rows.weight[start:stop])] if self._weight else []
+        names = [*(values.name for values in self._columns), *([self._weight] if self._weight else [])]
+        return pa.table([*arrays, *weights], names=names)
 
 
 class PlacedRows(NamedTuple):
@@ -176,6 +189,10 @@ class PlacedRows(NamedTuple):
     """For each tree of boxes the leaf of each row, by its node."""
     aside: BoolArray | None
     """Which of them are left out, and so fully masked."""
+
+    def codes(self, columns: Sequence[DescribedColumn | OtherColumn]) -> list[CodeArray]:
+        """Their released values in each column."""
+        return each(lambda column: column.of(self), columns, len(self.chunk))
 
 
 class Masker:
@@ -271,7 +288,7 @@ def released_rows(rows: Rows, masking: Masking, weight: str | None, left_out: Le
     found_aside = 0
     for chunk in rows.chunks(range(len(attributes)), others=True):
         placed, aside = masker.placed(chunk)
-        codes = [column.of(placed) for column in columns]
+        codes = placed.codes(columns)
         distinct.add(codes, placed.chunk.weight)
         if means is not None:
             totals.add(codes, means.totals(placed.chunk))
