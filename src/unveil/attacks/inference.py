@@ -20,6 +20,7 @@ import pyarrow as pa
 from unveil.arrays import BoolArray, FloatArray, IntArray, group_numbers
 from unveil.attacks.exposure import Outcome, Rate
 from unveil.attacks.scene import Coded, Records, Scene, Truth, coded
+from unveil.cores import each
 from unveil.errors import braced
 from unveil.evaluation.reidentification import quasi_identifiers
 from unveil.evaluation.risk import LOOKED_AT, best_guesses, determines
@@ -210,11 +211,12 @@ def determinations(scene: Scene) -> Iterator[Outcome]:
     masked = scene.release.masking.rows(rows, unseen="suppress")
     names = scene.records.names
     labels = {name: coded(masked[name]).codes for name in names}
-    found = [
-        _best(name, rows, labels, len(truth.places))
+    hidden = [
+        name
         for name in names
         if name != scene.release.manifest.class_ and not isinstance(scene.release.masking[name], AsIs)
     ]
+    found = each(lambda name: _best(name, rows, labels, len(truth.places)), hidden)
     yield from sorted(found, key=lambda outcome: (outcome.leak, outcome.risk), reverse=True)[:SHOWN]
 
 

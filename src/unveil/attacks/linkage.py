@@ -25,6 +25,7 @@ import pyarrow as pa
 from unveil.arrays import FloatArray
 from unveil.attacks.exposure import Outcome, Rate
 from unveil.attacks.scene import Records, Scene
+from unveil.cores import each
 from unveil.errors import braced, count_text
 from unveil.evaluation.reidentification import attacker_risk, size_counts
 from unveil.progress import Watcher, unwatched
@@ -105,13 +106,14 @@ def _extended(
     records: Records, kept: Sequence[tuple[str, ...]], names: Sequence[str]
 ) -> list[tuple[tuple[str, ...], int]]:
     """All sets with one column more, those with most records alone first; of equals, those with most groups."""
-    tried: dict[tuple[str, ...], tuple[int, int]] = {}
+    wider: dict[tuple[str, ...], tuple[tuple[str, ...], str]] = {}
     for chosen in kept:
-        numbers, groups = records.numbers(chosen)
         for name in names:
-            more = tuple(one for one in names if one in chosen or one == name)
-            if name not in chosen and more not in tried:
-                tried[more] = records.alone(numbers, groups, name)
+            if name not in chosen:
+                wider.setdefault(tuple(one for one in names if one in chosen or one == name), (chosen, name))
+    groups = dict(zip(kept, each(records.numbers, kept), strict=True))
+    found = each(lambda part: records.alone(*groups[part[0]], part[1]), wider.values())
+    tried = dict(zip(wider, found, strict=True))
     ranked = sorted(tried.items(), key=lambda item: item[1], reverse=True)
     return [(chosen, alone) for chosen, (alone, _) in ranked]
 

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from unveil.arrays import BoolArray, IntArray, NumberArray, group_numbers
+from unveil.arrays import BoolArray, IntArray, NumberArray, group_numbers, run_starts, sorted_order
 from unveil.masking import AnyMasking, AsIs, Discretization, Generalization, dictionary_of, python_values
 from unveil.release import RefinementManifest, Release, SafeManifest
 from unveil.schema import Spec, number_of, value_text
 from unveil.tables import Table
 
-SMALL = 1 << 24
+SMALL = 1 << 21
 """This many possible keys are counted in an array; more are sorted."""
 NONE = -1
 
@@ -72,11 +72,12 @@ class Records:
         keys = numbers * len(column.values) + column.codes
         if groups * len(column.values) <= SMALL:
             sums = np.bincount(keys, weights=self.counts)
-        else:
-            order = np.argsort(keys, kind="stable")
-            fresh = np.flatnonzero(np.diff(keys[order], prepend=NONE))
-            sums = np.add.reduceat(self.counts[order], fresh)
-        return int((sums == 1).sum()), int((sums > 0).sum())
+            return int((sums == 1).sum()), int((sums > 0).sum())
+        # Sorting the keys alone is ten times as fast as finding their order, so a bit says which rows are one record.
+        held = np.sort(2 * keys[self.counts > 0] + (self.counts[self.counts > 0] != 1))
+        starts = run_starts([held >> 1])
+        single = np.diff(starts, append=len(held)) == 1
+        return int((single & (held[starts] & 1 == 0)).sum()), len(starts)
 
     def fitting(self, people: pa.Table, names: Sequence[str]) -> list[Fit]:
         """For each person, given by raw values, the records that fit these columns.
@@ -132,7 +133,7 @@ class Records:
         unknown = np.any([codes[len(self.counts) :] == NONE for codes in both], axis=0)
         numbers, groups = group_numbers([np.maximum(codes, 0) for codes in both])
         own = numbers[: len(self.counts)]
-        places = np.argsort(own, kind="stable")
+        places = sorted_order([own])
         bounds = np.searchsorted(own[places], np.arange(groups + 1))
         return np.where(unknown, NONE, numbers[len(self.counts) :]), bounds[:-1], bounds[1:], places
 

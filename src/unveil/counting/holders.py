@@ -104,6 +104,8 @@ def groups_of(starts: IntArray, rows: int) -> IntArray:
 
 def initial_counts(starts: IntArray, weight: Array, sensitive: Array, width: int) -> IntArray:
     """The counts of groups of adjacent rows by sensitive value."""
+    if width == 1:
+        return np.add.reduceat(weight, starts, dtype=np.int64)[:, None]
     cells = groups_of(starts, len(weight)) * width + sensitive
     counts = np.bincount(cells, weights=weight, minlength=len(starts) * width)
     return counts.astype(np.int64).reshape(len(starts), width)

@@ -31,6 +31,7 @@ from unveil.masking.trees import (
 from unveil.masking.values import (
     ClassType,
     Derivations,
+    as_type,
     class_type,
     days,
     decoded,

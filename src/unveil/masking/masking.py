@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from unveil import html
 from unveil.arrays import CodeArray, IntArray
 from unveil.choices import Intervals, Unseen
 from unveil.errors import ReleaseError, TableError, count_text, did_you_mean, rows_text, shortened
-from unveil.frames import arrow_table, first_line, is_pandas, like
+from unveil.frames import arrow_table, first_line, is_pandas, like, value_type
 from unveil.masking.boxes import BoxTree, groups_text, sketch
 from unveil.masking.entries import (
     AnyMasking,
@@ -28,6 +29,7 @@ from unveil.masking.entries import (
 from unveil.masking.values import (
     ClassType,
     Derivations,
+    as_type,
     date_column,
     days,
     decoded,
@@ -292,12 +294,8 @@ def _typed(name: str, column: pa.ChunkedArray, type_: Kind) -> pa.ChunkedArray:
     """A column released as it is. Numbers and dates that a csv file holds as text become numbers and dates again."""
     if type_ == "date":
         return date_column(name, column)
-    plain = decoded(column)
-    if type_ == "category" or not is_text(plain.type):
-        return plain
-    for number in (pa.int64(), pa.float64()):
-        try:
-            return plain.cast(number)
-        except pa.ArrowInvalid:
-            continue
-    return plain
+    if type_ == "number" and is_text(value_type(column.type)):
+        for number in (pa.int64(), pa.float64()):
+            with suppress(pa.ArrowInvalid):
+                return as_type(column, number)
+    return decoded(column)

@@ -6,6 +6,7 @@ Derived columns are computed value by value, so that rows are gone through once.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unveil.errors import TableError, did_you_mean, rows_text
+from unveil.frames import value_type
 from unveil.schema import Derivation, UnfitError, number_of, value_text
 
 
@@ -92,6 +94,21 @@ def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
+def as_type(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:
+    """The values of a column in another type, those of a dictionary one by one where all of them fit.
+
+    Raises:
+        pa.ArrowInvalid: A value of a row does not fit.
+    """
+    if not pa.types.is_dictionary(column.type):
+        return column.cast(type_)
+    try:
+        chunks = [part.dictionary.cast(type_).take(part.indices) for part in column.chunks]
+    except pa.ArrowInvalid:  # perhaps a value that no row has
+        return decoded(column).cast(type_)
+    return pa.chunked_array(chunks, type_)
+
+
 def is_text(type_: pa.DataType) -> bool:
     """Whether a column of this type holds text, including the large type of pandas and polars."""
     return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
@@ -125,13 +142,10 @@ def class_type(type_: pa.DataType) -> ClassType:
 
 def typed_labels(column: pa.ChunkedArray, type_: ClassType) -> pa.ChunkedArray:
     """Class labels of later rows in the type of the release; as text if one of them does not fit."""
-    plain = decoded(column)
-    if type_ not in TYPES or not is_text(plain.type):
-        return plain
-    try:
-        return plain.cast(TYPES[type_])
-    except pa.ArrowInvalid:
-        return plain
+    if type_ in TYPES and is_text(value_type(column.type)):
+        with suppress(pa.ArrowInvalid):
+            return as_type(column, TYPES[type_])
+    return decoded(column)
 
 
 TYPE = pa.dictionary(pa.int32(), pa.string())

@@ -6,16 +6,18 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
+from unveil.cores import begun
 from unveil.errors import TableError, listed
 from unveil.frames import check_names, first_line
 from unveil.schema import DATABASES, parse_number
@@ -117,7 +119,37 @@ class CsvFile:
 
     def table(self, columns: Sequence[str]) -> pa.Table:
         """These columns of all rows."""
+        if not self._by_line and self._quotes and (rows := self._line_by_line(columns)) is not None:
+            return _trimmed(rows)
         return _trimmed(pa.csv.read_csv(self._input(), **self._options(columns)))
+
+    def _line_by_line(self, columns: Sequence[str]) -> pa.Table | None:
+        """The rows if each is one line; None if that is not sure.
+
+        Arrow parses lines on all cores if it need not look for values that span them. Where one does, it loses a line
+        without an error. A row takes at least one line, so as many rows as lines show that nothing is lost.
+        """
+        lines = begun(self._lines)
+        rows = None
+        with suppress(pa.ArrowInvalid):
+            rows = pa.csv.read_csv(self.path, **self._options(columns, spanned=False))
+        expected = lines()
+        return rows if rows is not None and rows.num_rows == expected else None
+
+    def _lines(self) -> int | None:
+        """How many lines follow the header; None if one may end in another way, or if the file is compressed."""
+        if self.path.suffix != ".csv":
+            return None
+        ends, held = 0, np.zeros(BLOCK + 1, dtype=np.uint8)  # the byte before a block comes first
+        with self.path.open("rb", buffering=0) as file:
+            while read := file.readinto(held.data[1:]):
+                block = held[: read + 1]
+                newline = block[1:] == ord("\n")
+                if ((block[:-1] == ord("\r")) & ~newline).any():
+                    return None
+                ends += int(np.count_nonzero(newline))
+                held[0] = block[-1]
+        return None if held[0] == ord("\r") else ends - 1 + int(held[0] != ord("\n"))
 
     def groups(self) -> list[int]:
         """A csv file is read from its beginning to its end."""
@@ -132,13 +164,13 @@ class CsvFile:
     def _input(self) -> Path | RowLines:
         return RowLines(self.path, self.delimiter, len(self.schema)) if self._by_line else self.path
 
-    def _options(self, columns: Sequence[str]) -> dict[str, object]:
+    def _options(self, columns: Sequence[str], *, spanned: bool = True) -> dict[str, object]:
         names = self.schema.names
         return {
             "read_options": pa.csv.ReadOptions(column_names=names, skip_rows=1, block_size=BLOCK),
             "parse_options": pa.csv.ParseOptions(
                 delimiter=self.delimiter,
-                newlines_in_values=not self._by_line and self._quotes,
+                newlines_in_values=spanned and not self._by_line and self._quotes,
             ),
             "convert_options": pa.csv.ConvertOptions(
                 column_types=dict.fromkeys(names, TEXT),

@@ -13,7 +13,7 @@ import pyarrow as pa
 from unveil.choices import Intervals, Unseen
 from unveil.cores import following
 from unveil.errors import TableError
-from unveil.masking import AsIs, Masking, View, decoded, typed_labels, without_marks
+from unveil.masking import AsIs, Masking, View, as_type, typed_labels, without_marks
 from unveil.progress import Watcher, unwatched
 from unveil.release import Formulas, Manifest, check_absent, read_manifest, write_rows, write_whole
 from unveil.schema import SUPPRESSED
@@ -158,7 +158,7 @@ class MaskedStream:
             place = masked.column_names.index(name)
             entry = self._application.manifest.columns.get(name)
             texts = without_marks(rows[name], entry) if isinstance(entry, AsIs) else rows[name]
-            masked = masked.set_column(place, name, decoded(texts).cast(type_))
+            masked = masked.set_column(place, name, as_type(texts, type_))
         return masked
 
 
