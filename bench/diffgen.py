@@ -210,7 +210,7 @@ def _stages(spec_file: Path) -> Stages:
     # Imported here, because the process that measures peaks must stay small.
     from unveil.counting.memory import MemoryEngine
     from unveil.noise import SystemSource
-    from unveil.publishers import publish_diffgen
+    from unveil.publishers.private import publish_diffgen
     from unveil.schema import load_spec
     from unveil.tables import load_table
     from unveil.version import __version__

@@ -10,7 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from unveil.noise import SeededSource
-from unveil.publishers import publish_diffgen, start_search
+from unveil.publishers import start_search
+from unveil.publishers.private import publish_diffgen
 from unveil.schema import load_spec
 from unveil.tables import load_table
 

@@ -23,7 +23,7 @@ from project import Project
 from unveil.counting.engine import open_engine
 from unveil.counting.spark import released, session, source
 from unveil.noise import SeededSource
-from unveil.publishers import publish_diffgen
+from unveil.publishers.private import publish_diffgen
 
 pytestmark = pytest.mark.xdist_group("spark")
 

@@ -18,7 +18,8 @@ from unveil.arrays import IntArray, NumberArray
 from unveil.counting.memory import MemoryEngine
 from unveil.masking import Block
 from unveil.noise import Entry, Ledger, TwoSidedGeometric
-from unveil.publishers import private, publish_diffgen
+from unveil.publishers import private
+from unveil.publishers.private import publish_diffgen
 from unveil.refine import Search
 from unveil.refine.search import Step
 from unveil.release import Release

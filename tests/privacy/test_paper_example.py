@@ -18,7 +18,8 @@ from unveil.counting.engine import open_engine
 from unveil.errors import BudgetError
 from unveil.noise import Entry, Ledger, SeededSource, Source, TwoSidedGeometric
 from unveil.noise.ledger import Composition
-from unveil.publishers import private, publish_diffgen
+from unveil.publishers import private
+from unveil.publishers.private import publish_diffgen
 from unveil.release import DiffGenManifest, Release
 from unveil.schema import Attribute, PrivatePlan, Taxonomy
 

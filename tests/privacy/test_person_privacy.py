@@ -28,7 +28,7 @@ from unveil.counting import memory
 from unveil.counting.distinct import SortedRows
 from unveil.counting.memory import MemoryEngine
 from unveil.errors import BrokenPromiseError
-from unveil.publishers import publish_diffgen
+from unveil.publishers.private import publish_diffgen
 from unveil.refine.gains import _Whole
 from unveil.schema import AdditivePlan, Missing, PrivatePlan, SafePlan
 from unveil.tables import load_table

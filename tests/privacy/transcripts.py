@@ -28,8 +28,7 @@ from privacy.worlds import Records, World
 from unveil.arrays import IntArray
 from unveil.counting.memory import MemoryEngine
 from unveil.noise import Ledger, Source
-from unveil.publishers import publish_additive
-from unveil.publishers.additive import cells, publisher, rounds
+from unveil.publishers.additive import cells, publish_additive, publisher, rounds
 from unveil.release import Release
 from unveil.schema import AdditivePlan
 

@@ -21,7 +21,8 @@ from unveil.counting import used_places
 from unveil.counting.memory import MemoryEngine
 from unveil.masking import Discretization, Generalization
 from unveil.noise import Source
-from unveil.publishers import publish_additive, publish_diffgen
+from unveil.publishers.additive import publish_additive
+from unveil.publishers.private import publish_diffgen
 from unveil.release import Release
 from unveil.schema import AdditivePlan, PrivatePlan, Spec
 from unveil.tables import Table, part_of

@@ -23,9 +23,6 @@ from unveil.release import RefinementManifest, Release
 from unveil.schema import Atom, Spec
 
 if TYPE_CHECKING:
-    from unveil.workflow.check import Fit
-    from unveil.workflow.demo import Demo
-if TYPE_CHECKING:
     from unveil.drafts import TableGuess
     from unveil.workflow.check import Fit
     from unveil.workflow.demo import Demo

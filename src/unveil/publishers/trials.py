@@ -5,9 +5,7 @@ from __future__ import annotations
 from unveil.counting import Engine
 from unveil.noise import SeededSource, Source
 from unveil.progress import Watcher, unwatched
-from unveil.publishers.additive import publish_additive
 from unveil.publishers.guards import hardened
-from unveil.publishers.private import publish_diffgen, publish_safe
 from unveil.publishers.refinement import publish_refinement
 from unveil.release import Release
 from unveil.schema import AdditivePlan, Plan, SafePlan, Spec
@@ -41,7 +39,12 @@ def drawn(
     table: Outline, spec: Spec, plan: Plan, engine: Engine, source: Source, progress: Watcher = unwatched
 ) -> Release:
     """A private release, by the method of the plan."""
+    # A release by refinement need not wait for them.
+    from unveil.publishers.private import publish_diffgen, publish_safe
+
     if isinstance(plan, AdditivePlan):
+        from unveil.publishers.additive import publish_additive
+
         return publish_additive(table, spec, plan, engine, source, __version__, progress)
     if isinstance(plan, SafePlan):
         return publish_safe(table, spec, plan, engine, source, __version__, progress)

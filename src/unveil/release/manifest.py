@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from operator import not_
 from typing import Annotated, Any, Literal
 
@@ -356,7 +357,10 @@ Manifest = RefinementManifest | DiffGenManifest | AdditiveManifest | StatisticsM
 PrivateManifest = DiffGenManifest | AdditiveManifest | StatisticsManifest | SafeManifest
 
 
-_READER: TypeAdapter[Manifest] = TypeAdapter(Annotated[Manifest, Field(discriminator="method")])
+@cache
+def _reader() -> TypeAdapter[Manifest]:
+    """What reads a manifest of any method; whoever only writes one need not wait for it."""
+    return TypeAdapter(Annotated[Manifest, Field(discriminator="method")])
 
 
 def counted_by(manifest: PrivateManifest) -> LedgerEntry:
@@ -367,7 +371,7 @@ def counted_by(manifest: PrivateManifest) -> LedgerEntry:
 def read_manifest_text(text: str, origin: str) -> Manifest:
     """Reads the text of a manifest."""
     try:
-        return _READER.validate_json(text)
+        return _reader().validate_json(text)
     except ValidationError as error:
         problem = error.errors()[0]
         place = ".".join(str(part) for part in problem["loc"]) or "the file"
