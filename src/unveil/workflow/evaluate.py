@@ -301,10 +301,11 @@ class _Trial(NamedTuple):
 
 
 def _trials_of(rows: Rows, parts: Sequence[Split]) -> Iterator[_Trial]:
-    for number, part in enumerate(parts):
-        for setting, names in reference_columns(rows.spec, rows.names).items():
+    """Those of releases take longest and come first, so that all cores are busy until the end."""
+    settings: dict[Setting, list[str]] = {"released": [], **reference_columns(rows.spec, rows.names)}
+    for setting, names in settings.items():
+        for number, part in enumerate(parts):
             yield _Trial(setting, names, number, part)
-        yield _Trial("released", [], number, part)
 
 
 @dataclass(frozen=True)
