@@ -73,39 +73,38 @@ SETTINGS = (
 
 def write_spec(setting: Setting, number: int, rows: int) -> Path:
     """Writes the spec that publishes the blown-up table under one requirement of a setting."""
-    lines = ["[table]", f'source = "{table_file(rows, "csv").name}"', f'class = "{CLASS}"']
-    for name in ATTRIBUTES:
-        lines += ["", f"[attributes.{name}]", *_entries(_attribute(name))]
-    for qid in setting.requirements[number]:
-        lines += ["", "[[require]]", *_entries({"kind": "k-anonymity", "quasi-identifier": qid, "k": K})]
-    lines += ["", "[publish]", *setting.publish]
     path = CACHE / f"{setting.name.lower().replace(', ', '-')}-{number}-{rows}.toml"
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
+    source = table_file(rows, "csv").name
+    return write(path, spec_text(source, ATTRIBUTES, setting.requirements[number], setting.publish))
 
 
 def write_scale_spec(setting: str, rows: int) -> Path:
     """Writes the spec of a scale case: 8 attributes in the quasi-identifier, and 0 or 6 others; perhaps local."""
-    lines = ["[table]", f'source = "{streamed_file(rows).name}"', f'class = "{CLASS}"', 'others = "drop"']
-    for name in GA if setting.startswith("8") else ATTRIBUTES:
-        lines += ["", f"[attributes.{name}]", *_entries(_attribute(name))]
-    lines += ["", "[[require]]", *_entries({"kind": "k-anonymity", "quasi-identifier": GA, "k": K})]
-    lines += ["", "[publish]", *(LOCAL if setting.endswith("local") else PAPER)]
     path = CACHE / f"scale-{setting.replace(' ', '-')}-{rows}.toml"
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
+    names = GA if setting.startswith("8") else ATTRIBUTES
+    publish = LOCAL if setting.endswith("local") else PAPER
+    return write(path, spec_text(streamed_file(rows).name, names, (GA,), publish, drop=True))
 
 
 def write_side_spec(table: Path, publish: tuple[str, ...]) -> Path:
     """Writes the spec that publishes a csv file of the attributes of GA and the class."""
-    lines = ["[table]", f'source = "{table.name}"', f'class = "{CLASS}"']
-    for name in GA:
-        lines += ["", f"[attributes.{name}]", *_entries(_attribute(name))]
-    lines += ["", "[[require]]", *_entries({"kind": "k-anonymity", "quasi-identifier": GA, "k": K})]
-    lines += ["", "[publish]", *publish]
-    path = table.with_suffix(".toml")
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return write(table.with_suffix(".toml"), spec_text(table.name, GA, (GA,), publish))
+
+
+def write(path: Path, text: str) -> Path:
+    """Writes a text, and gives where it is."""
+    path.write_text(text, encoding="utf-8")
     return path
+
+
+def spec_text(source: str, names: QID, qids: tuple[QID, ...], publish: tuple[str, ...], *, drop: bool = False) -> str:
+    """A spec that releases some attributes of a table; the others are dropped if that is asked for."""
+    lines = ["[table]", f'source = "{source}"', f'class = "{CLASS}"', *(['others = "drop"'] if drop else [])]
+    for name in names:
+        lines += ["", f"[attributes.{name}]", *_entries(_attribute(name))]
+    for qid in qids:
+        lines += ["", "[[require]]", *_entries({"kind": "k-anonymity", "quasi-identifier": qid, "k": K})]
+    return "\n".join([*lines, *(["", "[publish]", *publish] if publish else []), ""])
 
 
 def _attribute(name: str) -> dict[str, Any]:

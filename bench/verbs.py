@@ -24,7 +24,7 @@ from parts import fill
 from places import CACHE, PAGE, table_file
 from rich.console import Console
 from rich.table import Table
-from settings import LOCAL, PAPER, SETTINGS, write_spec
+from settings import ATTRIBUTES, GA, LOCAL, PAPER, QID, spec_text, write
 
 from report import markdown
 
@@ -56,28 +56,28 @@ class Took:
 def verbs(rows: int, folder: Path, older: bool) -> Iterator[Verb]:
     """What an owner and a reader run, each on what the one before made; an older version knows one search only."""
     csv, parquet = table_file(rows, "csv"), table_file(rows, "parquet")
-    at, release, local = partial(_spec, rows, folder), folder / "release", folder / "local"
     paper, usual = ((), ()) if older else (PAPER, LOCAL)
-    yield Verb("publish, paper's search", ("publish", at(csv, paper), "--to", release), READ_CSV, csv)
-    yield Verb("publish", ("publish", at(csv, usual), "--to", local), READ_CSV, csv)
-    parquet_release = folder / "parquet"
-    words = ("publish", at(parquet, paper), "--to", parquet_release)
-    yield Verb("publish, paper's search, from parquet", words, READ_PARQUET, parquet)
-    yield Verb("verify", ("verify", local), READ_CSV, csv)
-    yield Verb("apply", ("apply", local, csv, "--to", folder / "later.parquet"), READ_CSV, csv)
-    yield Verb("evaluate", ("evaluate", at(csv, usual)), READ_CSV, csv, 1)
-    owner = ("report", local, "--owner", at(csv, usual), "--to", folder / "page.html")
-    yield Verb("report --owner", owner, READ_CSV, csv, 1)
+    for suffix, names in (("", ATTRIBUTES), (", 8 attributes", GA)):
+        at = partial(_spec, folder, names)
+        release = folder / f"paper-{len(names)}"
+        yield Verb(f"publish, paper's search{suffix}", ("publish", at(csv, paper), "--to", release), READ_CSV, csv)
+        words = ("publish", at(parquet, paper), "--to", release.with_name(f"parquet-{len(names)}"))
+        yield Verb(f"publish, paper's search, from parquet{suffix}", words, READ_PARQUET, parquet)
+    for suffix, names in (("", ATTRIBUTES), (", 8 attributes", GA)):
+        spec, local = _spec(folder, names, csv, usual), folder / f"local-{len(names)}"
+        yield Verb(f"publish{suffix}", ("publish", spec, "--to", local), READ_CSV, csv)
+        yield Verb(f"verify{suffix}", ("verify", local), READ_CSV, csv)
+        target = folder / f"later-{len(names)}.parquet"
+        yield Verb(f"apply{suffix}", ("apply", local, csv, "--to", target), READ_CSV, csv)
+        yield Verb(f"evaluate{suffix}", ("evaluate", spec), READ_CSV, csv, 1)
+        words = ("report", local, "--owner", spec, "--to", folder / f"page-{len(names)}.html")
+        yield Verb(f"report --owner{suffix}", words, READ_CSV, csv, 1)
 
 
-def _spec(rows: int, folder: Path, source: Path, publish: tuple[str, ...]) -> Path:
-    """The spec of GA for a file, and how it is published."""
-    text = write_spec(SETTINGS[0], 0, rows).read_text(encoding="utf-8").partition("[publish]")[0]
-    name = table_file(rows, "csv").name
-    text = text.replace(f'"{name}"', f'"{source}"') + "\n".join(["[publish]", *publish, ""]) * bool(publish)
-    path = folder / f"{source.suffix[1:]}-{len(publish)}.toml"
-    path.write_text(text, encoding="utf-8")
-    return path
+def _spec(folder: Path, names: QID, source: Path, publish: tuple[str, ...]) -> Path:
+    """The spec of GA for a file, which attributes it releases, and how."""
+    path = folder / f"{source.suffix[1:]}-{len(names)}-{len(publish)}.toml"
+    return write(path, spec_text(str(source), names, (GA,), publish, drop=True))
 
 
 def reading(verb: Verb) -> float:
