@@ -71,7 +71,13 @@ def load_table(
 
     Rows of people who are withheld are left out.
     """
-    opened = open_source(spec.source if source is None else source, spec)
+    table = _loaded(spec, open_source(spec.source if source is None else source, spec), progress, withheld)
+    # Arrow keeps the memory of the raw rows, several times that of their codes.
+    pa.default_memory_pool().release_unused()
+    return table
+
+
+def _loaded(spec: Spec, opened: Source, progress: Watcher, withheld: Withheld | None) -> Table:
     survey = Survey(spec, opened.schema, opened.origin, withheld)
     progress(f"reading {opened.origin}", 0, None)
     raw = opened.table([*survey.names, *other_names(spec, opened.schema.names)])
