@@ -5,10 +5,15 @@ from __future__ import annotations
 import datetime as dt
 import gc
 import json
-from collections.abc import Iterator
+import sys
+import time
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from socket import SocketIO
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+from weakref import finalize
 
 import numpy as np
 import pyarrow as pa
@@ -20,9 +25,12 @@ from hypothesis import strategies as st
 
 import engines
 import unveil
-from unveil.counting.spark.session import spark_session, told_plainly
+from unveil.counting.spark.session import kept, spark_session, told_plainly
 from unveil.counting.spark.source import carrier
 from unveil.tables import files
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -207,23 +215,76 @@ def test_a_frame_that_would_be_other_rows_each_time_is_computed_once() -> None:
     rows = [{"age": age, "town": "abcdefgh"[town % 8], "ill": "yn"[town % 2]} for age, town in numbers]
     spark = spark_session()
 
-    def kept() -> set[int]:
-        return set(spark.sparkContext._jsc.getPersistentRDDs())
-
-    before = kept()
+    before = persistent(spark)
     frame = spark.createDataFrame(pa.Table.from_pylist(rows)).coalesce(1)
     with told_plainly("table"):
         frame = frame.mapInArrow(shuffle, "age bigint, town string, ill string")
     # A release that nobody needs any more must not take away what another one still reads.
     held = [unveil.publish(frame, SPEC)]
-    assert len(kept() - before) == 1
+    assert len(persistent(spark) - before) == 2  # the rows, and the distinct released rows
     for _ in range(3):
         held[0] = unveil.publish(frame, SPEC)
         gc.collect()
         assert held[0].to_pandas(intervals="text").astype(str).groupby(["age", "town"]).size().min() >= 3
     held.clear()
     gc.collect()
-    assert kept() <= before
+    assert forgotten(spark, before)
+
+
+def persistent(spark: SparkSession) -> set[int]:
+    """What Spark keeps."""
+    return set(spark.sparkContext._jsc.getPersistentRDDs())
+
+
+def forgotten(spark: SparkSession, before: set[int]) -> bool:
+    """Whether Spark soon keeps only what it kept before."""
+    end = time.monotonic() + 20
+    while not (persistent(spark) <= before) and time.monotonic() < end:
+        time.sleep(0.05)
+    return persistent(spark) <= before
+
+
+class User:
+    """Somebody who uses a frame, and whom only the garbage collector finds."""
+
+    def __init__(self, frame: DataFrame, keep: Callable[[DataFrame, object], object]) -> None:
+        self.me = self
+        keep(frame, self)
+
+
+def counts_while_collecting(spark: SparkSession, keep: Callable[[DataFrame, object], object]) -> list[int]:
+    """Counts of Spark, while whose answers are read users are collected."""
+    read = SocketIO.readinto
+
+    def readinto(self: SocketIO, buffer: Any) -> int | None:
+        gc.collect()
+        return read(self, buffer)
+
+    frames = [spark.range(number + 1) for number in range(5)]
+    found = []
+    for frame in frames:
+        gc.disable()
+        User(frame, keep)
+        with patch.object(SocketIO, "readinto", readinto):
+            found.append(frame.count())
+        gc.enable()
+    return found
+
+
+def test_frames_are_forgotten_while_java_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    spark, broken = spark_session(), []
+    before = persistent(spark)
+    monkeypatch.setattr(sys, "unraisablehook", broken.append)
+    assert counts_while_collecting(spark, kept) == [1, 2, 3, 4, 5]
+    assert forgotten(spark, before)
+    assert not broken
+
+    def by_the_caller(frame: DataFrame, user: object) -> None:
+        finalize(user, frame.persist().unpersist)
+
+    counts_while_collecting(spark, by_the_caller)
+    assert broken
+    spark.catalog.clearCache()
 
 
 def test_a_frame_that_its_owner_keeps_is_left_as_it_is() -> None:

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from unveil.arrays import Array, IntArray
+from unveil.cores import each
 from unveil.counting.binned import BinnedChunk, binned_chunk, weighed
 from unveil.counting.contributions import public_places, used_counts
 from unveil.counting.distinct import Aside, DistinctRows, SortedRows
@@ -304,10 +305,13 @@ class SparkEngine:
 
     def _check_marginals(self, places: Sequence[int], codes: Sequence[Array], weight: IntArray) -> None:
         """Checks that the values of each column are those of the first pass; otherwise the source has changed."""
-        for place, column in zip(places, codes, strict=True):
-            counts = self.outline.histograms[place].sum(axis=1)
-            if not np.array_equal(np.bincount(column, weights=weight, minlength=len(counts)), counts):
-                raise changed(self.outline.origin)
+
+        def differs(pair: tuple[int, Array]) -> bool:
+            counts = self.outline.histograms[pair[0]].sum(axis=1)
+            return not np.array_equal(np.bincount(pair[1], weights=weight, minlength=len(counts)), counts)
+
+        if any(each(differs, zip(places, codes, strict=True), len(weight))):
+            raise changed(self.outline.origin)
 
     def _check_total(self, runs: Runs) -> None:
         with self._source.watched():

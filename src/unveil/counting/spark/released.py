@@ -18,6 +18,7 @@ from unveil.arrays import IntArray
 from unveil.counting.distinct import DistinctRows, GroupMeans, SortedRows
 from unveil.counting.released import BATCH, Masker, RankedValues
 from unveil.counting.spark.runs import SCHEMA, Runs, hashed_blocks, parts_of
+from unveil.counting.spark.session import kept
 from unveil.counting.spark.source import SparkSource
 from unveil.errors import EngineError
 from unveil.interruption import unfinished
@@ -165,7 +166,8 @@ class SparkReleasedRows:
             yield from hashed_blocks(distinct.sorted(), parts)
 
         found = self._source.partitions(mask, Recount(coder, places).names, SCHEMA)
-        return PackedRanks(Runs(found, sizes, parts))
+        # They are cut into parts, written and counted: three passes over all rows if each masked them again.
+        return PackedRanks(Runs(kept(found, self), sizes, parts))
 
     def _grouped(self) -> DataFrame:
         """The distinct rows of ranks, with the columns that the spec does not describe as they are."""
@@ -228,7 +230,7 @@ class SparkReleasedRows:
 
 @dataclass(frozen=True)
 class PackedRanks:
-    """Distinct rows of ranks that Spark only moves."""
+    """Distinct rows of ranks that Spark only moves, and keeps as long as they are used."""
 
     runs: Runs
 
@@ -246,11 +248,7 @@ class PackedRanks:
         def run(part: int, rows: SortedRows) -> Iterator[pa.Table]:
             yield pa.table({"rows": [write(part, layout.ranks(rows))]})
 
-        frame = self.runs.frame.persist()
-        try:
-            return sum(self.runs.in_order().by_part(run, "rows bigint").toArrow()["rows"].to_pylist())
-        finally:
-            frame.unpersist()
+        return sum(self.runs.in_order().by_part(run, "rows bigint").toArrow()["rows"].to_pylist())
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,12 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
+from weakref import finalize
 
 from unveil import errors
 from unveil.cores import VARIABLE
@@ -24,7 +27,7 @@ from unveil.frames import first_line
 from unveil.interruption import temporary
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 PYSPARK = 4
 JAVA = 17
@@ -153,6 +156,35 @@ def quiet() -> Iterator[None]:
 
 def _not_py4j(record: logging.LogRecord) -> bool:
     return record.module != "java_gateway"
+
+
+_LEFT: SimpleQueue[DataFrame] = SimpleQueue()
+"""Frames that Spark may forget."""
+
+
+def kept(frame: DataFrame, user: object) -> DataFrame:
+    """Has Spark keep what it computes of a frame as long as an object is used.
+
+    The object may be collected in the middle of a call to Java, which allows no other call of this thread until it
+    returns. So another thread tells Spark.
+    """
+    _forgetting()
+    finalize(user, _LEFT.put, frame).atexit = False
+    return frame.persist()
+
+
+@cache
+def _forgetting() -> threading.Thread:
+    """The thread that waits for such frames."""
+
+    def forget() -> None:
+        while True:
+            with suppress(Exception):  # the session may have ended, and its frames with it
+                _LEFT.get().unpersist()
+
+    thread = threading.Thread(target=forget, name="unveil-spark", daemon=True)
+    thread.start()
+    return thread
 
 
 def check_java() -> None:

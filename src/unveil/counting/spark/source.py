@@ -12,11 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
-from weakref import finalize
 
 import pyarrow as pa
 
-from unveil.counting.spark.session import check_settings, spark_session, told_plainly
+from unveil.counting.spark.session import check_settings, kept, spark_session, told_plainly
 from unveil.errors import EngineError
 from unveil.frames import Mixed, arrow_table, check_names
 from unveil.masking import Derivations
@@ -80,12 +79,11 @@ class SparkSource:
         Computed again for the next pass, a frame may pair other values: by chance, or because somebody writes to what
         it reads. Files are checked by their stamps instead.
         """
-        kept = self._frame.storageLevel
-        if self._read is None and not (kept.useMemory or kept.useDisk):
+        level = self._frame.storageLevel
+        if self._read is None and not (level.useMemory or level.useDisk):
             # Spark keeps equal plans once, and would drop what another source still reads.
             own = self._chosen(self._derived.sources(names)).where(f"'{uuid4()}' <> ''")
-            self._frame = own.persist()
-            finalize(self, self._frame.unpersist).atexit = False
+            self._frame = kept(own, self)
 
     def derive(self, derived: Derivations) -> SparkSource:
         """Gives the rows derived columns; workers compute them."""
