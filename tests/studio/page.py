@@ -79,10 +79,14 @@ class Page:
         """The groups of the taxonomy that is shown."""
         return set(self.browser.run("return [...document.querySelectorAll('.node.group')].map(e => e.dataset.label)"))
 
+    def name(self, name: str) -> None:
+        """Types the name of a group."""
+        self._act(f"e.value = {name!r}; e.dispatchEvent(new Event('input', {{bubbles: true}}))", "name of the group")
+
     def group(self, name: str, *labels: str) -> None:
         """Puts labels into a new group."""
         for label in labels:
             self.item(label)
-        self.browser.run(f"document.getElementById('group-name').value = {name!r}")
+        self.name(name)
         self.press("Group")
         self.until(f"document.querySelector('.node.group[data-label=\"{name}\"]')")

@@ -115,8 +115,8 @@ def test_taxonomies_by_hand(browser: Browser, studio: Studio) -> None:
     browser.driver.execute_script(DRAG, "Never-married", "Alone")
     inside = "document.querySelector('[data-label=\"Alone\"]').nextElementSibling.innerText"
     page.until(f"{inside}.includes('Never-married')")
-    page.item("Alone")
-    browser.run("document.getElementById('group-name').value = 'Not married'")
+    page.name("Not married")
+    page.item("Alone")  # draws the tree again, and keeps what is being typed
     page.press("Rename")
     page.until("document.querySelector('.node.group[data-label=\"Not married\"]')")
     assert page.groups() == {"Any marital-status", "Married", "Not married"}

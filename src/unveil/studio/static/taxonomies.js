@@ -7,8 +7,10 @@ import { byId, count, el, plural, select, short, show } from "./dom.js";
 
 const WAYS = [["", "what fits best"], ["prefix", "common prefixes"], ["dates", "dates"], ["numbers", "numbers"], ["bands", "bands"], ["countries", "countries"], ["frequency", "frequency"]];
 const MOST = 400;
-const editor = { column: null, number: null, tree: null, observed: null, drawn: false, chosen: new Set(), current: null, dragged: null };
+const editor = { column: null, number: null, tree: null, observed: null, drawn: false, name: "", chosen: new Set(), current: null, dragged: null };
 let way = "";
+let waiting = 0; // changes of the tree that the server has not taken yet
+let saved = Promise.resolve();
 
 export function drawTaxonomies() {
   const columns = attributesOf();
@@ -26,17 +28,28 @@ export function drawTaxonomies() {
   else drawSteps();
 }
 
+// What the owner changes meanwhile is newer than an answer of the server.
 async function load() {
-  if (editor.column === app.column && editor.number === app.state.number) { drawTree(); return; }
+  if (editor.column === app.column && (waiting || editor.number === app.state.number)) { drawTree(); return; }
   const [column, { number }] = [app.column, app.state];
   const found = await asked("tree", { column });
-  if (!found || column !== app.column) return;
-  if (editor.column !== column) { editor.chosen.clear(); editor.current = null; }
+  if (!found || column !== app.column || (waiting && editor.column === column)) return;
+  if (editor.column !== column) { editor.chosen.clear(); editor.name = ""; editor.current = null; }
   Object.assign(editor, found, { column, number });
   drawTree();
 }
 
-const save = () => edit({ do: "taxonomy", column: editor.column, tree: editor.tree, observed: editor.observed });
+// One change after the other: the server could take a later one first.
+function save() {
+  const wanted = { do: "taxonomy", column: editor.column, tree: structuredClone(editor.tree), observed: editor.observed };
+  waiting += 1;
+  saved = saved.catch(() => {}).then(() => edit(wanted)).finally(() => {
+    waiting -= 1;
+    if (waiting) return;
+    editor.number = null;
+    if (app.part === "taxonomies" && kindOf(app.column) === "category") load();
+  });
+}
 
 function find(label, node = editor.tree, above = null) {
   if (node.label === label) return { node, above };
@@ -76,7 +89,7 @@ function move(names, target) {
 
 // A new group where the first chosen one is; what is chosen goes into it.
 function group() {
-  const name = byId("group-name").value.trim();
+  const name = editor.name.trim();
   const chosen = [...editor.chosen].filter((label) => find(label)?.above);
   if (!name || !chosen.length || labels().includes(name)) return;
   change(() => {
@@ -91,6 +104,7 @@ function group() {
     }
   });
   editor.chosen.clear();
+  editor.name = "";
 }
 
 // A group is split: what it holds moves up.
@@ -122,12 +136,13 @@ function merge() {
 }
 
 function rename() {
-  const name = byId("group-name").value.trim();
+  const name = editor.name.trim();
   const [label] = editor.chosen;
   const found = label === undefined ? null : find(label);
   if (!name || !found || !found.node.children.length || labels().includes(name)) return;
   found.node.label = name;
   editor.chosen.clear();
+  editor.name = "";
   editor.drawn = true;
   save();
 }
@@ -145,7 +160,7 @@ function drawTree() {
       sectionOf(editor.column).taxonomy && button("Remove the taxonomy", () => edit({ do: "taxonomy", column: editor.column, tree: null }), { class: "quiet" })),
     el("p", { class: "note" }, editor.drawn ? `${plural(total, "label")}${release ? `; the release shows ${plural(release.labels ?? 0, "label")} of it` : ""}. ` : "No taxonomy yet: values are shown or hidden one by one. Choose values and group them, or draft a tree. ",
       "Drag onto a group, or choose with Space and use the buttons."),
-    el("div", { class: "row tools" }, el("input", { type: "text", id: "group-name", placeholder: "name of the group", "aria-label": "name of the group", data: { focus: "group-name" } }),
+    el("div", { class: "row tools" }, el("input", { type: "text", id: "group-name", placeholder: "name of the group", "aria-label": "name of the group", value: editor.name, oninput: (event) => { editor.name = event.target.value; }, data: { focus: "group-name" } }),
       button("Group", group), button("Rename", rename), button("Split", split), button("Merge", merge),
       select("move to", [["", "Move to…"], ...groupsOf().slice(0, 200).map((label) => [label, short(label, 40)])], "", (target) => target && move([...editor.chosen], target), "move")),
     editor.drawn && el("label", { class: "tick" }, el("input", { type: "checkbox", checked: editor.observed === null, onchange: (event) => { editor.observed = event.target.checked ? null : "drawn from the data"; save(); } }),
