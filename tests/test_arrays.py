@@ -34,3 +34,9 @@ def test_equal_rows_keep_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(arrays, "_numbered", by_key_alone)
     assert not all(is_stable(seed) for seed in range(2000))
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.uint16, np.int16, np.int32, np.uint32])
+def test_narrow_keys_have_room_for_numbers_of_rows(kind: type) -> None:
+    key = np.random.default_rng(0).integers(0, 100, 70_000).astype(kind)
+    assert sorted_order([key]).tolist() == np.lexsort([key]).tolist()

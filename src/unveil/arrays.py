@@ -93,7 +93,7 @@ def sorted_order(keys: Sequence[IntArray]) -> IntArray:
 
     NumPy sorts numbers many times as fast as it finds a stable order, so rows are numbered in the last bits of a key.
     """
-    first = keys[0]
+    first = keys[0].astype(np.int64, copy=False)  # narrower numbers have no room for more bits
     bits = len(first).bit_length()
     if int(first.max(initial=0)) >> 63 - bits == 0:
         order, held = _numbered(first, np.arange(len(first)), bits)
