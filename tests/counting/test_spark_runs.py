@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -97,3 +99,25 @@ def test_blocks_are_cut_where_they_are_full(monkeypatch: pytest.MonkeyPatch) -> 
 )
 def test_how_many_parts(rows: int, shuffles: int, parts: int) -> None:
     assert runs.parts_of(rows, shuffles) == parts
+
+
+@settings(deadline=None)
+@given(ROWS, st.integers(1, 9))
+def test_a_run_has_as_many_blocks_as_are_asked_for(rows: list[tuple[int, ...]], least: int) -> None:
+    """Their first rows say where parts begin: with one block, a part would get almost everything."""
+    packed = sorted_rows(rows)
+    tables = list(runs.blocks(packed, least=least))
+    assert arrived(tables).get(0, []) == all_of(packed)
+    assert len(tables) >= min(least, len(packed))
+
+
+@settings(deadline=None)
+@given(st.lists(ROWS, max_size=3), st.integers(1, 9))
+def test_unordered_rows_are_those_of_all_blocks(parts: list[list[tuple[int, ...]]], least: int) -> None:
+    held = [sorted_rows(rows, 300) for rows in parts]
+    tables = [table for part, rows in enumerate(held) for table in runs.blocks(rows, part, least)]
+    frame = SimpleNamespace(toArrow=lambda: pa.concat_tables([*tables, *runs.blocks(sorted_rows([(0, 0, 0, 0, 0)]))]))
+    codes, weight = runs.Runs(cast("Any", frame), SIZES, len(parts)).unordered()
+    found = Counter(zip(*(column.tolist() for column in codes), weight.tolist(), strict=True))
+    expected = [row for rows in held for row in zip(*(c.tolist() for c in rows.columns()), rows.weight, strict=True)]
+    assert found == Counter([*expected, (0, 0, 0, 0, 0, 1)])

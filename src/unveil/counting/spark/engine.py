@@ -27,7 +27,7 @@ from unveil.counting.index import MemoryIndex
 from unveil.counting.memory import MemoryEngine, block_numbers, cells_of, code_sizes, marked_rows, person_index
 from unveil.counting.spark.index import SparkIndex, far_marked
 from unveil.counting.spark.released import SparkReleasedRows
-from unveil.counting.spark.runs import SCHEMA, Runs, hashed_blocks, parts_of
+from unveil.counting.spark.runs import BLOCK, SCHEMA, Runs, hashed_blocks, parts_of
 from unveil.counting.spark.source import Function, SparkSource, open_spark_source
 from unveil.errors import EngineError, braced
 from unveil.masking import Block, LeftOut, Masking
@@ -136,11 +136,11 @@ class SparkEngine:
                 self._check_total(runs)
                 with self._source.watched():
                     return SparkIndex(runs.columns(), columns, sizes[: len(columns)], width, self.outline)
-            rows = self._collected(runs)
-        codes = rows.columns()
-        self._check_marginals(places, codes, rows.weight)
-        secrets = np.zeros(len(rows), dtype=np.uint8) if sensitive is None else codes.pop()
-        return MemoryIndex(columns, codes, sizes[: len(columns)], rows.weight, secrets, width)
+            with self._source.watched():
+                codes, weight = runs.unordered()
+        self._check_marginals(places, codes, weight)
+        secrets = np.zeros(len(weight), dtype=np.uint8) if sensitive is None else codes.pop()
+        return MemoryIndex(columns, codes, sizes[: len(columns)], weight, secrets, width)
 
     def _person_index(self, columns: Sequence[int]) -> Index:
         """The index that counts persons, in the driver."""
@@ -305,12 +305,17 @@ class SparkEngine:
 
     def _check_marginals(self, places: Sequence[int], codes: Sequence[Array], weight: IntArray) -> None:
         """Checks that the values of each column are those of the first pass; otherwise the source has changed."""
+        counts = [self.outline.histograms[place].sum(axis=1) for place in places]
 
-        def differs(pair: tuple[int, Array]) -> bool:
-            counts = self.outline.histograms[pair[0]].sum(axis=1)
-            return not np.array_equal(np.bincount(pair[1], weights=weight, minlength=len(counts)), counts)
+        def counted(start: int) -> list[Array]:
+            rows = slice(start, start + BLOCK)
+            return [
+                np.bincount(column[rows], weights=weight[rows], minlength=len(count))
+                for column, count in zip(codes, counts, strict=True)
+            ]
 
-        if any(each(differs, zip(places, codes, strict=True), len(weight))):
+        found = zip(*each(counted, range(0, max(len(weight), 1), BLOCK), len(weight)), strict=True)
+        if not all(np.array_equal(sum(parts), count) for parts, count in zip(found, counts, strict=True)):
             raise changed(self.outline.origin)
 
     def _check_total(self, runs: Runs) -> None:

@@ -17,7 +17,7 @@ import pyarrow.parquet
 from unveil.arrays import IntArray
 from unveil.counting.distinct import DistinctRows, GroupMeans, SortedRows
 from unveil.counting.released import BATCH, Masker, RankedValues
-from unveil.counting.spark.runs import SCHEMA, Runs, hashed_blocks, parts_of
+from unveil.counting.spark.runs import SCHEMA, Runs, blocks, parts_of
 from unveil.counting.spark.session import kept
 from unveil.counting.spark.source import SparkSource
 from unveil.errors import EngineError
@@ -163,7 +163,7 @@ class SparkReleasedRows:
             for batch in batches:
                 placed, _ = masker.placed(recount.chunk(batch))
                 distinct.add([column.of(placed) for column in columns], placed.chunk.weight)
-            yield from hashed_blocks(distinct.sorted(), parts)
+            yield from blocks(distinct.sorted(), least=4 * parts)
 
         found = self._source.partitions(mask, Recount(coder, places).names, SCHEMA)
         # They are cut into parts, written and counted: three passes over all rows if each masked them again.
@@ -236,11 +236,11 @@ class PackedRanks:
 
     def count(self) -> int:
         """How many there are."""
-        return self.runs.merged().totals()[0]
+        return self.runs.in_order().merged().totals()[0]
 
     def collected(self, layout: Layout) -> pa.Table:
         """All rows, in the driver's memory."""
-        return pa.Table.from_batches(layout.ranks(self.runs.merged().collected()))
+        return pa.Table.from_batches(layout.ranks(self.runs.in_order().merged().collected()))
 
     def written(self, layout: Layout, write: Write) -> int:
         """Writes the parts, and gives the number of rows that were written."""

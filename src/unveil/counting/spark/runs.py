@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from unveil.arrays import IntArray
+from unveil.arrays import Array, IntArray
+from unveil.cores import each
 from unveil.counting.distinct import DistinctRows, SortedRows
 
 if TYPE_CHECKING:
@@ -37,10 +38,11 @@ def parts_of(rows: int, shuffles: int) -> int:
     return max(min(shuffles, rows // TASK_ROWS + 1), rows // MOST_ROWS + 1)
 
 
-def blocks(rows: SortedRows, part: int = 0) -> Iterator[pa.Table]:
-    """Rows as Spark moves them."""
-    for start in range(0, len(rows), BLOCK):
-        keys, weight = rows.keys[start : start + BLOCK], rows.weight[start : start + BLOCK]
+def blocks(rows: SortedRows, part: int = 0, least: int = 1) -> Iterator[pa.Table]:
+    """Rows as Spark moves them, in at least so many blocks if there are enough."""
+    step = max(min(BLOCK, len(rows) // least), 1)
+    for start in range(0, len(rows), step):
+        keys, weight = rows.keys[start : start + step], rows.weight[start : start + step]
         small = weight.astype(np.min_scalar_type(weight.max()))
         yield pa.table(
             {
@@ -153,8 +155,29 @@ class Runs:
         keys, weight = [rows.keys for rows in held], [rows.weight for rows in held]
         return SortedRows(self.sizes, np.concatenate(keys), np.concatenate(weight))
 
+    def unordered(self) -> tuple[list[Array], IntArray]:
+        """The codes of the distinct rows, column by column, and their weights, in the driver."""
+        batches = self.frame.toArrow().to_batches()
+        sizes = [sum(batch["size"].to_pylist()) for batch in batches]
+        weight = np.empty(sum(sizes), dtype=np.int64)
+        columns = [np.empty(len(weight), codes.dtype) for codes in DistinctRows(self.sizes).sorted().columns()]
+
+        def unpack(number: int) -> None:
+            start = sum(sizes[:number])
+            for _, rows in received(batches[number], self.sizes):
+                place = slice(start, start + len(rows))
+                weight[place] = rows.weight
+                for column, codes in zip(columns, rows.columns(), strict=True):
+                    column[place] = codes
+                start = place.stop
+
+        each(unpack, range(len(batches)), len(weight))
+        return columns, weight
+
     def in_order(self) -> Runs:
         """The same rows in parts that follow each other."""
+        if self.parts == 1:
+            return self
         bounds, sizes = self._bounds(), self.sizes
 
         def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
