@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 from math import exp, log
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unveil.verifier.data import summed
+from unveil.verifier.data import Reading, summed
 from unveil.verifier.values import number, plain, text
 from verify.releases import OLD, YOUNG
 from verify.sensitive import (
@@ -234,3 +236,44 @@ def test_rows_of_codes_of_any_size_are_summed_apart(rows: list[tuple[int, ...]])
         expected[row] += amount
     assert len(sums) == len(expected)
     assert dict(zip(zip(*(key.tolist() for key in found), strict=True), sums.tolist(), strict=True)) == expected
+
+
+TWO = st.lists(st.tuples(st.sampled_from(["a", "b", None]), st.integers(0, 2)), max_size=30)
+IN_ORDER = st.booleans()
+ENDS = st.lists(st.integers(0, 30), max_size=4)
+
+
+def counted(rows: Sequence[tuple[str | None, int]], ends: Sequence[int]) -> tuple[list[Any], bool]:
+    """The distinct rows with their counts as they are read, batch after batch, and whether they are sorted."""
+    schema = pa.schema([("letter", pa.string()), ("number", pa.int64())])
+    reading = Reading(cast("Any", SimpleNamespace(schema=schema)))
+    edges = [0, *sorted(min(end, len(rows)) for end in ends), len(rows)]
+    for start, stop in pairwise(edges):
+        held = zip(*rows[start:stop], strict=True) if start < stop else ([], [])
+        reading.add(pa.table([list(column) for column in held], schema=schema))
+    data = reading.data(cast("Any", SimpleNamespace(columns=[])))
+    values = [[plain(column.values)[code] for code in column.codes] for column in data.columns.values()]
+    return list(zip(*values, data.counts.tolist(), strict=True)), data.disorder is None
+
+
+def sorted_rows(rows: Sequence[tuple[str | None, int]]) -> list[tuple[str | None, int]]:
+    return sorted(rows, key=lambda row: (row[0] is None, row[0] or "", row[1]))
+
+
+@cross_check
+@given(TWO, ENDS, IN_ORDER)
+def test_equal_rows_are_counted_in_any_order_and_in_any_batches(
+    rows: list[tuple[str | None, int]], ends: list[int], in_order: bool
+) -> None:
+    rows = sorted_rows(rows) if in_order else rows
+    found, is_sorted = counted(rows, ends)
+    assert is_sorted == (rows == sorted_rows(rows))
+    assert len(found) == len(set(rows))
+    assert {row[:2]: row[2] for row in found} == Counter(rows)
+
+
+def test_equal_rows_apart_are_counted_twice_unless_their_order_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [("b", 1), ("a", 1), ("b", 1)]
+    assert sorted(counted(rows, [])[0]) == [("a", 1, 1), ("b", 1, 2)]
+    monkeypatch.setattr("unveil.verifier.data.order_finding", lambda columns, before: None)
+    assert sorted(counted(rows, [])[0]) == [("a", 1, 1), ("b", 1, 1), ("b", 1, 1)]

@@ -134,6 +134,22 @@ def summed(keys: Sequence[Codes], amounts: Counts) -> tuple[list[Codes], Counts]
     return [key[rows] for key in keys], sums["amount_sum"].to_numpy()
 
 
+def runs_of(keys: Sequence[Codes], amounts: Counts) -> tuple[list[Codes], Counts]:
+    """The runs of equal rows, one after another, and the sum of the amounts in each."""
+    fresh = np.ones(len(amounts), dtype=np.bool_)
+    fresh[1:] = False
+    for key in keys:
+        fresh[1:] |= key[1:] != key[:-1]
+    starts = np.flatnonzero(fresh)
+    return [key[starts] for key in keys], np.add.reduceat(amounts, starts) if len(starts) else amounts
+
+
+def joined(parts: Sequence[tuple[Sequence[Codes], Counts]]) -> tuple[list[Codes], Counts]:
+    """Rows of codes one after another, with their amounts."""
+    columns = zip(*(keys for keys, _ in parts), strict=True)
+    return [np.concatenate(pieces) for pieces in columns], np.concatenate([sums for _, sums in parts])
+
+
 def _packed(keys: Sequence[Codes]) -> list[Counts]:
     """Columns as few numbers that are equal where all columns are: fewer are grouped in a third of the time."""
     words: list[Counts] = []
@@ -206,12 +222,7 @@ class Tally:
 
     def _merge(self) -> None:
         parts = [*([] if self._held is None else [self._held]), *self._waiting]
-        if len(parts) > 1:
-            columns = zip(*(keys for keys, _ in parts), strict=True)
-            keys = [np.concatenate(pieces) for pieces in columns]
-            self._held = summed(keys, np.concatenate([sums for _, sums in parts]))
-        elif parts:
-            [self._held] = parts
+        self._held = summed(*joined(parts)) if len(parts) > 1 else next(iter(parts), None)
         self._waiting = []
 
 
@@ -252,10 +263,14 @@ def read_data(files: DataFiles, manifest: Claims) -> tuple[Data, list[Finding]]:
 
 
 class Reading:
-    """What is kept of the batches read so far: the distinct rows with their counts, and the last row."""
+    """What is kept of the batches read so far: the distinct rows with their counts, and the last row.
+
+    Rows of a release are sorted, so equal ones are adjacent. Only if they are not, all have to be grouped.
+    """
 
     def __init__(self, files: DataFiles) -> None:
         self._vocabularies = [Vocabulary(name) for name in files.schema.names]
+        self._runs: list[tuple[list[Codes], Counts]] = []
         self._tally = Tally()
         self._stored = StoredWords()
         self._last = pa.Table.from_batches([], schema=files.schema)
@@ -272,9 +287,13 @@ class Reading:
         self._stored.add(batch)
         pairs = zip(self._vocabularies, columns, strict=True)
         codes = [vocabulary.numbers(column.values)[column.codes[carried:]] for vocabulary, column in pairs]
-        self._tally.add(codes, np.ones(batch.num_rows, dtype=np.int64))
+        self._runs.append(runs_of(codes, np.ones(batch.num_rows, dtype=np.int64)))
         self._rows += batch.num_rows
         self._last = rows.slice(max(rows.num_rows - 1, 0))
+        if self._disorder is not None:
+            for run in self._runs:
+                self._tally.add(*run)
+            self._runs = []
 
     def unused(self) -> list[Finding]:
         """Findings about values that a file lists and no row holds."""
@@ -282,7 +301,7 @@ class Reading:
 
     def data(self, manifest: Claims) -> Data:
         """The rows, once all batches were added."""
-        keys, counts = self._tally.result()
+        keys, counts = runs_of(*joined(self._runs)) if self._disorder is None else self._tally.result()
         columns = {item.name: item.column(key) for item, key in zip(self._vocabularies, keys, strict=True)}
         weights = counts
         for name, holds in manifest.columns:
