@@ -118,8 +118,8 @@ def _numbered(key: IntArray, rows: IntArray, bits: int) -> tuple[IntArray, IntAr
     return held & (1 << bits) - 1, held >> bits
 
 
-def run_starts(keys: Sequence[IntArray]) -> IntArray:
-    """Where each run of equal rows begins, given their keys in sorted order."""
+def run_starts(keys: Sequence[CodeArray]) -> IntArray:
+    """Where each run of equal rows begins, given their columns of codes or their keys."""
     fresh = np.zeros(len(keys[0]), dtype=np.bool_)
     fresh[:1] = True
     for key in keys:

@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from unveil.arrays import IntArray
+from unveil.arrays import CodeArray, IntArray, grouped, packed_keys, run_starts
 from unveil.errors import ReleaseError
 from unveil.frames import value_type
-from unveil.masking import is_text
+from unveil.masking import dictionary_of, is_text
 from unveil.progress import Watcher, unwatched
 from unveil.strangers import GROUP_BYTES, GROUP_ROWS, opened
 
@@ -26,7 +26,6 @@ Formulas = Literal["guarded", "kept"]
 """What a csv file does to text that a spreadsheet reads as a formula: puts an apostrophe before it, or keeps it."""
 FORMULA = r"^'*[=+\-@\t\r\n＝＋－＠]"
 NUMBER = r"^'*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-ROWS = "rows"
 
 
 class ReleasedRows(Protocol):
@@ -243,18 +242,24 @@ class StoredRows:
         yield from self._read(dictionaries=False)
 
     def counted(self) -> tuple[pa.Table, IntArray]:
-        """The distinct rows in any order and the number of each. All rows are read, few are held in memory."""
-        held = [_counts(self.schema.empty_table())]
-        waiting = 0
+        """The distinct rows in any order and the number of each.
+
+        The rows of a release are sorted, so few are held in memory: the first of each run of equal ones.
+        """
+        columns = [_Values(type_) for type_ in self.schema.types]
+        held: list[list[CodeArray]] = [[np.zeros(0, dtype=np.int32) for _ in columns]]
+        sizes = [np.zeros(0, dtype=np.int64)]
         for batch in self._read(dictionaries=True):
-            counts = _counts(batch)
-            # Few rows are left; rows of different batches can only be compared by value.
-            held.append(counts.cast(held[0].schema))
-            waiting += counts.num_rows
-            if waiting > max(held[0].num_rows, BATCH):
-                held, waiting = [_merged(held)], 0
-        found = _merged(held)
-        return found.drop_columns([ROWS]).rename_columns(self.schema.names), found[ROWS].to_numpy()
+            codes = [values.codes(column) for values, column in zip(columns, batch.columns, strict=True)]
+            starts = run_starts(codes)
+            held.append([column[starts] for column in codes])
+            sizes.append(np.diff(starts, append=batch.num_rows))
+        runs, counts = [np.concatenate(parts) for parts in zip(*held, strict=True)], np.concatenate(sizes)
+        order, starts, _ = grouped(packed_keys(runs, [len(values) for values in columns]))
+        first = order[starts]
+        distinct = [values.column(codes[first]) for values, codes in zip(columns, runs, strict=True)]
+        sums = np.add.reduceat(counts[order], starts) if len(starts) else counts
+        return pa.table(distinct, names=self.schema.names), sums
 
     def write(self, path: Path, progress: Watcher = unwatched, formulas: Formulas = "guarded") -> None:
         """Writes all rows as csv or parquet, by the file extension, and reports progress."""
@@ -283,18 +288,27 @@ class StoredRows:
             raise ReleaseError(f"{path}: the data file cannot be read: {reason}.") from error
 
 
-def _counts(batch: pa.Table) -> pa.Table:
-    """The distinct rows of a batch. Columns are named by position, so that none clashes with the counts."""
-    keys = batch.rename_columns([str(place) for place in range(batch.num_columns)])
-    return _summed(keys.append_column(ROWS, pa.array(np.ones(batch.num_rows, dtype=np.int64))))
+class _Values:
+    """The values of a column that is read batch after batch, numbered as they first appear; 0 is a missing one."""
 
+    def __init__(self, type_: pa.DataType) -> None:
+        self._known = pa.nulls(1, type_)
 
-def _merged(parts: Sequence[pa.Table]) -> pa.Table:
-    return _summed(pa.concat_tables(parts))
+    def __len__(self) -> int:
+        return len(self._known)
 
+    def codes(self, column: pa.ChunkedArray) -> CodeArray:
+        """The number of the value in each row."""
+        held = dictionary_of(column)
+        words = pa.concat_arrays([self._known, held.dictionary.cast(self._known.type)])
+        numbered = words.dictionary_encode(null_encoding="encode")
+        places = np.append(numbered.indices.to_numpy()[len(self) :], np.int32(0))
+        self._known = numbered.dictionary
+        codes: CodeArray = places[held.indices.fill_null(len(places) - 1).to_numpy()]
+        return codes
 
-def _summed(counts: pa.Table) -> pa.Table:
-    """Merges equal rows."""
-    names = [name for name in counts.column_names if name != ROWS]
-    sums = counts.group_by(names).aggregate([(ROWS, "sum")])
-    return sums.rename_columns([*names, ROWS])
+    def column(self, codes: CodeArray) -> pa.Array:
+        """The values of such numbers; text with a dictionary."""
+        if not is_text(self._known.type):
+            return self._known.take(pa.array(codes))
+        return pa.DictionaryArray.from_arrays(pa.array(codes - 1, mask=codes == 0), self._known.slice(1))
