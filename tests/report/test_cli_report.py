@@ -143,6 +143,22 @@ def test_a_release_that_does_not_verify_is_refused(published: Project, run: Run)
         unveil.report(published.release)
 
 
+@pytest.mark.parametrize("broken", [True, False])
+def test_a_claim_that_does_not_hold_comes_before_rows_that_cannot_be_tried(
+    published: Project, monkeypatch: pytest.MonkeyPatch, broken: bool
+) -> None:
+    """The release is verified while classifiers learn from the rows."""
+
+    def tried(*args: object, **named: object) -> None:
+        raise unveil.UnveilError("the rows cannot be tried.")
+
+    monkeypatch.setattr("unveil.workflow.evaluate.evaluate_rows", tried)
+    if broken:
+        (published.release / "notes.txt").write_text("who is who", encoding="utf-8")
+    with pytest.raises(unveil.UnveilError, match="notes.txt" if broken else "cannot be tried"):
+        unveil.report(published.release, owner=published.spec)
+
+
 def test_an_owners_page_of_another_table_is_refused(published: Project, run: Run) -> None:
     published.edit(published.table, "p0,20,clerk", "p0,21,clerk")
     published.edit(published.table, "p1,27,lawyer", "p1,79,smith")

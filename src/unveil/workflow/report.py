@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from unveil.errors import ReleaseError, UnverifiedError
+from unveil.cores import begun
+from unveil.errors import ReleaseError, UnveilError, UnverifiedError
 from unveil.evaluation import Holdout, Whose, group_summaries
 from unveil.evaluation.protocol import Protocol, check_sample, check_trials
 from unveil.progress import Watcher, unwatched
@@ -16,6 +18,12 @@ from unveil.schema import Spec, SpecLike, load_spec
 from unveil.tables import load_table
 from unveil.tables.sources import held_rows
 from unveil.workflow.verify import release_folder, verify
+
+if TYPE_CHECKING:
+    from unveil.attacks.exposure import Exposure
+    from unveil.evaluation import GroupSummary
+    from unveil.tables import Table
+    from unveil.workflow.evaluate import Rows
 
 HOLDOUTS = 5
 
@@ -49,13 +57,18 @@ def report(
     check_sample(sample)
     spec = None if owner is None else load_spec(owner)
     with release_folder(release) as folder:
-        if findings := verify(folder, spec, table=table, progress=progress):
-            raise UnverifiedError(f"{folder}: {findings[0]}")
-        opened = open_release(folder)
         if spec is None:
-            return handout_page(opened)
+            return handout_page(_opened(folder, None, table, progress))
         source = spec.source if table is None else table
-        return owner_page(opened, _owner(opened, spec, source, protocol, sample, progress))
+        opened, figures = _owner(folder, spec, source, table, protocol, sample, progress)
+        return owner_page(opened, figures)
+
+
+def _opened(folder: Path, spec: Spec | None, table: Any, progress: Watcher) -> Release:
+    """A release whose claims hold."""
+    if findings := verify(folder, spec, table=table, progress=progress):
+        raise UnverifiedError(f"{folder}: {findings[0]}")
+    return open_release(folder)
 
 
 def report_to_file(
@@ -74,14 +87,21 @@ def report_to_file(
     write_text(target, report(release, owner, seeds=seeds, sample=sample, progress=progress), "report")
 
 
+class _OfRelease(NamedTuple):
+    """What the owner sees of a release that holds."""
+
+    release: Release
+    summaries: list[GroupSummary]
+    exposure: Exposure
+
+
 def _owner(
-    release: Release, spec: Spec, source: Any, protocol: Protocol, sample: int | None, progress: Watcher
-) -> Owner:
-    """The owner's figures. The raw table is read once for all of them, unless it is too large to hold."""
+    folder: Path, spec: Spec, source: Any, given: Any, protocol: Protocol, sample: int | None, progress: Watcher
+) -> tuple[Release, Owner]:
+    """The release, and the owner's figures. The raw table is read once for them, unless it is too large to hold."""
     # These search and learn: the page to hand out waits neither for a compiler nor for classifiers.
     from unveil.evaluation.evaluation import measures
     from unveil.evaluation.statistics import statistics
-    from unveil.workflow.attack import attack_rows
     from unveil.workflow.check import fit_of
     from unveil.workflow.evaluate import Rows, evaluate_rows
     from unveil.workflow.explain import bought_by_omissions
@@ -92,14 +112,21 @@ def _owner(
     rows = Rows(spec, load_table(spec, raw, progress))
     sampled = bool(notes)
     table = load_table(spec, source, progress) if sampled else rows.checked
+    # The release is verified and attacked while classifiers learn from the rows.
+    judging = begun(partial(_judged, folder, spec, given, rows, table))
+    try:
+        evaluation = evaluate_rows(rows, raw, protocol, notes, progress, sampled=sample is not None)
+    except UnveilError:
+        judging()  # a claim that does not hold comes first
+        raise
+    release, summaries, exposure = judging()
     private = spec.plan is not None
     fit = None if private else fit_of(spec, table, progress)
-    evaluation = evaluate_rows(rows, raw, protocol, notes, progress, sampled=sample is not None)
     if not private and not sampled and _same_rows(release, rows.whole):
         kept, counted = evaluation.measures, evaluation.statistics
     else:
         kept, counted = measures(release, spec, table), statistics(release, spec, table)
-    return Owner(
+    return release, Owner(
         spec=spec,
         read=table.read,
         dropped=table.dropped,
@@ -111,10 +138,19 @@ def _owner(
         trace=None if private else _steps(release, publish(source, spec, progress=progress) if sampled else rows.whole),
         bought=None if (price := bought_by_omissions(table, spec, progress)) is None else price.sentence(),
         groups=() if fit is None else fit.groups,
-        summaries=group_summaries(release, Whose.of(release, table)),
+        summaries=summaries,
         inferences=() if fit is None else fit.inferences,
-        exposure=attack_rows(rows, release, progress, complete=not sampled),
+        exposure=exposure,
     )
+
+
+def _judged(folder: Path, spec: Spec, given: Any, rows: Rows, table: Table) -> _OfRelease:
+    """Verifies a release, and then attacks it."""
+    from unveil.workflow.attack import attack_rows
+
+    release = _opened(folder, spec, given, unwatched)
+    summaries = group_summaries(release, Whose.of(release, table))
+    return _OfRelease(release, summaries, attack_rows(rows, release, unwatched, complete=table is rows.checked))
 
 
 def _same_rows(release: Release, whole: Release) -> bool:
