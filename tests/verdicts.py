@@ -4,7 +4,7 @@ from pathlib import Path
 
 from unveil.schema import Spec
 from unveil.verifier import Finding, judge_release
-from unveil.verifier.comparison import judge_against_raw
+from unveil.verifier.raw.comparison import judge_against_raw
 
 
 def verify_release(folder: Path) -> list[Finding]:

@@ -10,7 +10,7 @@ import unveil
 from commands import Run
 from project import Project
 from unveil.release.signature import make_key, signature
-from unveil.verifier.signature import check_signature
+from unveil.verifier.files.signature import check_signature
 
 MADE_BY_MINISIGN = (
     "untrusted comment: minisign public key 697D2C88925FCAAE\n"

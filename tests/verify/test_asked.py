@@ -12,9 +12,9 @@ import pytest
 
 from unveil.schema import Domain, Spec, load_spec, stated
 from unveil.verifier import Finding
-from unveil.verifier.agreement import check_asked
 from unveil.verifier.data import read_data
 from unveil.verifier.files import open_files, read_manifest
+from unveil.verifier.raw.agreement import check_asked
 from verdicts import verify_against_raw, verify_release
 from verify.local_releases import LOCAL, local_draft
 from verify.releases import OLD, YOUNG, Draft, Row, draft, write_raw

@@ -15,7 +15,7 @@ import unveil
 from unveil.noise import Source, Thinning
 from unveil.schema import load_spec
 from unveil.verifier import Finding, judge_release
-from unveil.verifier.comparison import judge_against_raw
+from unveil.verifier.raw.comparison import judge_against_raw
 from verdicts import verify_against_raw, verify_release
 from verify.additive_releases import SPEC, Manifest, content, people, planted, rewritten, write_project
 from verify.private_releases import (

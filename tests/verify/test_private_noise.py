@@ -16,8 +16,8 @@ import pytest
 
 from unveil.schema import load_spec
 from unveil.verifier import Verdict
-from unveil.verifier.comparison import judge_against_raw
-from unveil.verifier.noise import LEVEL, TESTS, CellLaw, chance_to_find
+from unveil.verifier.private.noise import LEVEL, TESTS, CellLaw, chance_to_find
+from unveil.verifier.raw.comparison import judge_against_raw
 from verdicts import verify_release
 from verify.private_releases import CLASSES, SPEC, PrivateDraft, private_draft, write_spec
 

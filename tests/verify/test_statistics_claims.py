@@ -18,7 +18,7 @@ from unveil.noise import Source
 from unveil.publishers.additive import rounds
 from unveil.schema import load_spec
 from unveil.verifier import judge_release
-from unveil.verifier.comparison import judge_against_raw
+from unveil.verifier.raw.comparison import judge_against_raw
 from verdicts import verify_release
 from verify.additive_releases import (
     SPEC,

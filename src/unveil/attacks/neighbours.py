@@ -28,8 +28,8 @@ from unveil.schema import AdditivePlan, PrivatePlan, Spec
 from unveil.tables import Table, part_of
 from unveil.verifier.data import encode
 from unveil.verifier.manifests import AdditiveManifest, StatisticsManifest
+from unveil.verifier.private.replay import replay_of
 from unveil.verifier.raw import Raw
-from unveil.verifier.replay import replay_of
 from unveil.version import __version__
 
 PARTS = 8

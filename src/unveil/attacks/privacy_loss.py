@@ -35,8 +35,8 @@ from unveil.progress import Watcher, unwatched
 from unveil.release import DiffGenManifest, Release, WeightsManifest
 from unveil.schema import AdditivePlan, Plan, PrivatePlan, decimal_text
 from unveil.tables import part_of
-from unveil.verifier.noise import float_rate
-from unveil.verifier.replay import replay_of
+from unveil.verifier.private.noise import float_rate
+from unveil.verifier.private.replay import replay_of
 
 PILOT = 0.2
 """The share of the runs on which events are chosen."""

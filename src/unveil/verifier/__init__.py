@@ -28,6 +28,7 @@ from unveil.verifier.claims import (
 from unveil.verifier.cuts import check_cuts, check_derived, check_derived_values, check_disclosed, check_labels
 from unveil.verifier.data import Data, read_data
 from unveil.verifier.files import check_copy, check_files, check_spelling, open_files, read_manifest
+from unveil.verifier.files.signature import SIGNATURE, check_signature
 from unveil.verifier.manifests import (
     AdditiveManifest,
     DiffGenManifest,
@@ -52,7 +53,6 @@ from unveil.verifier.records import (
     weight_notes,
 )
 from unveil.verifier.requirements import check_guarantee, check_requirements
-from unveil.verifier.signature import SIGNATURE, check_signature
 from unveil.verifier.values import is_text
 
 __all__ = ["Finding", "Verdict", "judge_release"]
@@ -88,7 +88,7 @@ def judge_release(folder: Path, key: Path | None = None) -> Verdict:
         findings += check_copy(folder, manifest, files)
         findings += row_findings(manifest, data)
         if isinstance(manifest, WeightsManifest) and not findings:
-            from unveil.verifier.weights import check_origin
+            from unveil.verifier.private.weights import check_origin
 
             findings += check_origin(manifest, data)
     except BrokenClaimError as broken:
@@ -149,15 +149,15 @@ def _private_claim_findings(manifest: PrivateClaims) -> Iterator[Finding]:
 
 def measured_findings(manifest: AdditiveManifest | StatisticsManifest) -> Iterator[Finding]:
     """What is wrong with the numbers that weights are made of."""
-    from unveil.verifier.measured import check_measured
-    from unveil.verifier.tables import check_tables
+    from unveil.verifier.private.measured import check_measured
+    from unveil.verifier.private.tables import check_tables
 
     yield from check_measured(manifest) if isinstance(manifest, AdditiveManifest) else check_tables(manifest)
 
 
 def _private_row_findings(manifest: PrivateClaims, data: Data) -> Iterator[Finding]:
     from unveil.verifier.private import check_cells, check_shared
-    from unveil.verifier.weights import check_weights
+    from unveil.verifier.private.weights import check_weights
 
     yield from check_order(manifest, data)
     yield from check_labels(manifest.labels, data)

@@ -24,7 +24,7 @@ from unveil.verifier.data import Codes, Column, Data, Groups, encode, group, rea
 from unveil.verifier.files import open_files, read_manifest
 from unveil.verifier.holdings import Holdings, Table, count_holdings
 from unveil.verifier.manifests import RefinementManifest
-from unveil.verifier.persons import person_words
+from unveil.verifier.raw.persons import person_words
 from unveil.verifier.records import TOGETHER
 from unveil.verifier.requirements import Statement, read_statement
 from unveil.verifier.values import number, plain

@@ -78,7 +78,7 @@ def verify(
                 verdicts.append(Verdict(list(judge_earlier(folder, earlier))))
         if raw is not None:
             from unveil.schema import load_spec
-            from unveil.verifier.comparison import judge_against_raw
+            from unveil.verifier.raw.comparison import judge_against_raw
 
             progress("comparing with the raw table", 0, None)
             with _raw_on_disk(load_spec(raw), table) as spec:

@@ -19,8 +19,8 @@ from unveil.verifier.claims import MANIFEST, PARQUET, Finding
 from unveil.verifier.data import Data, group
 from unveil.verifier.holdings import Floats
 from unveil.verifier.manifests import WEIGHT, AdditiveManifest, StatisticsManifest, TreeLeaf, WeightsManifest
-from unveil.verifier.measured import STEP
 from unveil.verifier.private import label_places
+from unveil.verifier.private.measured import STEP
 from unveil.verifier.records import twice_findings
 
 REACH = 16 * STEP

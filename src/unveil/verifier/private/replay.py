@@ -40,13 +40,13 @@ from unveil.verifier.manifests import (
     StatisticsManifest,
     WeightsManifest,
 )
-from unveil.verifier.measured import STEP, read_interval
-from unveil.verifier.noise import NoiseLaw, float_rate
-from unveil.verifier.places import raw_places, used_raw
 from unveil.verifier.private import label_places, least_steps, promised
-from unveil.verifier.tables import check_levels
+from unveil.verifier.private.measured import STEP, read_interval
+from unveil.verifier.private.noise import NoiseLaw, float_rate
+from unveil.verifier.private.places import raw_places, used_raw
+from unveil.verifier.private.tables import check_levels
+from unveil.verifier.private.weights import REACH, leaves_of
 from unveil.verifier.values import day_text, exact_text
-from unveil.verifier.weights import REACH, leaves_of
 
 if TYPE_CHECKING:
     from unveil.schema import Attribute, Spec, Taxonomy

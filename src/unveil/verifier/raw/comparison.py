@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from unveil.errors import records_text, rows_text
 from unveil.verifier import measured_findings, row_findings
-from unveil.verifier.agreement import check_agreement, check_asked, check_steering
 from unveil.verifier.boxes import Walk, check_boxes, read_boxes
 from unveil.verifier.claims import (
     MANIFEST,
@@ -40,11 +39,12 @@ from unveil.verifier.manifests import (
     RefinementManifest,
     SafeManifest,
 )
-from unveil.verifier.noise import MeasuredTest, NoiseTest, SamplingTest
-from unveil.verifier.persons import Whose
+from unveil.verifier.private.noise import MeasuredTest, NoiseTest, SamplingTest
+from unveil.verifier.private.replay import check_plan, count_cells, measurements
 from unveil.verifier.raw import read_raw
+from unveil.verifier.raw.agreement import check_agreement, check_asked, check_steering
+from unveil.verifier.raw.persons import Whose
 from unveil.verifier.records import TOGETHER, mean_of
-from unveil.verifier.replay import check_plan, count_cells, measurements
 from unveil.verifier.succession import History
 from unveil.verifier.values import missing, number, number_text, plain
 

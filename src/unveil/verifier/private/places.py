@@ -20,9 +20,9 @@ from unveil.verifier.claims import (
 )
 from unveil.verifier.cuts import masked_values
 from unveil.verifier.data import Codes, Column
-from unveil.verifier.persons import Words, person_words
 from unveil.verifier.private import label_places
 from unveil.verifier.raw import Raw, read_raw
+from unveil.verifier.raw.persons import Words, person_words
 from unveil.verifier.values import day_number, number, plain, text
 
 if TYPE_CHECKING:

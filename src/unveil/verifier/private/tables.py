@@ -20,7 +20,7 @@ from unveil.verifier.claims import (
     Generalization,
 )
 from unveil.verifier.manifests import AdditiveManifest, StatisticsManifest, WeightsManifest
-from unveil.verifier.measured import (
+from unveil.verifier.private.measured import (
     MOST_BINS,
     NEARLY_HALF,
     TOTALS,

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, TypeVar
 
 from unveil.strangers import GROUP_BYTES, GROUP_ROWS, opened
 from unveil.verifier.claims import BrokenClaimError, Finding
-from unveil.verifier.pages import TEXT, FormError, Page, Reader, Struct, _forbid, check_page
+from unveil.verifier.files.pages import TEXT, FormError, Page, Reader, Struct, _forbid, check_page
 
 Kind = TypeVar("Kind")
 MAGIC = b"PAR1"

@@ -31,7 +31,7 @@ from unveil.verifier.manifests import DiffGenManifest, SafeManifest
 from unveil.verifier.values import exact_text
 
 if TYPE_CHECKING:
-    from unveil.verifier.replay import CellCounts, Measurement
+    from unveil.verifier.private.replay import CellCounts, Measurement
 
 LEVEL = 1e-6
 """How rarely all tests together may report an honest release."""

@@ -28,6 +28,8 @@ from unveil.verifier.claims import (
     first_line,
     repeated,
 )
+from unveil.verifier.files.parquet import check_parquet
+from unveil.verifier.files.signature import SIGNATURE
 from unveil.verifier.manifests import (
     AdditiveManifest,
     Claims,
@@ -38,8 +40,6 @@ from unveil.verifier.manifests import (
     SafeManifest,
     StatisticsManifest,
 )
-from unveil.verifier.parquet import check_parquet
-from unveil.verifier.signature import SIGNATURE
 from unveil.verifier.values import is_number, is_text
 
 BATCH = 1 << 18
