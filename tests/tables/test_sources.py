@@ -1,6 +1,7 @@
 """The same rows give the same release, whatever they come in."""
 
 import csv
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from unittest.mock import ANY
@@ -18,6 +19,7 @@ from project import Project
 from unveil.errors import TableError
 from unveil.schema import load_spec
 from unveil.tables import files, read_table
+from unveil.verifier import raw
 
 
 @pytest.fixture
@@ -91,27 +93,55 @@ def lines_of_text(seed: int) -> str:
     breaks, end = draw.choice([0.0, 0.0, 0.05, 0.5]), draw.choice(ENDS)
     text = f"a,b{end}"
     for number in range(draw.randint(1, 60)):
-        # Not \r\n, of which Arrow loses a half between two blocks.
-        inside = draw.choice("\n\r") if draw.random() < breaks else ""
+        inside = draw.choice(["\n", "\r", "\r\n"]) if draw.random() < breaks else ""
         text += f'"x{number}{inside}y",{draw.choice([""] * 3 + [chr(34) * 4])}{end}'
     return text if draw.random() < 0.5 else text.removesuffix(end)
 
 
-def differs(folder: Path, seed: int) -> bool:
+READERS: dict[str, Callable[[Path], pa.Table]] = {
+    "whole": lambda path: read_table(path)[0],
+    "batches": lambda path: pa.concat_tables(files.CsvFile(path).batches(["a", "b"])),
+    "verifier": lambda path: pa.concat_tables(raw.open_table(path).batches(["a", "b"])),
+}
+
+
+def differs(folder: Path, seed: int, reader: str) -> bool:
     """Whether a file is read in another way than Python's own parser reads it."""
     path = folder / "lines.csv"
     with path.open("w", encoding="utf-8", newline="") as file:
         file.write(lines_of_text(seed))
     with path.open(encoding="utf-8", newline="") as file:
         held = [[value.strip() for value in row] for row in csv.reader(file) if row][1:]
-    return read_table(path)[0].to_pylist() != [dict(zip("ab", row, strict=True)) for row in held]
+    return READERS[reader](path).to_pylist() != [dict(zip("ab", row, strict=True)) for row in held]
 
 
-def test_rows_that_span_lines_are_read_as_python_reads_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "BLOCK", 100)
-    assert not any(differs(tmp_path, seed) for seed in range(400))
-    monkeypatch.setattr(files.CsvFile, "_lines", lambda file: ANY)  # nobody looks whether a line is lost
-    assert any(differs(tmp_path, seed) for seed in range(400))
+    monkeypatch.setattr(raw, "BLOCK", 100)
+
+
+@pytest.mark.usefixtures("_small_blocks")
+@pytest.mark.parametrize("reader", READERS)
+def test_rows_that_span_lines_are_read_as_python_reads_them(tmp_path: Path, reader: str) -> None:
+    assert not any(differs(tmp_path, seed, reader) for seed in range(400))
+
+
+@pytest.mark.usefixtures("_small_blocks")
+@pytest.mark.parametrize(
+    ("reader", "owner", "name", "instead"),
+    [
+        ("whole", files.CsvFile, "_lines", lambda file: ANY),  # nobody looks whether a line is lost
+        ("whole", files, "WholeBreaks", lambda path: path),
+        ("batches", files, "WholeBreaks", lambda path: path),
+        ("verifier", raw, "_Ended", lambda path: path),
+    ],
+)
+def test_a_reader_that_cuts_breaks_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: str, owner: object, name: str, instead: object
+) -> None:
+    monkeypatch.setattr(owner, name, instead)
+    assert any(differs(tmp_path, seed, reader) for seed in range(400))
 
 
 def test_columns_not_described_can_be_dropped_or_released(project: Project) -> None:

@@ -161,8 +161,10 @@ class CsvFile:
             for batch in reader:
                 yield _trimmed(pa.Table.from_batches([batch]))
 
-    def _input(self) -> Path | RowLines:
-        return RowLines(self.path, self.delimiter, len(self.schema)) if self._by_line else self.path
+    def _input(self) -> Path | RowLines | WholeBreaks:
+        if self._by_line:
+            return RowLines(self.path, self.delimiter, len(self.schema))
+        return WholeBreaks(self.path) if self._quotes else self.path
 
     def _options(self, columns: Sequence[str], *, spanned: bool = True) -> dict[str, object]:
         names = self.schema.names
@@ -223,6 +225,33 @@ def _trimmed_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
         for chunk in column.chunks
     ]
     return pa.chunked_array(chunks, type=TEXT)
+
+
+class WholeBreaks(io.RawIOBase):
+    """A file that is read block by block, none of which ends within a line break.
+
+    If one did, Arrow would lose the second half of the break, also in quotes.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._stream = pa.input_stream(path, compression="detect")
+        self._held = b""
+
+    def readable(self) -> bool:
+        """It can be read."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """At most `size` bytes; all that are left by default."""
+        block: bytes = self._held + self._stream.read(size - len(self._held) if size > 0 else None)
+        after = self._stream.read(1) if block.endswith(b"\r") else b""
+        self._held = b"\r" + after if after else b""
+        return block[:-1] if after else block
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._stream.close()
+        super().close()
 
 
 class RowLines(io.RawIOBase):

@@ -279,11 +279,28 @@ def _header(path: Path) -> tuple[list[str], str]:
 def _open_csv(path: Path) -> pa_csv.CSVStreamingReader:
     names, delimiter = _header(path)
     return pa_csv.open_csv(
-        path,
+        _Ended(path),
         read_options=pa_csv.ReadOptions(column_names=names, skip_rows=1, block_size=BLOCK),
         parse_options=pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
         convert_options=pa_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
     )
+
+
+class _Ended(io.RawIOBase):
+    """A file in blocks that end where a line does: Arrow loses the second half of a line break between two blocks."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = io.BufferedReader(pa.input_stream(path, compression="detect"))
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        return self._file.read(size // 2) + self._file.readline(size // 2)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 @dataclass(frozen=True)
