@@ -253,20 +253,24 @@ class User:
 
 
 def counts_while_collecting(spark: SparkSession, keep: Callable[[DataFrame, object], object]) -> list[int]:
-    """Counts of Spark, while whose answers are read users are collected."""
+    """Counts of Spark, while whose answers are read the users of other frames are collected.
+
+    Of others, since Spark keeps a frame again that is forgotten before it has been computed.
+    """
     read = SocketIO.readinto
 
     def readinto(self: SocketIO, buffer: Any) -> int | None:
         gc.collect()
         return read(self, buffer)
 
-    frames = [spark.range(number + 1) for number in range(5)]
     found = []
-    for frame in frames:
+    for number in range(5):
         gc.disable()
-        User(frame, keep)
+        used = spark.range(number + 100)
+        User(used, keep)
+        used.count()
         with patch.object(SocketIO, "readinto", readinto):
-            found.append(frame.count())
+            found.append(spark.range(number + 1).count())
         gc.enable()
     return found
 
