@@ -8,6 +8,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
 from socket import SocketIO
@@ -264,13 +265,15 @@ def counts_while_collecting(spark: SparkSession, keep: Callable[[DataFrame, obje
         return read(self, buffer)
 
     found = []
-    for number in range(5):
-        gc.disable()
-        used = spark.range(number + 100)
-        User(used, keep)
-        used.count()
-        with patch.object(SocketIO, "readinto", readinto):
-            found.append(spark.range(number + 1).count())
+    gc.disable()
+    try:
+        for number in range(5):
+            used = spark.range(number + 100)
+            User(used, keep)
+            used.count()
+            with patch.object(SocketIO, "readinto", readinto):
+                found.append(spark.range(number + 1).count())
+    finally:
         gc.enable()
     return found
 
@@ -286,8 +289,10 @@ def test_frames_are_forgotten_while_java_is_called(monkeypatch: pytest.MonkeyPat
     def by_the_caller(frame: DataFrame, user: object) -> None:
         finalize(user, frame.persist().unpersist)
 
-    counts_while_collecting(spark, by_the_caller)
-    assert broken
+    # In a thread of its own, whose connection nobody uses after it is broken.
+    with ThreadPoolExecutor(1) as thread:
+        counting = thread.submit(counts_while_collecting, spark, by_the_caller)
+    assert broken or counting.exception()
     spark.catalog.clearCache()
 
 
