@@ -75,7 +75,7 @@ class Release:
         """The distinct rows and the number of each: all that counting needs."""
         return self.rows.counted()
 
-    @property
+    @cached_property
     def masking(self) -> Masking:
         """How the columns are masked; `masking.apply` masks rows that arrive later."""
         return self.manifest.masking

@@ -93,7 +93,8 @@ def judge_release(folder: Path, key: Path | None = None) -> Verdict:
             findings += check_origin(manifest, data)
     except BrokenClaimError as broken:
         return Verdict([*findings, *broken.findings])
-    return Verdict(findings, [] if findings else [*reader_notes(manifest, data), *_signature_notes(folder, key)])
+    notes = [] if findings else [*reader_notes(manifest, data), *_signature_notes(folder, key)]
+    return Verdict(findings, notes, data)
 
 
 def _signature_notes(folder: Path, key: Path | None) -> Iterator[str]:

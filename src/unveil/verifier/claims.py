@@ -7,13 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from unveil.characters import hidden_character, visible
 from unveil.strangers import COLUMNS, NAME, RECORDS, ROWS
 from unveil.verifier.values import day_number, day_text
+
+if TYPE_CHECKING:
+    from unveil.verifier.data import Data
 
 BEFORE, AFTER = 20, 40
 """How much of a sentence is shown around the place where it differs."""
@@ -66,10 +69,12 @@ class Verdict:
     Attributes:
         findings: The claims that do not hold.
         notes: What no verification can decide and a reader must judge; only if every claim holds.
+        rows: The rows of the release, where they can be read; they take long to read again.
     """
 
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    rows: Data | None = field(default=None, repr=False)
 
 
 class BrokenClaimError(Exception):

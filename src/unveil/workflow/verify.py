@@ -82,7 +82,7 @@ def verify(
 
             progress("comparing with the raw table", 0, None)
             with _raw_on_disk(load_spec(raw), table) as spec:
-                verdicts.append(judge_against_raw(folder, spec))
+                verdicts.append(judge_against_raw(folder, spec, verdicts[0].rows))
     return Findings(*verdicts)
 
 

@@ -53,12 +53,13 @@ if TYPE_CHECKING:
     from unveil.verifier.raw import Raw
 
 
-def judge_against_raw(folder: Path, spec: Spec) -> Verdict:
+def judge_against_raw(folder: Path, spec: Spec, rows: Data | None = None) -> Verdict:
     """Compares a release with the raw table and the spec that it was made from.
 
     It gives one finding per way in which the release differs from the masked raw table or from the spec, but does not
     repeat the findings of `judge_release`. The counts of a differentially private release are noisy, so their
-    differences from the true counts are compared with the law of the noise, and a note says what that can show.
+    differences from the true counts are compared with the law of the noise, and a note says what that can show. The
+    rows of the release are read unless they are given.
 
     Raises:
         ReleaseError: The folder is not a release that this version can read.
@@ -76,8 +77,7 @@ def judge_against_raw(folder: Path, spec: Spec) -> Verdict:
             findings += check_plan(manifest, spec)
         if broken := list(check_boxes(manifest)):
             raise BrokenClaimError(broken)
-        files, _ = open_files(folder, manifest)
-        data, _ = read_data(files, manifest)
+        data = read_data(open_files(folder, manifest)[0], manifest)[0] if rows is None else rows
     except BrokenClaimError as error:
         reason = error.findings[0].message
         return Verdict([*findings, Finding("truth", f"the release cannot be compared with the raw table: {reason}")])
