@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import shutil
 import stat
 from collections.abc import Callable
@@ -43,6 +44,31 @@ def test_what_the_owner_tells_readers_is_in_the_manifest(project: Project) -> No
     assert told == manifest
     assert unveil.verify(other) == []
     assert unveil.open_release(other).manifest.about.title == "Wards"
+
+
+@pytest.mark.parametrize(
+    ("blocks", "words"),
+    [
+        ([{"label": "[0, 40)", "from": 0, "to": 40}, {"label": "old"}], "the block 'old' lacks a bound"),
+        ([{"label": "[0, 40)", "from": 0}], "the block '[0, 40)' lacks a bound"),
+        ([{"label": "lost", "missing": ["lost"]}], "no block has numbers"),
+        ([], "no block has numbers"),
+        (
+            [{"label": "[0, 9)", "from": 0, "to": 9, "missing": ["lost"]}],
+            "holds 'lost', which is not a kind of missing",
+        ),
+    ],
+)
+def test_blocks_that_are_no_intervals_are_refused(
+    project: Project, blocks: list[dict[str, object]], words: str
+) -> None:
+    unveil.publish(project.spec).write(project.release)
+    path = project.release / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    manifest["masking"]["age"]["blocks"] = blocks
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.raises(ReleaseError, match=re.escape(words)):
+        unveil.open_release(project.release)
 
 
 @pytest.mark.parametrize(

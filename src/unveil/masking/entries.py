@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import nan
 from operator import not_
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from unveil.arrays import FloatArray
 from unveil.errors import BrokenPromiseError
@@ -76,6 +76,12 @@ class Interval(Entry):
     to: Bound | None = Field(default=None, exclude_if=_is_none)
     missing: tuple[str, ...] = Field(default=(), exclude_if=not_)
     """The kinds of missing values that it holds, besides its numbers or alone."""
+
+    @model_validator(mode="after")
+    def _holds_something(self) -> Self:
+        if (self.from_ is None) != (self.to is None) or (self.from_ is None and not self.missing):
+            raise ValueError(f"the block {self.label!r} lacks a bound")
+        return self
 
     @property
     def numbers(self) -> Range | None:
@@ -152,6 +158,17 @@ class Discretization(Entry):
     whole: bool
     missing: Kinds = Field(default_factory=dict, exclude_if=not_)
     blocks: tuple[Interval, ...]
+
+    @model_validator(mode="after")
+    def _on_one_scale(self) -> Self:
+        if all(block.numbers is None for block in self.blocks):
+            raise ValueError("no block has numbers")
+        for block in self.blocks:
+            if strange := [kind for kind in block.missing if kind not in self.missing]:
+                raise ValueError(
+                    f"the block {block.label!r} holds {strange[0]!r}, which is not a kind of missing value"
+                )
+        return self
 
     @property
     def shown(self) -> tuple[str, ...]:

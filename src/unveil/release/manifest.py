@@ -375,4 +375,5 @@ def read_manifest_text(text: str, origin: str) -> Manifest:
     except ValidationError as error:
         problem = error.errors()[0]
         place = ".".join(str(part) for part in problem["loc"]) or "the file"
-        raise ReleaseError(f"{origin}: this is not the manifest of a release: {place}: {problem['msg']}.") from None
+        said = problem["msg"].removeprefix("Value error, ")
+        raise ReleaseError(f"{origin}: this is not the manifest of a release: {place}: {said}.") from None

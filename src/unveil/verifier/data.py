@@ -140,8 +140,10 @@ def runs_of(keys: Sequence[Codes], amounts: Counts) -> tuple[list[Codes], Counts
     fresh[1:] = False
     for key in keys:
         fresh[1:] |= key[1:] != key[:-1]
+    if fresh.all():
+        return list(keys), amounts
     starts = np.flatnonzero(fresh)
-    return [key[starts] for key in keys], np.add.reduceat(amounts, starts) if len(starts) else amounts
+    return [key[starts] for key in keys], np.add.reduceat(amounts, starts)
 
 
 def joined(parts: Sequence[tuple[Sequence[Codes], Counts]]) -> tuple[list[Codes], Counts]:
