@@ -165,34 +165,42 @@ def frozen(search: JointSearch) -> tuple[dict[str, AnyMasking], tuple[BoxTree, .
 
 
 def _tree(search: JointSearch, number: int) -> tuple[BoxTree, list[int], list[tuple[Attribute, list[Block]]]]:
-    """The tree of a partition, its leaves that are left out, and the blocks of attributes refined box by box."""
+    """The tree of a partition, its leaves that are left out, and the blocks of attributes refined box by box.
+
+    A part without records is a leaf, unless the tree must say how the block there was replaced in its cut.
+    """
     partition, blocks = search.partitions[number], search.blocks
     held, done, aside = partition.blocks.rows.tolist(), partition.done.rows.tolist(), partition.aside.rows.tolist()
-    chosen = partition.choice.rows[:, 0].tolist()
+    chosen, unseen = partition.choice.rows[:, 0].tolist(), search.replaced_unseen(number)
     used = dict.fromkeys(held[0])
     splits: dict[tuple[str, str, tuple[str, ...]], int] = {}
     known: dict[tuple[int, ...], int] = {}
     order: list[int] = []
     leaves, out = 0, []
-    waiting: list[int | None] = [0]
+    # A box, and the block that the split above made of its attribute.
+    waiting: list[tuple[int | None, int]] = [(0, held[0][0])]
     while waiting:
-        box = waiting.pop()
-        if box is None or not done[box]:
+        box, refined = waiting.pop()
+        piece_of: dict[int, int] = {}
+        if box is not None and done[box]:
+            column, into = chosen[box], search.into(number, box)
+            refined = held[box][column]
+            piece_of = {held[piece][column]: piece for piece in partition.pieces_of(box)}
+        elif box is None and refined in unseen:
+            into = unseen[refined]
+        else:
             order.append(LEAF)
             if box is not None and aside[box]:
                 out.append(leaves)
             leaves += 1
             continue
-        column, into = chosen[box], search.into(number, box)
-        refined = held[box][column]
         if (refined, *into) not in known:
             labels = tuple(blocks.label(block) for block in into)
             split = blocks.attribute(refined).name, blocks.label(refined), labels
             known[refined, *into] = splits.setdefault(split, len(splits))
             used |= dict.fromkeys(into)
         order.append(known[refined, *into])
-        piece_of = {held[piece][column]: piece for piece in partition.pieces_of(box)}
-        waiting += [piece_of.get(block) for block in reversed(into)]
+        waiting += [(piece_of.get(block), block) for block in reversed(into)]
     names = tuple(blocks.attribute(block).name for block in partition.blocks.rows[0].tolist())
     entries = tuple(Split(attribute=name, block=block, into=into) for name, block, into in splits)
     tree = BoxTree(attributes=names, splits=entries, order=tuple(order))

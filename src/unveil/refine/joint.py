@@ -73,6 +73,7 @@ class JointSearch:
         self._spare = spare
         everywhere = {a for p in partitions for a in p.attributes[~p.by_box].tolist()}
         self._cut: dict[int, list[int]] = {attribute: [blocks.roots[attribute]] for attribute in sorted(everywhere)}
+        self._replaced: dict[int, list[int]] = {}
         self._keep()
         for partition in partitions if spare else ():
             partition.leave_out(spare)
@@ -164,6 +165,16 @@ class JointSearch:
             return [*held.blocks.rows[held.pieces_of(box), column].tolist(), block]
         return self.blocks.into(block, way, cell)
 
+    def replaced_unseen(self, partition: int) -> dict[int, list[int]]:
+        """The blocks that were replaced in their cuts although no box of a partition held them, and by which.
+
+        What the owner keeps may lie where there are no records.
+        """
+        held = self.partitions[partition]
+        done = np.flatnonzero(held.done.rows)
+        split = set(held.blocks.rows[done, held.choice.rows[done, 0]].tolist())
+        return {block: into for block, into in self._replaced.items() if block not in split and block not in into}
+
     def _keep(self) -> None:
         """Refines everything to what the owner keeps. Whether the requirements hold there, the caller must ask."""
         for attribute in range(len(self.blocks.roots)):
@@ -187,6 +198,7 @@ class JointSearch:
         cut = self._cut[attribute]
         place = cut.index(block)
         cut[place : place + 1] = into
+        self._replaced[block] = list(into)
 
     def _next_box(self) -> Waiting | None:
         """The next box to be split by itself; boxes that were refined with all others wait no longer."""
