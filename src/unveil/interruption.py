@@ -4,7 +4,7 @@ An exception would not work: libraries swallow it in destructors and callbacks, 
 of the first, and nothing catches it while modules are imported. A signal handler runs between two instructions of the
 main thread, and nothing runs after it. Python programs that use the package get the usual `KeyboardInterrupt`.
 
-This module imports only the standard library, because it is the first that the command loads.
+This module is the first that the command loads, so it imports only the standard library with itself.
 """
 
 from __future__ import annotations
@@ -127,6 +127,13 @@ def leave_on_interrupt() -> None:
     for number in SIGNALS:
         if signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL):
             signal.signal(number, leave)
+
+
+def keep_signals() -> None:
+    """Keeps Arrow from trapping signals while it reads a csv file: it lost those that came near the end of a read."""
+    import pyarrow
+
+    pyarrow.enable_signal_handlers(False)
 
 
 def leave_on_crash() -> None:

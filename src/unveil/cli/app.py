@@ -32,7 +32,7 @@ from typer.core import TyperGroup
 from unveil.characters import visible
 from unveil.cli.terminal import Terminal, console
 from unveil.errors import UnveilError
-from unveil.interruption import UNFORESEEN, leave_on_interrupt, written_text
+from unveil.interruption import UNFORESEEN, keep_signals, leave_on_interrupt, written_text
 from unveil.version import __version__
 
 BAD = 2
@@ -210,6 +210,7 @@ def options(
         from unveil.absence import keep_pandas_out
 
         keep_pandas_out()
+        keep_signals()
 
 
 def main(process: object = None) -> None:

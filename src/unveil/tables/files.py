@@ -121,7 +121,7 @@ class CsvFile:
         """These columns of all rows."""
         if not self._by_line and self._quotes and (rows := self._line_by_line(columns)) is not None:
             return _trimmed(rows)
-        return _trimmed(pa.csv.read_csv(self._input(), **self._options(columns)))
+        return _trimmed(_read(self._input(), self._options(columns)))
 
     def _line_by_line(self, columns: Sequence[str]) -> pa.Table | None:
         """The rows if each is one line; None if that is not sure.
@@ -132,7 +132,7 @@ class CsvFile:
         lines = begun(self._lines)
         rows = None
         with suppress(pa.ArrowInvalid):
-            rows = pa.csv.read_csv(self.path, **self._options(columns, spanned=False))
+            rows = _read(self.path, self._options(columns, spanned=False))
         expected = lines()
         return rows if rows is not None and rows.num_rows == expected else None
 
@@ -189,6 +189,11 @@ class CsvFile:
             return True  # compressed, so it would have to be read to know
         with self.path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
             return content.find(b'"', content.find(b"\n") + 1) >= 0
+
+
+def _read(source: Path | RowLines | WholeBreaks, options: dict[str, object]) -> pa.Table:
+    """A whole csv file, read in another thread, so that the main one can handle a signal meanwhile."""
+    return begun(lambda: pa.csv.read_csv(source, **options))()
 
 
 def _check_header(names: list[str], origin: str) -> None:
