@@ -71,6 +71,16 @@ def test_blocks_that_are_no_intervals_are_refused(
         unveil.open_release(project.release)
 
 
+@pytest.mark.parametrize(("key", "name"), [("class", "age"), ("weight", "age"), ("weight", "ill")])
+def test_a_column_that_appears_twice_is_refused(project: Project, key: str, name: str) -> None:
+    unveil.publish(project.spec).write(project.release)
+    path = project.release / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(manifest | {key: name}), encoding="utf-8")
+    with pytest.raises(ReleaseError, match=f"the column '{name}' appears twice"):
+        unveil.open_release(project.release)
+
+
 @pytest.mark.parametrize(
     "failure", [OSError(28, "No space left on device"), KeyboardInterrupt(), RuntimeError("crash")]
 )

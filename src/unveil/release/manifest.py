@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from functools import cache
 from operator import not_
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from unveil.errors import ReleaseError, count_text, records_text
 from unveil.masking import AnyMasking, AsIs, BoxTree, ClassType, ColumnMasking, Entry, Kinds, Masking, SurveyWeight
@@ -150,6 +150,14 @@ class Claims(Entry):
     derived: dict[str, Derivation] = Field(default_factory=dict, exclude_if=not_)
     """The columns that the raw table does not have, and how each is derived."""
     files: dict[FileName, File] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _columns_apart(self) -> Self:
+        apart = [self.class_, *filter(None, [getattr(self, "weight", None)])]
+        for place, name in enumerate(apart):
+            if name in self.columns or name in apart[:place]:
+                raise ValueError(f"the column {name!r} appears twice")
+        return self
 
     @property
     def masking(self) -> Masking:
