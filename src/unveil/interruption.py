@@ -4,7 +4,7 @@ An exception would not work: libraries swallow it in destructors and callbacks, 
 of the first, and nothing catches it while modules are imported. A signal handler runs between two instructions of the
 main thread, and nothing runs after it. Python programs that use the package get the usual `KeyboardInterrupt`.
 
-This module is the first that the command loads, so it imports only the standard library with itself.
+This module is the first that the command loads, so loading it loads nothing but the standard library.
 """
 
 from __future__ import annotations
