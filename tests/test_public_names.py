@@ -93,6 +93,14 @@ def test_a_release_is_verified_applied_and_reported_without_a_compiler_and_class
     assert not loaded(verbs) & {"numba", "sklearn", "scipy"}
 
 
+def test_the_compiler_is_loaded_by_the_first_loop_that_runs() -> None:
+    """So that a thread loads it while another reads and sorts rows."""
+    recipes = "import unveil.counting.memory, unveil.publishers, unveil.workflow.explain"
+    assert "numba" not in loaded(recipes)
+    loop = "import numpy; from unveil.counting.kernels import linked_groups"
+    assert "numba" in loaded(f"{loop}; linked_groups(-1, numpy.zeros((1, 1), int), 0)")
+
+
 def test_a_local_release_needs_no_compiler(tmp_path: Path) -> None:
     release = tmp_path / "release"
     unveil.publish(pa.table(PEOPLE), SPEC).write(release)
@@ -190,8 +198,9 @@ sys.argv = ["unveil", "publish", table, "--to", release]
 from unveil.cli.app import ALONE, main
 with contextlib.suppress(SystemExit):
     main(ALONE)
-from unveil.counting import kernels
-print(*sorted({len(loop.signatures) for loop in vars(kernels).values() if hasattr(loop, "signatures")}))
+from unveil.counting import kernels, loops
+used = [loop.compiled for loop in vars(kernels).values() if isinstance(loop, loops.Loop)]
+print(*sorted({len(loop.signatures) for loop in used}))
 print("pandas" in sys.modules, "scipy.linalg" in sys.modules, gc.isenabled())
 """
 

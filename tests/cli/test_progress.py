@@ -19,8 +19,8 @@ from noise.private import PrivateProject
 from project import Project
 from unveil.cli import terminal
 from unveil.cli.bar import Bar
-from unveil.counting.engine import run_box_loops, run_loops
-from unveil.evaluation import Holdout
+from unveil.counting.loops import run_box_loops, run_loops
+from unveil.evaluation.protocol import Holdout
 from unveil.progress import Watcher
 from unveil.workflow.demo import demo
 

@@ -7,12 +7,12 @@ SCRIPT = """
 import numpy as np
 import pyarrow as pa
 import unveil
-from unveil.counting.engine import run_box_loops
+from unveil.counting.loops import run_box_loops
 run_box_loops()
 from unveil.counting.scans import first_best, scan_boxes
 from unveil.counting.splits import drawn_rows, split_boxes
 loops = first_best, scan_boxes, drawn_rows, split_boxes
-known = [len(loop.signatures) for loop in loops]
+known = [len(loop.compiled.signatures) for loop in loops]
 random = np.random.default_rng(0)
 age, wage = random.integers(0, 50, 20_000), random.integers(0, 4000, 20_000)
 job = random.choice(["a", "b", "c"], 20_000)
@@ -24,7 +24,7 @@ spec = {
     "publish": {"search": "joint", "recoding": "local"},
 }
 assert unveil.publish(table, spec, steps=9).trace
-assert known == [len(loop.signatures) for loop in loops], [loop.signatures for loop in loops]
+assert known == [len(loop.compiled.signatures) for loop in loops], [loop.compiled.signatures for loop in loops]
 """
 
 

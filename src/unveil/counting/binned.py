@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from unveil.arrays import Array, IntArray
 from unveil.cores import each, shares
 from unveil.counting.engine import Scoring
+from unveil.counting.loops import Loop
 from unveil.tables import Chunk, Rows
 
 HELD_BYTES = 1 << 29
@@ -98,7 +98,7 @@ class BinnedRows:
             yield binned_chunk(chunk, self._bins)
 
 
-@njit(cache=True, nogil=True)
+@Loop
 def add_sums(
     bins: Array,
     first: Array,

@@ -26,6 +26,7 @@ from unveil.arrays import (
     unpacked_columns,
 )
 from unveil.cores import begun, cores, each
+from unveil.counting.kernels import merge_runs
 from unveil.errors import BrokenPromiseError
 from unveil.masking import AnyMasking, AsIs, BoxTree, LeftOut, Masking
 from unveil.masking.walk import Walk
@@ -126,9 +127,6 @@ class DistinctRows:
 
     def _merge(self) -> None:
         """Merges the last two runs."""
-        # Compiled loops take time to load, and a single run needs none.
-        from unveil.counting.kernels import merge_runs
-
         last, before = self._runs.pop(), self._runs.pop()
         keys, weight = merge_runs(before.keys, before.weight, last.keys, last.weight)
         self._runs.append(SortedRows(self._sizes, keys, weight))

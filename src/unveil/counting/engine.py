@@ -1,106 +1,31 @@
-"""What an engine must do, and which one counts a table. Engines are the only code that touches rows.
-
-The compiled loops are loaded while the rows are read: loading takes about half a second, and compiling, once per
-installation, a few. Reading rows leaves the interpreter idle most of the time, so a thread loads them meanwhile.
-"""
+"""What an engine must do, and which one counts a table. Engines are the only code that touches rows."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
-from functools import cache
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from unveil.absence import absent
 from unveil.arrays import Array, BoolArray, IntArray
 from unveil.choices import ENGINES, PLACES
-from unveil.counting.distinct import DistinctRows
 from unveil.counting.earlier import Then
 from unveil.errors import EngineError, SpecError, did_you_mean
-from unveil.interruption import is_command
 from unveil.masking import Block, LeftOut, Masking, Offer, Refinement
 from unveil.progress import Watcher, unwatched
 from unveil.release import Link, ReleasedRows
-from unveil.schema import Attribute, Query, Spec
+from unveil.schema import Query, Spec
 from unveil.tables import HELD, Outline, StreamedTable, Withheld, load_table, open_source
 
 if TYPE_CHECKING:
     from unveil.counting.far import FarMarked
 
-COMPILING = "compiling, once"
-"""What a first run waits for. Later runs hardly wait, so no bar shows it."""
 VARIABLE = "UNVEIL_ENGINE"
 """The environment variable that names the engine where nothing else does."""
 INDEX_VARIABLE = "UNVEIL_INDEX"
 """The environment variable that says where Spark's index lies where nothing else does."""
-
-
-@contextmanager
-def loops_loaded(progress: Watcher, *, boxes: bool = False) -> Iterator[None]:
-    """Loads the loops while the block runs, and waits for them at its end, so that no thread outlives a failure.
-
-    Args:
-        progress: Called if they have to be waited for.
-        boxes: Whether those of the joint search are needed, and not those of an index.
-    """
-    thread = Thread(target=_load, args=(run_box_loops if boxes else run_loops,), name="unveil-loops")
-    thread.start()
-    try:
-        yield
-        if thread.is_alive():
-            progress(COMPILING, 0, None)
-    finally:
-        thread.join()
-
-
-def _load(run: Callable[[], None]) -> None:
-    # What is wrong with the loops is reported when they count, in the thread that can report it.
-    with suppress(Exception), absent("scipy", "cffi", "yaml") if is_command() else nullcontext():
-        run()
-
-
-@cache
-def run_loops() -> None:
-    """Runs each loop of an index on two rows, held in arrays of the types that most tables have."""
-    from unveil.counting.index import MemoryIndex
-
-    codes = np.arange(2)
-    distinct = DistinctRows([2])
-    distinct.add([codes])
-    distinct.add([codes])
-    rows = distinct.sorted()
-    index = MemoryIndex([0], rows.columns(), [2], rows.weight, np.zeros(2, dtype=np.uint8), 1)
-    attribute = Attribute("any")
-    whole, *parts = (Block(label, some) for label, some in (("all", codes), ("0", codes[:1]), ("1", codes[1:])))
-    offer = Offer(0, attribute, whole, tuple(parts), discloses=False, first=0)
-    alive = np.ones(1, dtype=np.bool_)
-    list(index.watch([offer], alive))
-    list(index.refine(Refinement(attribute, whole, tuple(parts)), 0, [], alive))
-
-
-@cache
-def run_box_loops() -> None:
-    """Runs each loop of the joint search on two rows, in the same way."""
-    from unveil.counting.boxes import BoxRows
-    from unveil.counting.scans import INTERVAL, SPLIT, first_best
-    from unveil.counting.splits import Boxes, Choices, Shapes
-
-    codes, one = np.arange(2), np.ones(1, dtype=np.int64)
-    whose = np.zeros((2, 0), dtype=np.int64)
-    rows = BoxRows.of(Marked([codes], [codes], [2], np.ones(2, dtype=np.int64), whose), [0], 2, 1, 1.0)
-    kind, depth, first, cells = np.array([[INTERVAL, 0, 0, 2]] * 2).T
-    shapes = Shapes(kind, depth, first, cells, np.arange(2, dtype=np.int32)[None, :])
-    whole = Boxes(one - 1, one + 1, np.zeros((1, 1), dtype=np.int64))
-    list(rows.scan(whole, one > 0, shapes, pure_too=False))
-    rows.drawn(whole, 1, one)
-    rows.split(whole, Choices(one - 1, np.full(1, SPLIT), one), shapes)
-    for groups in (codes, np.arange(4)[::2]):  # with and without gaps, which are two types
-        first_best(groups, np.ones(2), 4)
 
 
 class Pieces(NamedTuple):
@@ -263,6 +188,7 @@ def open_engine(
     settings: Mapping[str, str] | None = None,
     progress: Watcher = unwatched,
     withheld: Withheld | None = None,
+    ready: Callable[[], None] = lambda: None,
 ) -> tuple[Outline, Engine]:
     """Reads a table, or makes the first pass over it, and gives what counts it.
 
@@ -275,6 +201,7 @@ def open_engine(
         settings: For Spark, settings of the session that is started.
         progress: Called as the work is done.
         withheld: The people whose rows are left out because of earlier releases.
+        ready: Called once distinct rows are there, and before loops count them.
     """
     where = spec.source if source is None else source
     name = engine_name(engine, where)
@@ -287,13 +214,11 @@ def open_engine(
         return _spark(spec, where, index, settings)
     if index is not None or settings:
         raise SpecError(f"the options for Spark and its index are for the engine 'spark', not for {name!r}.")
-    with loops_loaded(progress, boxes=spec.search == "joint" and spec.plan is None):
-        read = StreamedTable if name == "stream" else load_table
-        rows = read(spec, where, progress, withheld)
-    # It needs the loops, which take time to load; what other verbs use of this module does not.
-    from unveil.counting.memory import MemoryEngine
+    from unveil.counting.memory import MemoryEngine  # which counts for this module's protocol
 
-    return rows.outline, MemoryEngine(rows)
+    read = StreamedTable if name == "stream" else load_table
+    rows = read(spec, where, progress, withheld)
+    return rows.outline, MemoryEngine(rows, ready)
 
 
 def engine_name(engine: str | None, source: Any) -> str:

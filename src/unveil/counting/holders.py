@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numba import njit
 
 from unveil.arrays import Array, Growing, IntArray
+from unveil.counting.loops import Loop
 
 
 class Holders:
@@ -111,7 +111,7 @@ def initial_counts(starts: IntArray, weight: Array, sensitive: Array, width: int
     return counts.astype(np.int64).reshape(len(starts), width)
 
 
-@njit(cache=True, nogil=True)
+@Loop
 def _locate(
     codes: Array,
     weight: Array,
@@ -135,7 +135,7 @@ def _locate(
             total[group, sensitive[place]] += weight[place]
 
 
-@njit(cache=True, nogil=True)
+@Loop
 def _take_out(
     codes: Array, weight: Array, sensitive: Array, stop: Array, rows: Array, at: Array, group_of: Array
 ) -> tuple[Array, Array]:
@@ -162,7 +162,7 @@ def _take_out(
     return groups, ends
 
 
-@njit(cache=True, nogil=True)
+@Loop
 def _disclosed(
     rows: Array,
     starts: Array,

@@ -18,12 +18,12 @@ compile the loop.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from unveil.arrays import Array
+from unveil.counting.loops import Loop
 
 
-@njit(cache=True, nogil=True)
+@Loop
 def linked_groups(first: int, following: Array, column: int) -> Array:
     """The groups of a chain, from the first one; −1 is none."""
     length = 0
@@ -39,7 +39,7 @@ def linked_groups(first: int, following: Array, column: int) -> Array:
     return groups
 
 
-@njit(cache=True, nogil=True)
+@Loop
 def link_new(following: Array, origin: Array, first: int) -> None:
     """Adds new groups, numbered from `first`, to the chains of the groups they come from."""
     for place in range(len(origin)):
@@ -48,7 +48,7 @@ def link_new(following: Array, origin: Array, first: int) -> None:
             following[origin[place], column] = first + place
 
 
-@njit(cache=True, nogil=True)
+@Loop
 def link_children(
     following: Array, head: Array, groups: Array, codes: Array, start: Array, block_of: Array, column: int
 ) -> None:
@@ -59,7 +59,7 @@ def link_children(
         head[block] = group
 
 
-@njit(cache=True, nogil=True)
+@Loop
 def split_groups(
     codes: Array,
     weight: Array,
@@ -138,7 +138,7 @@ def split_groups(
     return new_start[:made], new_stop[:made], origin[:made]
 
 
-@njit(cache=True, nogil=True)
+@Loop
 def count_pieces(
     codes: Array,
     weight: Array,
@@ -248,7 +248,7 @@ def count_pieces(
     return used, at
 
 
-@njit(cache=True, nogil=True)
+@Loop
 def merge_runs(keys: Array, weight: Array, other_keys: Array, other_weight: Array) -> tuple[Array, Array]:
     """Merges two runs of ascending keys. A key in both appears once, with the sum of both weights.
 

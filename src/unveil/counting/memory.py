@@ -5,7 +5,7 @@ For the additive method rows are binned once (`counting.binned`), and weighed on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -31,8 +31,10 @@ KEPT = 8
 class MemoryEngine:
     """Counts of a table whose distinct rows fit in memory."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: Rows, ready: Callable[[], None] = lambda: None) -> None:
+        """Takes the rows, and what waits for the loops of a search once it has gathered what they count."""
         self._rows = rows
+        self._ready = ready
         self._outline = rows.outline
         self._whom: Whom | None = None
 
@@ -74,6 +76,11 @@ class MemoryEngine:
 
     def index(self, columns: Sequence[int], sensitive: int | None = None) -> MemoryIndex:
         """The partition index over the distinct rows of a projection."""
+        index = self._index(columns, sensitive)
+        self._ready()
+        return index
+
+    def _index(self, columns: Sequence[int], sensitive: int | None) -> MemoryIndex:
         if self._whom is not None:
             return self._history_index(self._whom, columns, sensitive)
         if sensitive is None and self._outline.persons is not None:
@@ -126,6 +133,11 @@ class MemoryEngine:
 
     def marked(self, columns: Sequence[int], marks: Sequence[int]) -> Marked:
         """The distinct rows of a projection, in one pass over the rows."""
+        rows = self._marked(columns, marks)
+        self._ready()
+        return rows
+
+    def _marked(self, columns: Sequence[int], marks: Sequence[int]) -> Marked:
         if self._whom is not None:
             return self._marked_by_history(self._whom, columns, marks)
         places, persons = [*columns, *marks], self._outline.persons

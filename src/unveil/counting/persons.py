@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from unveil.arrays import Array, BoolArray, IntArray, grouped, packed_keys, run_starts
 from unveil.counting.distinct import SortedRows, unpacked
+from unveil.counting.loops import Loop
 from unveil.counting.scans import ALL, SPLIT
 
 NOBODY = -1
@@ -105,7 +105,7 @@ def _added(numbers: IntArray, begins: IntArray) -> IntArray:
     return sums
 
 
-@njit(cache=True, nogil=True)
+@Loop
 def person_end(person: Array, row: int, stop: int) -> int:
     """Where the rows of the person of a row end; a row of several persons is by itself."""
     end = row + 1
@@ -115,7 +115,7 @@ def person_end(person: Array, row: int, stop: int) -> int:
     return end
 
 
-@njit(cache=True, nogil=True)
+@Loop
 def rows_by_person(person: Array, start: int, stop: int) -> tuple[Array, Array]:
     """The rows of a box and their persons, the rows of a person adjacent.
 
@@ -130,7 +130,7 @@ def rows_by_person(person: Array, start: int, stop: int) -> tuple[Array, Array]:
     return rows, held.copy()
 
 
-@njit(cache=True, nogil=True)
+@Loop
 def count_person_pieces(
     codes: Array,
     heads: Array,
@@ -227,7 +227,7 @@ def count_person_pieces(
     return used, at
 
 
-@njit(cache=True, nogil=True)
+@Loop
 def person_runs(rows: Array, person: Array, heads: Array) -> tuple[Array, Array, int]:
     """Of rows in the order of persons: those that are all of their person, where others begin and end, and the persons.
 
@@ -248,7 +248,7 @@ def person_runs(rows: Array, person: Array, heads: Array) -> tuple[Array, Array,
     return single[:singles], several[:severals], total
 
 
-@njit(cache=True, nogil=True)
+@Loop
 def count_box_persons(
     codes: Array,
     weight: Array,

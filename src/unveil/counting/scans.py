@@ -19,9 +19,9 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from unveil.arrays import Array, IntArray
+from unveil.counting.loops import Loop
 
 SPLIT, ALL, PEEL = 0, 1, 2
 """The ways to refine a block: an interval in two, into all its parts, or into one part and the rest."""
@@ -33,13 +33,13 @@ _X = np.arange(SMALL)
 LOOKUP = np.where(_X > 0, _X * np.log2(np.maximum(_X, 1)), 0.0)
 
 
-@njit(cache=True, nogil=True)
+@Loop
 def xlogx(x: int) -> float:
     """x·log₂x, and 0 for 0."""
     return float(LOOKUP[x] if x < SMALL else x * np.log2(x))
 
 
-@njit(cache=True, nogil=True)
+@Loop
 def purity(counts: Array, sections: Array, targets: int, size: int) -> float:
     """Minus the entropy of the targets in a piece, in bits over its records."""
     total = 0.0
@@ -50,34 +50,34 @@ def purity(counts: Array, sections: Array, targets: int, size: int) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@Loop
 def steps(bits: float, fine: float) -> int:
     """Bits as a whole number of small fractions."""
     return int(np.floor(bits * fine + 0.5))
 
 
-@njit(cache=True, nogil=True)
+@Loop
 def whole(bits: float, fine: float) -> int:
     """Bits that cannot be negative; below 0 there are only rounding errors."""
     return max(steps(bits, fine), 0)
 
 
 # The next three copy number by number: compiling array expressions takes numba seconds.
-@njit(cache=True, nogil=True)
+@Loop
 def clear(counts: Array) -> None:
     """Sets all counts to 0."""
     for place in range(len(counts)):
         counts[place] = 0
 
 
-@njit(cache=True, nogil=True)
+@Loop
 def add(counts: Array, more: Array, sign: int) -> None:
     """Adds counts to others, or with the sign −1 takes them away."""
     for place in range(len(counts)):
         counts[place] += sign * more[place]
 
 
-@njit(cache=True, nogil=True)
+@Loop
 def write_piece(pieces: Array, owner: Array, used: int, counts: Array, private: int, candidate: int) -> int:
     """Writes the size of a piece, its counts by sensitive value and its candidate; returns the next place."""
     pieces[used, 0] = counts[0]
@@ -87,7 +87,7 @@ def write_piece(pieces: Array, owner: Array, used: int, counts: Array, private: 
     return used + 1
 
 
-@njit(cache=True, nogil=True)
+@Loop
 def occupied_cells(tally: Array, classes: int, codes: Array, lookup: Array, shift: int, found: Array) -> int:
     """Adds up the sizes of the cells of a block and lists those that hold rows, in order.
 
@@ -115,7 +115,7 @@ def occupied_cells(tally: Array, classes: int, codes: Array, lookup: Array, shif
     return kept
 
 
-@njit(cache=True, nogil=True)
+@Loop
 def scan_boxes(
     codes: Array,
     weight: Array,
@@ -290,7 +290,7 @@ def scan_boxes(
     return made, used, box
 
 
-@njit(cache=True, nogil=True)
+@Loop
 def first_best(group: Array, scores: Array, groups: int) -> Array:
     """For each group, the first of its members with the highest score; −1 if it has none."""
     best = np.full(groups, -1, np.int64)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from unveil.arrays import Array, IntArray
+from unveil.counting.loops import Loop
 from unveil.counting.scans import ALL, PEEL, SPLIT, add, clear
 
 
@@ -52,7 +52,7 @@ class Parts(NamedTuple):
     stop: IntArray
 
 
-@njit(cache=True, nogil=True)
+@Loop
 def split_boxes(
     codes: Array,
     weight: Array,
@@ -144,7 +144,7 @@ def split_boxes(
     return found[:made]
 
 
-@njit(cache=True, nogil=True)
+@Loop
 def drawn_rows(
     codes: Array, columns: int, marks: Array, start: Array, stop: Array, halvings: Array
 ) -> tuple[Array, Array]:
@@ -179,7 +179,7 @@ def drawn_rows(
     return rows[:used], ends
 
 
-@njit(cache=True, nogil=True)
+@Loop
 def slice_end(history: Array, row: int, stop: int) -> int:
     """Where the rows with the history of a row end."""
     end = row + 1
@@ -188,7 +188,7 @@ def slice_end(history: Array, row: int, stop: int) -> int:
     return end
 
 
-@njit(cache=True, nogil=True)
+@Loop
 def tally_slice(
     codes: Array,
     weight: Array,
@@ -214,7 +214,7 @@ def tally_slice(
     return cells
 
 
-@njit(cache=True, nogil=True)
+@Loop
 def write_pair(pieces: Array, owner: Array, used: int, part: Array, total: Array, candidate: int) -> int:
     """Writes a part of a slice and the rest, if both hold rows; returns the next place."""
     if part[0] == 0 or part[0] == total[0]:
@@ -225,7 +225,7 @@ def write_pair(pieces: Array, owner: Array, used: int, part: Array, total: Array
     return used + 2
 
 
-@njit(cache=True, nogil=True)
+@Loop
 def divide_pieces(
     codes: Array,
     weight: Array,

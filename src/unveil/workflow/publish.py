@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from unveil.counting.engine import open_engine
+from unveil.counting.loops import loading
 from unveil.errors import SpecError, UnveilError
 from unveil.progress import Watcher, phases_only, unwatched
 from unveil.release import Release
@@ -59,23 +60,24 @@ def publish(
     earlier = earlier_of(checked, after)
     if earlier is not None and checked.margin:
         raise SpecError(f"{checked.origin}: [publish] margin cannot be combined with earlier releases.")
-    opened = partial(open_engine, checked, source, engine, index, spark, watcher)
-    loaded, counts = opened() if earlier is None else succeeding(checked, earlier, opened)
-    # They need the compiled loops, which were loaded while the rows were read.
-    from unveil.noise import SeededSource, SystemSource
-    from unveil.publishers import drawn, hardened, publish_refinement
+    with loading(checked, watcher) as ready:
+        opened = partial(open_engine, checked, source, engine, index, spark, watcher, ready=ready)
+        loaded, counts = opened() if earlier is None else succeeding(checked, earlier, opened)
+        # Imported while the loops are loaded.
+        from unveil.noise import SeededSource, SystemSource
+        from unveil.publishers import drawn, hardened, publish_refinement
 
-    bits = SystemSource() if unsafe_seed is None else SeededSource(unsafe_seed)
-    if checked.plan is not None:
-        if steps is not None:
-            raise SpecError(f"{checked.origin}: steps is for refinement; a private release is drawn once.")
-        from unveil.publishers.budget import enter
+        bits = SystemSource() if unsafe_seed is None else SeededSource(unsafe_seed)
+        if checked.plan is not None:
+            if steps is not None:
+                raise SpecError(f"{checked.origin}: steps is for refinement; a private release is drawn once.")
+            from unveil.publishers.budget import enter
 
-        if unsafe_seed is None:
-            enter(checked, source)
-        return drawn(loaded, checked, checked.plan, counts, bits, progress)
-    hashes = () if earlier is None else earlier.hashes
-    return publish_refinement(loaded, hardened(checked, bits), counts, __version__, steps, stop, progress, hashes)
+            if unsafe_seed is None:
+                enter(checked, source)
+            return drawn(loaded, checked, checked.plan, counts, bits, progress)
+        hashes = () if earlier is None else earlier.hashes
+        return publish_refinement(loaded, hardened(checked, bits), counts, __version__, steps, stop, progress, hashes)
 
 
 def check_read(spec: Spec) -> None:
