@@ -14,7 +14,7 @@ from reproduce.data import ADULT_RANKED_CATEGORIES, CRX_RANKED_CATEGORIES, DATA_
 from reproduce.learn import masked_error, raw_error
 from reproduce.points import Setting, Value
 from reproduce.timing import search_seconds
-from unveil.evaluation import inference_risk
+from unveil.evaluation.risk import inference_risk
 from unveil.schema import load_spec
 from unveil.tables import load_table
 

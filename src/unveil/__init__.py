@@ -27,7 +27,8 @@ if TYPE_CHECKING:
         UnchargedWarning,
         UnveilError,
     )
-    from unveil.evaluation import Comparison, Evaluation, Folds, Holdout
+    from unveil.evaluation.evaluation import Comparison, Evaluation
+    from unveil.evaluation.protocol import Folds, Holdout
     from unveil.masking import Masking
     from unveil.reasons import Explanation
     from unveil.release import Release, open_release
@@ -86,7 +87,8 @@ __all__ = [
 _HOMES = {
     "unveil.attacks": ["Exposure"],
     "unveil.errors": [name for name in __all__ if name.endswith(("Error", "Warning"))],
-    "unveil.evaluation": ["Comparison", "Evaluation", "Folds", "Holdout"],
+    "unveil.evaluation.evaluation": ["Comparison", "Evaluation"],
+    "unveil.evaluation.protocol": ["Folds", "Holdout"],
     "unveil.masking": ["Masking"],
     "unveil.reasons": ["Explanation"],
     "unveil.release": ["Release", "open_release"],

@@ -7,7 +7,6 @@ takes the colours of the page, which may be light or dark; only stripes have the
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 
 GOOD = "#2e9e5b"
 BAD = "#d9534f"
@@ -17,6 +16,8 @@ PLAIN = "#8a8a8a"
 
 def text(value: object) -> str:
     """A value as escaped text."""
+    from html import escape  # its table of entities is for notebooks only
+
     return escape(str(value))
 
 

@@ -7,7 +7,7 @@ import pytest
 from commands import Run
 from unveil.choices import ENGINES, FORMATS, INTERVALS, PLACES
 from unveil.drafts import WAYS
-from unveil.evaluation import CLASSIFIERS
+from unveil.evaluation.classifiers import CLASSIFIERS
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 import unveil
 from project import Project
-from unveil.evaluation import Holdout
+from unveil.evaluation.protocol import Holdout
 from unveil.schema import Taxonomy
 from unveil.workflow.verify import Findings
 

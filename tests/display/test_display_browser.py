@@ -9,7 +9,7 @@ import pytest
 import unveil
 from browser import LAPTOP, PHONE, Browser
 from project import Project
-from unveil.evaluation import Holdout
+from unveil.evaluation.protocol import Holdout
 
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>output</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from unveil import UnveilError
-from unveil.evaluation import Examples
 from unveil.evaluation import c45 as module
 from unveil.evaluation.c45 import c45, weka
+from unveil.evaluation.examples import Examples
 
 WEATHER = """\
 sunny hot high false no|sunny hot high true no|overcast hot high false yes|rainy mild high false yes

@@ -11,10 +11,9 @@ import pytest
 
 import unveil
 from unveil import UnveilError
-from unveil.evaluation import CLASSIFIERS, Examples, error_rate
 from unveil.evaluation.c45 import weka
-from unveil.evaluation.classifiers import MOST_CATEGORIES, _one_hot, _sparse_one_hot
-from unveil.evaluation.examples import UNSEEN, coded, encoded
+from unveil.evaluation.classifiers import CLASSIFIERS, MOST_CATEGORIES, _one_hot, _sparse_one_hot, error_rate
+from unveil.evaluation.examples import UNSEEN, Examples, coded, encoded
 
 Learn = Callable[[Examples, Examples], np.ndarray]
 

@@ -13,9 +13,10 @@ import pytest
 
 from project import Project
 from unveil import SpecError, TableError, UnveilError, publish
-from unveil.evaluation import CLASSIFIERS, Folds, Given, Holdout
+from unveil.evaluation.classifiers import CLASSIFIERS
 from unveil.evaluation.evaluation import SETTINGS, Comparison, guarantee, guarantee_text
 from unveil.evaluation.plots import drawn, plot
+from unveil.evaluation.protocol import Folds, Given, Holdout
 from unveil.publishers import trial_release
 from unveil.schema import Spec, load_spec
 from unveil.tables import Table

@@ -12,7 +12,7 @@ import pytest
 import unveil
 from commands import Run
 from unveil.errors import RequirementError, UnveilError
-from unveil.evaluation import Holdout
+from unveil.evaluation.protocol import Holdout
 from unveil.tables import sources
 
 SPEC = """

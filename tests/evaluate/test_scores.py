@@ -8,8 +8,9 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-from unveil.evaluation import CLASSIFIERS, Examples
 from unveil.evaluation import protocol as module
+from unveil.evaluation.classifiers import CLASSIFIERS
+from unveil.evaluation.examples import Examples
 from unveil.evaluation.protocol import LEAST_CHANCE, Answers, Scores, mean_scores, scores
 
 

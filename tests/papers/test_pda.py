@@ -11,7 +11,7 @@ import pytest
 import unveil
 from unveil.counting.engine import open_engine
 from unveil.errors import RequirementError
-from unveil.evaluation import inference_risk
+from unveil.evaluation.risk import inference_risk
 from unveil.publishers import redundant_atoms, resolved_requirements, start_search
 from unveil.schema import Template, load_spec
 from unveil.tables import load_table

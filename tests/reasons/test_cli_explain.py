@@ -9,7 +9,7 @@ import unveil
 from commands import Run
 from noise.private import PrivateProject
 from project import Project
-from unveil.evaluation import Given
+from unveil.evaluation.protocol import Given
 
 
 def test_why_no_attribute_is_finer(project: Project, run: Run) -> None:

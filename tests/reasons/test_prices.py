@@ -6,8 +6,8 @@ import pytest
 
 import unveil
 from project import Project
-from unveil.evaluation import Holdout, information_loss
-from unveil.evaluation.protocol import Interval, interval
+from unveil.evaluation.information import information_loss
+from unveil.evaluation.protocol import Holdout, Interval, interval
 from unveil.reasons import Price, Relaxation, Run, ranked_prices
 from unveil.reasons.prices import within_noise
 from unveil.schema import KAnonymity, load_spec

@@ -8,7 +8,7 @@ import pytest
 import unveil
 from noise.private import PrivateProject, no_draws
 from project import Project
-from unveil.evaluation import Holdout
+from unveil.evaluation.protocol import Holdout
 from unveil.reasons.spending import expected_noise, spending_of
 from unveil.workflow.evaluate import DRAWN, OWNERS
 from unveil.workflow.explain import FROM_RELEASE

@@ -13,7 +13,7 @@ import pytest
 import unveil
 from unveil.cli.screens import masking_table, show_release
 from unveil.errors import ReleaseError
-from unveil.evaluation import group_sizes
+from unveil.evaluation.reidentification import group_sizes
 from unveil.release import CountedRows, Release, StoredRows, rows
 from unveil.release import release as module
 

@@ -11,7 +11,7 @@ import unveil
 from commands import Run
 from project import Project
 from report.reading import read
-from unveil.evaluation import Holdout
+from unveil.evaluation.protocol import Holdout
 from unveil.tables import FileSource, Survey
 
 

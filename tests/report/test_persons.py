@@ -8,8 +8,8 @@ import pytest
 
 import unveil
 from report.reading import read
-from unveil.evaluation import Whose, group_summaries
 from unveil.evaluation.evaluation import measures
+from unveil.evaluation.reidentification import Whose, group_summaries
 from unveil.schema import load_spec
 from unveil.tables import load_table
 from unveil.workflow.evaluate import Rows

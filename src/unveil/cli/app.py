@@ -60,8 +60,12 @@ HOMES = {
     "studio": "studio.studio",
 }
 """Where each command is, below `unveil.cli`: a function, or an app with its own commands."""
-NO_PLUGINS = ("PYDANTIC_DISABLE_PLUGINS", "__all__")
-"""Pydantic looks through all installed packages for plugins, which would take part in reading specs and releases."""
+ENVIRONMENT = {"PYDANTIC_DISABLE_PLUGINS": "__all__", "OPENBLAS_NUM_THREADS": "1"}
+"""What a command asks of libraries, unless the user asks for something else.
+
+Pydantic looks through all installed packages for plugins, which would take part in reading specs and releases. NumPy
+starts threads to multiply matrices, of which a command has only small ones.
+"""
 ALONE = "alone"
 """What the installed command passes to its commands: the process has no other use."""
 
@@ -221,7 +225,7 @@ def main(process: object = None) -> None:
 def script() -> NoReturn:
     """The installed command: runs the command line and then ends the process at once."""
     leave_on_interrupt()
-    os.environ.setdefault(*NO_PLUGINS)
+    os.environ.update({**ENVIRONMENT, **os.environ})
     code: int | str | None = 0
     try:
         open_streams()

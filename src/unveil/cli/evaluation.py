@@ -15,9 +15,9 @@ from unveil.cli.verbs import show_exposure
 from unveil.errors import braced, count_text
 
 if TYPE_CHECKING:
-    from unveil.evaluation import Comparison, Evaluation, Folds, Given, Holdout, Line
-    from unveil.evaluation.evaluation import Measures
+    from unveil.evaluation.evaluation import Comparison, Evaluation, Line, Measures
     from unveil.evaluation.population import Population
+    from unveil.evaluation.protocol import Folds, Given, Holdout
     from unveil.reasons import Explanation
 
 SEEDS = 5
@@ -118,7 +118,7 @@ def compare(
 
 def protocol_of(folds: int | None, test: float | None, split: str | None, seeds: int) -> Holdout | Folds | Given:
     """How the options say to split the rows."""
-    from unveil.evaluation import Folds, Given, Holdout
+    from unveil.evaluation.protocol import Folds, Given, Holdout
 
     if sum(option is not None for option in (folds, test, split)) > 1:
         raise typer.BadParameter("only one of --folds, --test and --split can be given.")
@@ -133,7 +133,7 @@ def experiment(
     classifiers: list[str] | None, protocol: Holdout | Folds | Given, seeds: int, together: bool, sample: int | None
 ) -> dict[str, Any]:
     """The arguments that both commands pass on. A private release is drawn once per hold-out, else once per seed."""
-    from unveil.evaluation import Holdout
+    from unveil.evaluation.protocol import Holdout
 
     return {
         "classifiers": classifiers or ("tree",),
@@ -146,7 +146,7 @@ def experiment(
 
 def show_evaluation(console: Console, evaluation: Evaluation) -> None:
     """The result of `evaluate`."""
-    from unveil.evaluation import CLASSIFIERS
+    from unveil.evaluation.classifiers import CLASSIFIERS
     from unveil.evaluation.evaluation import SCORES, SETTINGS
 
     console.print(f"{evaluation.spec.origin}: errors on test rows, {evaluation.protocol}.")
@@ -185,7 +185,7 @@ def _show_classes(console: Console, evaluation: Evaluation, classifier: str) -> 
 
 def show_comparison(console: Console, comparison: Comparison) -> None:
     """The result of `compare`: one row per spec and classifier."""
-    from unveil.evaluation import CLASSIFIERS
+    from unveil.evaluation.classifiers import CLASSIFIERS
     from unveil.evaluation.evaluation import SCORES, guarantee_text
     from unveil.evaluation.statistics import EXPLAINED, TABLE_COLUMNS
 
@@ -313,7 +313,7 @@ def explain(
     as_json: Figures = False,
 ) -> None:
     """Say why a release is as coarse as it is, and what relaxing its requirements would buy."""
-    from unveil.evaluation import Holdout
+    from unveil.evaluation.protocol import Holdout
     from unveil.workflow.explain import explain as run
 
     with watched() as progress:

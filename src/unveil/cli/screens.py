@@ -17,13 +17,14 @@ from rich.text import Text
 
 from unveil.arrays import IntArray
 from unveil.errors import braced, count_text, listed, rows_text, shortened
-from unveil.evaluation import GroupSummary, InferenceRisk, group_summaries
+from unveil.evaluation.reidentification import GroupSummary, group_summaries
 from unveil.masking import AsIs, Discretization, Generalization, Suppression
 from unveil.release import RefinementManifest, Release
 from unveil.schema import Atom, Spec
 
 if TYPE_CHECKING:
     from unveil.drafts import TableGuess
+    from unveil.evaluation.risk import InferenceRisk
     from unveil.workflow.check import Fit
     from unveil.workflow.demo import Demo
 

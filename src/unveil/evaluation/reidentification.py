@@ -246,8 +246,13 @@ class Whose:
 
 def group_sizes(rows: Release | Table, quasi_identifier: Sequence[str]) -> IntArray:
     """How many records share each combination of values that occurs, in ascending order."""
-    sizes: IntArray = np.sort(grouped(rows, quasi_identifier)[SIZE].to_numpy())
-    return sizes
+    columns, records = _columns(rows, quasi_identifier)
+    coded = [dictionary_of(column) for column in columns]
+    codes = [column.indices.fill_null(len(column.dictionary)).to_numpy() for column in coded]
+    numbers, groups = group_numbers(codes)
+    sizes = np.zeros(groups, dtype=np.int64)
+    np.add.at(sizes, numbers, records)
+    return np.sort(sizes)
 
 
 def size_counts(sizes: IntArray) -> dict[int, int]:
@@ -269,23 +274,28 @@ def grouped(rows: Release | Table, names: Sequence[str], *more: str) -> pa.Table
 
     The values of each group are the columns `0`, `1`, …, and its records are the column `size`.
     """
+    return _counted(*_columns(rows, names, *more))
+
+
+def _columns(rows: Release | Table, names: Sequence[str], *more: str) -> tuple[list[pa.ChunkedArray], IntArray]:
+    """The values of some attributes, row by row, and how many records each row represents."""
     if isinstance(rows, Table):
         _check_names(names, [column.name for column in rows.columns], "table")
-        columns = [rows.column(name) for name in names]
-        coded = [pa.DictionaryArray.from_arrays(pa.array(column.codes), column.array) for column in columns]
-        return _counted(coded, rows.weight, rows.rows)
+        held = [rows.column(name) for name in names]
+        coded = [pa.DictionaryArray.from_arrays(pa.array(column.codes), column.array) for column in held]
+        columns = [pa.chunked_array([column]) for column in coded]
+        return columns, np.ones(rows.rows, dtype=np.int64) if rows.weight is None else rows.weight
     weight = refinement_manifest(rows).weight
     _check_names(names, rows.masking, "release")
     distinct, counts = rows.counted
     records = counts if weight is None else counts * distinct[weight].to_numpy()
-    return _counted([distinct[name] for name in (*names, *more)], records, distinct.num_rows)
+    return [distinct[name] for name in (*names, *more)], records
 
 
-def _counted(columns: Sequence[Any], weight: Any, rows: int) -> pa.Table:
+def _counted(columns: Sequence[Any], records: Any) -> pa.Table:
     keys = [str(place) for place in range(len(columns))]
-    counts = np.ones(rows, dtype=np.int64) if weight is None else weight
     # Row groups of a file may number the same values differently, and the group-by refuses such columns.
-    table = pa.table([*columns, counts], names=[*keys, SIZE]).unify_dictionaries()
+    table = pa.table([*columns, records], names=[*keys, SIZE]).unify_dictionaries()
     sums = table.group_by(keys).aggregate([(SIZE, "sum")])
     return sums.select([*keys, f"{SIZE}_sum"]).rename_columns([*keys, SIZE])
 
@@ -312,8 +322,8 @@ def _people(rows: Release | Table, names: Sequence[str], population: pa.Table, w
     if masking is not None:
         # A value without a block is nobody's in the release, and no group of it is written so.
         people = masking.labels(known, unseen="suppress")
-    counts = None if weight is None else known[weight]
-    return _counted([people[name] for name in names], counts, known.num_rows)
+    counts = np.ones(known.num_rows, dtype=np.int64) if weight is None else known[weight]
+    return _counted([people[name] for name in names], counts)
 
 
 def _masking_of(masking: Masking, names: Sequence[str]) -> Masking:
@@ -329,7 +339,7 @@ def _with_population(groups: pa.Table, people: pa.Table) -> pa.Table:
     # Numbers are compared by value, everything else as text.
     types = {key: pa.float64() if is_number(value_type(groups[key].type)) else pa.string() for key in keys}
     own = pa.table({**_cast(groups, types), SIZE: groups[SIZE]})
-    known = _counted(list(_cast(people, types).values()), people[SIZE], people.num_rows)
+    known = _counted(list(_cast(people, types).values()), people[SIZE])
     return own.join(known.rename_columns([*keys, "people"]), keys=keys, join_type="left outer")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from unveil.errors import braced, count_text, records_text
-from unveil.evaluation import InformationLoss
+from unveil.evaluation.information import InformationLoss
 from unveil.evaluation.protocol import Interval, interval
 from unveil.masking import AsIs, Suppression
 from unveil.publishers import resolved_requirements

@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 from unveil.arrays import IntArray
 from unveil.errors import named
-from unveil.evaluation import GroupSummary
 from unveil.evaluation.information import block_penalties, label_records, promised_k
-from unveil.evaluation.reidentification import refinement_manifest
+from unveil.evaluation.reidentification import GroupSummary, refinement_manifest
 from unveil.masking import AsIs, Discretization, Generalization, Suppression
 from unveil.release import Release
 from unveil.reports.drawings import Bar, Bars

@@ -8,18 +8,11 @@ from typing import Any
 
 from unveil.attacks import Exposure
 from unveil.errors import count_text, named
-from unveil.evaluation import (
-    CLASSIFIERS,
-    Evaluation,
-    GroupRisk,
-    GroupSummary,
-    InferenceRisk,
-    ReidentificationRisk,
-    group_summaries,
-    whole_row_risk,
-)
-from unveil.evaluation.evaluation import COMPARED, SCORES, SETTINGS, Line, Measures
+from unveil.evaluation.classifiers import CLASSIFIERS
+from unveil.evaluation.evaluation import COMPARED, SCORES, SETTINGS, Evaluation, Line, Measures
 from unveil.evaluation.population import CLASS_COLUMNS, released_shares
+from unveil.evaluation.reidentification import GroupSummary, ReidentificationRisk, group_summaries, whole_row_risk
+from unveil.evaluation.risk import GroupRisk, InferenceRisk
 from unveil.evaluation.statistics import EXPLAINED, NUMBER_COLUMNS, TABLE_COLUMNS, Statistics
 from unveil.masking import Discretization
 from unveil.release import RefinementManifest, Release

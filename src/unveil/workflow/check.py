@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from unveil import html
 from unveil.errors import count_text, rows_text
-from unveil.evaluation import GroupRisk, InferenceRisk, group_risk, inference_risk, table_warnings
 from unveil.evaluation.population import Population, population
+from unveil.evaluation.risk import GroupRisk, InferenceRisk, group_risk, inference_risk, table_warnings
 from unveil.progress import Watcher, unwatched
 from unveil.publishers import make_guards, redundant_atoms, resolved_requirements, start_joint, tried
 from unveil.schema import Atom, KAnonymity, Requirement, Spec, SpecLike, Template, load_spec, share_text

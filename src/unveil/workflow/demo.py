@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 
 from unveil.errors import UnchargedWarning
-from unveil.evaluation import accuracy
+from unveil.evaluation.classifiers import accuracy
 from unveil.progress import Tasks, Watcher, unwatched
 from unveil.release import Release, open_release, write_folder
 from unveil.schema import Spec, load_spec

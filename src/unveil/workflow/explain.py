@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from unveil.errors import ReleaseError, RequirementError, SpecError, TableError
-from unveil.evaluation import Holdout, information_loss
 from unveil.evaluation.evaluation import Tally
-from unveil.evaluation.protocol import Given, Protocol, Split, by_person, check_trials
+from unveil.evaluation.information import information_loss
+from unveil.evaluation.protocol import Given, Holdout, Protocol, Split, by_person, check_trials
 from unveil.progress import Watcher, unwatched
 from unveil.publishers import resolved_requirements, start_joint, start_search, trial_release
 from unveil.reasons import (

@@ -15,10 +15,11 @@ import numpy as np
 from unveil.counting.memory import KeptEngine
 from unveil.drafts import Look, draft, look_at, spec_text
 from unveil.errors import TableError, UnveilError
-from unveil.evaluation import Evaluation, Holdout, information_loss, table_warnings
 from unveil.evaluation.classifiers import tested
-from unveil.evaluation.evaluation import guarantee_text, reference_columns
-from unveil.evaluation.protocol import Scores
+from unveil.evaluation.evaluation import Evaluation, guarantee_text, reference_columns
+from unveil.evaluation.information import information_loss
+from unveil.evaluation.protocol import Holdout, Scores
+from unveil.evaluation.risk import table_warnings
 from unveil.progress import Watcher, unwatched
 from unveil.publishers import trial_release
 from unveil.reasons import Cut

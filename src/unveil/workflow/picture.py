@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from unveil.arrays import FloatArray, IntArray
-from unveil.evaluation import Whose, group_summaries
 from unveil.evaluation.evaluation import measures
 from unveil.evaluation.information import label_records
+from unveil.evaluation.reidentification import Whose, group_summaries
 from unveil.masking import AsIs, Discretization, Generalization, Suppression, rest_label
 from unveil.release import RefinementManifest, Release
 from unveil.reports.figures import size_classes

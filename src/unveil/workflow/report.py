@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from unveil.cores import begun
 from unveil.errors import ReleaseError, UnveilError, UnverifiedError
-from unveil.evaluation import Holdout, Whose, group_summaries
-from unveil.evaluation.protocol import Protocol, check_sample, check_trials
+from unveil.evaluation.protocol import Holdout, Protocol, check_sample, check_trials
+from unveil.evaluation.reidentification import Whose, group_summaries
 from unveil.progress import Watcher, unwatched
 from unveil.release import RefinementManifest, Release, check_absent, open_release, write_text
 from unveil.reports import Owner, handout_page, owner_page
@@ -21,7 +21,7 @@ from unveil.workflow.verify import release_folder, verify
 
 if TYPE_CHECKING:
     from unveil.attacks.exposure import Exposure
-    from unveil.evaluation import GroupSummary
+    from unveil.evaluation.reidentification import GroupSummary
     from unveil.tables import Table
     from unveil.workflow.evaluate import Rows
 
