@@ -51,41 +51,28 @@ def _with_missing(name: str, missing: Sequence[str], output: Output) -> list[str
 
 
 @dataclass(frozen=True)
-class Midpoints:
-    """A discretized number or date: the middle of its interval, as `Release.to_pandas(intervals="midpoint")` has it."""
+class Intervals:
+    """A discretized number or date: the middle of its interval, or both ends where intervals overlap.
+
+    The middle is the one that `Release.to_pandas(intervals="midpoint")` has.
+    """
 
     name: str
     labels: tuple[str, ...]
-    middles: tuple[tuple[float, ...], ...]
-    """The middle of each block, and for each kind of missing values whether it holds that and no numbers."""
-    missing: tuple[str, ...] = ()
+    numbers: tuple[tuple[float, ...], ...]
+    """Those of each block, and for each kind of missing values whether it holds that and no numbers."""
+    missing: tuple[str, ...]
+    overlapping: bool
 
     def names(self, name: str, output: Output) -> list[str]:
-        """One column, and one for each kind of missing values."""
+        """One column or two, and one for each kind of missing values."""
+        if self.overlapping and output != "labels":
+            return [f"{name} from", *_with_missing(f"{name} to", self.missing, output)]
         return _with_missing(name, self.missing, output)
 
     def encoded(self, column: pa.ChunkedArray, output: Output) -> FloatArray:
-        """The middle; NaN for a value that has no block, and the middle of the range for a missing one."""
-        return np.array([*self.middles, (np.nan,) * (1 + len(self.missing))])[_places(column, self.labels)]
-
-
-@dataclass(frozen=True)
-class Ends:
-    """A number or date whose intervals overlap: where its interval begins and where it ends."""
-
-    name: str
-    labels: tuple[str, ...]
-    ends: tuple[tuple[float, ...], ...]
-    """Both ends of each block, and for each kind of missing values whether it holds that and no numbers."""
-    missing: tuple[str, ...] = ()
-
-    def names(self, name: str, output: Output) -> list[str]:
-        """Two columns, and one for each kind of missing values."""
-        return [name] if output == "labels" else [f"{name} from", *_with_missing(f"{name} to", self.missing, output)]
-
-    def encoded(self, column: pa.ChunkedArray, output: Output) -> FloatArray:
-        """Both ends; NaN for a value that has no block, and those of the range for a missing one."""
-        return np.array([*self.ends, (np.nan,) * (2 + len(self.missing))])[_places(column, self.labels)]
+        """The numbers of its block; NaN for a value that has no block, and those of the range for a missing one."""
+        return np.array([*self.numbers, (np.nan,) * len(self.numbers[0])])[_places(column, self.labels)]
 
 
 @dataclass(frozen=True)
@@ -136,7 +123,7 @@ class Nested:
         return np.vstack([self.words.ends - [0, 1], [[-1, -1]]])[places].astype(np.float64)
 
 
-ColumnEncoding = Numbers | Midpoints | Ends | Blocks | Nested
+ColumnEncoding = Numbers | Intervals | Blocks | Nested
 
 
 @dataclass(frozen=True)
@@ -149,8 +136,10 @@ class Encoding:
     @classmethod
     def of(cls, masking: Masking, released: pa.Table, output: Output) -> Encoding:
         """Derives the encoding from a masking and, for values released as they are, from the released rows."""
-        features = [name for name in masking if not _is_weight(masking[name])]
-        return cls(tuple(_column(name, masking[name], released) for name in features), output)
+        entries = masking.columns.items()
+        # A survey weight says nothing about the class.
+        features = {name: entry for name, entry in entries if getattr(entry, "survey_weight", None) is None}
+        return cls(tuple(_column(name, entry, released) for name, entry in features.items()), output)
 
     def names(self, name_of: dict[str, str]) -> list[str]:
         """The names of the columns that come out."""
@@ -162,25 +151,21 @@ class Encoding:
             for column in self.columns:
                 _check_seen(column, masked[column.name])
         if self.output == "labels":
-            return _objects([masked[column.name] for column in self.columns], masked.num_rows)
+            shown = [np.array(masked[column.name].to_pylist(), dtype=object) for column in self.columns]
+            return np.stack(shown, axis=1)
         return np.hstack([column.encoded(masked[column.name], self.output) for column in self.columns])
-
-
-def _is_weight(entry: Any) -> bool:
-    """Whether a column is a survey weight, which says nothing about the class."""
-    return isinstance(entry, AsIs) and entry.survey_weight is not None
 
 
 def _column(name: str, entry: Any, released: pa.Table) -> ColumnEncoding:
     match entry:
         case Discretization(local=True):
             ends = tuple((held.lo, held.hi, *flags) for held, flags in _blocks(entry))
-            return Ends(name, entry.shown, ends, tuple(entry.missing))
+            return Intervals(name, entry.shown, ends, tuple(entry.missing), overlapping=True)
         case Generalization(local=True):
             return Nested(name, Vocabulary.of(entry))
         case Discretization():
             middles = tuple((entry.middle(held), *flags) for held, flags in _blocks(entry))
-            return Midpoints(name, entry.shown, middles, tuple(entry.missing))
+            return Intervals(name, entry.shown, middles, tuple(entry.missing), overlapping=False)
         case AsIs(type="number"):
             return Numbers(name, tuple(entry.missing))
         case AsIs():
@@ -218,10 +203,3 @@ def _check_seen(column: ColumnEncoding, values: pa.ChunkedArray) -> None:
         value = values[int(np.flatnonzero(gone)[0])].as_py()
         shown = "a missing value" if value is None or value != value else repr(value)
         raise TableError(f"column {column.name!r}: {shown} is not in this release; unseen='suppress' lets it pass.")
-
-
-def _objects(columns: Sequence[pa.ChunkedArray], rows: int) -> NDArray[Any]:
-    array = np.empty((rows, len(columns)), dtype=object)
-    for place, column in enumerate(columns):
-        array[:, place] = column.to_pylist()
-    return array

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self, get_args
+from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -46,6 +46,14 @@ class Masker(TransformerMixin, BaseEstimator):
     _private = False
     _method = "refinement"
     _least_columns = 1
+    _describing: ClassVar[Sequence[str]] = ("attributes", "taxonomies", "default", "person")
+    """The arguments that describe the table; a spec describes it itself."""
+    _requiring: ClassVar[Sequence[str]] = ()
+    """Those that replace values of a spec in its requirements,"""
+    _publishing: ClassVar[Sequence[str]] = ()
+    """and in `[publish]`."""
+    _defaults: ClassVar[Mapping[str, Any]] = {}
+    """What `[publish]` says without a spec, if no argument says otherwise."""
 
     attributes: Sections | None = None
     taxonomies: Mapping[str, TaxonomyLike] | None = None
@@ -144,19 +152,6 @@ class Masker(TransformerMixin, BaseEstimator):
     def _requirements(self, names: Sequence[str]) -> list[Section]:
         """The requirements if there is no spec; `names` are the columns that are not identifiers."""
 
-    @abstractmethod
-    def _tuning(self) -> tuple[Section, Section]:
-        """The arguments that replace values of a spec: in its requirements, and in `[publish]`."""
-
-    def _described(self) -> Section:
-        """The arguments that describe the table; a spec describes it itself."""
-        return {
-            "attributes": self.attributes,
-            "taxonomies": self.taxonomies,
-            "default": self.default,
-            "person": self.person,
-        }
-
     def _classes(self) -> Section | None:
         """The section that declares the labels of the class, if any."""
         return None
@@ -174,15 +169,14 @@ class Masker(TransformerMixin, BaseEstimator):
                 raise SpecError(f"{name} is {value!r}, but it must be one of {', '.join(map(repr, get_args(known)))}.")
 
     def _spec(self, rows: pa.Table, class_: Any) -> Spec:
-        require, publishing = (given(values) for values in self._tuning())
+        publishing = self._given(self._publishing)
         if self.spec is None:
             spec = load_spec(self._content(rows, class_, publishing))
         else:
-            if described := given(self._described()):
-                raise SpecError(
-                    f"{next(iter(described))} is given together with a spec, which describes the table itself."
-                )
-            spec = tuned_spec(self.spec, require, publishing)
+            for name in self._describing:
+                if getattr(self, name) is not None:
+                    raise SpecError(f"{name} is given together with a spec, which describes the table itself.")
+            spec = tuned_spec(self.spec, self._given(self._requiring), publishing)
         method = "refinement" if spec.plan is None else spec.plan.asked
         if method != self._method:
             raise SpecError(
@@ -206,13 +200,13 @@ class Masker(TransformerMixin, BaseEstimator):
             "table": {"class": class_name, **({"person": persons} if persons else {}), **self._table()},
             "attributes": sections if classes is None else {**sections, class_name: classes},
             "require": self._requirements(names),
-            "publish": publishing,
+            "publish": {**self._defaults, **publishing},
         }
 
-
-def given(values: Section) -> Section:
-    """The values that are not at their default, as in a spec file."""
-    return {name: plain(value) for name, value in values.items() if value is not None}
+    def _given(self, names: Sequence[str]) -> Section:
+        """The arguments among these that are not at their default, as in a spec file."""
+        values = {name.replace("_", "-"): getattr(self, name) for name in names}
+        return {key: plain(value) for key, value in values.items() if value is not None}
 
 
 def _weighted(spec: Spec, rows: pa.Table) -> Spec:

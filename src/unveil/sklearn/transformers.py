@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import pyarrow as pa
 
@@ -16,7 +16,7 @@ from unveil.errors import SpecError
 from unveil.release import Release
 from unveil.schema import Criterion, Goal, LeftOut, Recoding, SearchName, Spec
 from unveil.sklearn.descriptions import Section, plain, plain_section
-from unveil.sklearn.masker import Masker, given
+from unveil.sklearn.masker import Masker
 from unveil.sklearn.rows import label_text
 from unveil.workflow.publish import publish
 
@@ -31,22 +31,14 @@ SPECIALIZATIONS = 10
 class Refining(Masker):
     """A transformer that searches: the keys of `[publish]` that say how."""
 
+    _publishing = ("search", "recoding", "leave_out", "left_out", "goal", "criterion")
+
     search: SearchName | None = None
     recoding: Recoding | None = None
     leave_out: str | None = None
     left_out: LeftOut | None = None
     goal: Goal | Sequence[str] | None = None
     criterion: Criterion | None = None
-
-    def _publishing(self) -> Section:
-        return {
-            "search": self.search,
-            "recoding": self.recoding,
-            "leave-out": self.leave_out,
-            "left-out": self.left_out,
-            "goal": self.goal,
-            "criterion": self.criterion,
-        }
 
 
 @dataclass(eq=False, repr=False)
@@ -83,6 +75,9 @@ class TopDownRefinement(Refining):
         feature_names_in_: Their names, where they have some.
     """
 
+    _describing = ("quasi_identifier", *Masker._describing)
+    _requiring = ("k",)
+
     k: int | None = None
     _: KW_ONLY
     quasi_identifier: Sequence[str] | None = None
@@ -91,12 +86,6 @@ class TopDownRefinement(Refining):
         chosen = names if self.quasi_identifier is None else self.quasi_identifier
         listed = chosen if isinstance(chosen, str) else plain(list(chosen))
         return [{"kind": "k-anonymity", "quasi-identifier": listed, "k": K if self.k is None else plain(self.k)}]
-
-    def _tuning(self) -> tuple[Section, Section]:
-        return {"k": self.k}, self._publishing()
-
-    def _described(self) -> Section:
-        return {"quasi_identifier": self.quasi_identifier, **super()._described()}
 
 
 @dataclass(eq=False, repr=False)
@@ -126,6 +115,8 @@ class ProgressiveDisclosure(Refining):
     """
 
     _least_columns = 2
+    _describing = ("templates", *Masker._describing)
+    _requiring = ("limit",)
 
     templates: Sequence[Mapping[str, Any]] | None = None
     _: KW_ONLY
@@ -137,14 +128,8 @@ class ProgressiveDisclosure(Refining):
         templates = [plain_section(template, "a template") for template in self.templates]
         sensitive = [template.get("sensitive") for template in templates]
         channel = [name for name in names if name not in sensitive]
-        limit = given({"limit": self.limit})
+        limit = self._given(self._requiring)
         return [{"kind": "confidence", "channel": channel, **template, **limit} for template in templates]
-
-    def _tuning(self) -> tuple[Section, Section]:
-        return {"limit": self.limit}, self._publishing()
-
-    def _described(self) -> Section:
-        return {"templates": self.templates, **super()._described()}
 
 
 @dataclass(eq=False, repr=False)
@@ -152,6 +137,8 @@ class PrivateMasker(Masker):
     """A transformer that draws a differentially private release."""
 
     _private = True
+    _describing = ("classes", "name", "contributions", *Masker._describing)
+    _requiring = ("epsilon",)
 
     epsilon: float | None = None
     _: KW_ONLY
@@ -167,16 +154,11 @@ class PrivateMasker(Masker):
         return tags
 
     def _requirements(self, names: Sequence[str]) -> list[Section]:
-        epsilon = EPSILON if self.epsilon is None else plain(self.epsilon)
-        bound = given({"contributions": self.contributions})
-        return [{"kind": "differential-privacy", "epsilon": epsilon, **bound}]
-
-    def _described(self) -> Section:
-        own = {"classes": self.classes, "name": self.name, "contributions": self.contributions}
-        return {**own, **super()._described()}
+        bounds = self._given(("epsilon", "contributions"))
+        return [{"kind": "differential-privacy", "epsilon": EPSILON, **bounds}]
 
     def _table(self) -> Section:
-        return given({"name": self.name})
+        return self._given(("name",))
 
     def _classes(self) -> Section | None:
         if self.classes is None:
@@ -224,6 +206,8 @@ class DiffGen(PrivateMasker):
     """
 
     _method = "diffgen"
+    _publishing = ("specializations", "utility", "choice", "budget", "threshold")
+    _defaults: ClassVar = {"method": "diffgen", "specializations": SPECIALIZATIONS}
 
     _: KW_ONLY
     specializations: int | None = None
@@ -231,19 +215,6 @@ class DiffGen(PrivateMasker):
     choice: Literal["exponential", "permute-and-flip"] | None = None
     budget: Literal["full", "paper"] | None = None
     threshold: int | None = None
-
-    def _tuning(self) -> tuple[Section, Section]:
-        publishing: Section = {
-            "specializations": self.specializations,
-            "utility": self.utility,
-            "choice": self.choice,
-            "budget": self.budget,
-            "threshold": self.threshold,
-        }
-        if self.spec is None:
-            publishing = {"method": "diffgen", **publishing}
-            publishing["specializations"] = SPECIALIZATIONS if self.specializations is None else self.specializations
-        return {"epsilon": self.epsilon}, publishing
 
 
 @dataclass(eq=False, repr=False)
@@ -264,13 +235,11 @@ class Additive(PrivateMasker):
     """
 
     _method = "additive"
+    _publishing = ("goal",)
+    _defaults: ClassVar = {"method": "additive"}
 
     _: KW_ONLY
     goal: Literal["class", "statistics"] | None = None
-
-    def _tuning(self) -> tuple[Section, Section]:
-        publishing: Section = {"goal": self.goal}
-        return {"epsilon": self.epsilon}, {"method": "additive", **publishing} if self.spec is None else publishing
 
 
 @dataclass(eq=False, repr=False)
@@ -291,20 +260,11 @@ class SafeRows(PrivateMasker):
     """
 
     _method = "safe"
+    _publishing = ("delta", "specializations", "utility", "choice")
+    _defaults: ClassVar = {"method": "safe", "delta": DELTA}
 
     _: KW_ONLY
     delta: float | None = None
     specializations: int | None = None
     utility: Literal["max", "infogain"] | None = None
     choice: Literal["exponential", "permute-and-flip"] | None = None
-
-    def _tuning(self) -> tuple[Section, Section]:
-        publishing: Section = {
-            "delta": self.delta,
-            "specializations": self.specializations,
-            "utility": self.utility,
-            "choice": self.choice,
-        }
-        if self.spec is None:
-            publishing |= {"method": "safe", "delta": DELTA if self.delta is None else self.delta}
-        return {"epsilon": self.epsilon}, publishing
