@@ -5,7 +5,6 @@ from unveil.publishers.guards import (
     make_guards,
     redundant_atoms,
     resolved_requirements,
-    sensitive_values,
     shared_groups,
 )
 from unveil.publishers.joint import start_joint

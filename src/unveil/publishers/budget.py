@@ -94,12 +94,7 @@ def ledger_of(spec: Spec, rows: Identity) -> Path | None:
 
 
 def enter(spec: Spec, source: Any) -> None:
-    """Enters a private release into the ledger, or refuses it where the table's budget does not allow it.
-
-    Args:
-        spec: The spec, with its plan.
-        source: What is read: a path, a query, or a frame in memory.
-    """
+    """Enters a private release of what is read into the ledger; refused where the table's budget does not allow it."""
     if spec.plan is None:
         return
     rows = rows_of(spec, source)
@@ -185,8 +180,7 @@ def _rows(entry: dict[str, Any], folder: Path) -> Identity:
 def _real(ledger: Path) -> Path:
     """The file behind a ledger, which folders may share by a link; the link stays one.
 
-    Raises:
-        BudgetError: The link leads nowhere, or the file has other names, which would keep what it said before.
+    Refuses a file that has other names: these would keep what it said before.
     """
     try:
         real = ledger.resolve()

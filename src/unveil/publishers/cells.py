@@ -50,24 +50,17 @@ def feasible_threshold(wished: int, total: int, epsilon: Fraction) -> int:
 
 
 def _enough(total: int, passing: int, epsilon: Fraction) -> int:
-    """A threshold that fewer than `most` empty cells reach on average."""
+    """A threshold that fewer than `passing` empty cells reach on average."""
     return max(1, math.ceil((math.log(total) - math.log(passing)) / float(epsilon)))
 
 
 def noisy_cells(
     cells: Cells, sizes: Sequence[int], epsilon: Fraction, threshold: int | None, source: Source
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Draws the noisy counts.
+    """Draws the noisy counts, which may cost a record ε: blocks (one row per published cell), classes and counts.
 
-    Args:
-        cells: The occupied cells.
-        sizes: The number of blocks of each attribute.
-        epsilon: What the counts may cost a record.
-        threshold: Publish only counts that reach it; all cells if it is None.
-        source: The randomness.
-
-    Returns:
-        Blocks (one row per published cell), classes and counts. Counts are never negative.
+    Only counts that reach the threshold are published; all cells if it is None. Counts are never negative. `sizes` are
+    the numbers of blocks of the attributes.
     """
     noise = TwoSidedGeometric(epsilon, source)
     classes = cells.counts.shape[1]

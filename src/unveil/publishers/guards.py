@@ -33,7 +33,7 @@ def _resolved(requirement: Requirement, table: Outline, spec: Spec) -> Requireme
     if requirement.sensitive is None:
         return requirement
     column = [attribute.name for attribute in table.attributes].index(requirement.sensitive)
-    domain = sensitive_values(table, column)
+    domain = table.columns[column].texts
     for value in getattr(requirement, "values", None) or ():
         if value not in domain:
             hint = did_you_mean(value, domain) or "."
@@ -46,31 +46,17 @@ def _resolved(requirement: Requirement, table: Outline, spec: Spec) -> Requireme
     return requirement.resolved(Domain(domain, tuple(domain[code] for code in held), category))
 
 
-def sensitive_values(table: Outline, column: int) -> tuple[str, ...]:
-    """The values of a sensitive attribute, in the order of their codes."""
-    return table.columns[column].texts
-
-
 def redundant_atoms(requirements: Sequence[Requirement]) -> tuple[Atom, ...]:
     """Requirements that others imply, so that the search need not know them."""
     atoms = [atom for requirement in requirements for atom in requirement.atoms()]
-    kept = list(without_redundant(atoms))
-    dropped = []
-    for atom in atoms:
-        if kept and atom == kept[0]:
-            kept.pop(0)
-        else:
-            dropped.append(atom)
-    return tuple(dropped)
+    kept = {id(atom) for atom in without_redundant(atoms)}
+    return tuple(atom for atom in atoms if id(atom) not in kept)
 
 
 def check_readable(table: Outline, spec: Spec) -> None:
     """Refuses values with invisible characters where a release shows or counts them.
 
     Tabs and line breaks are data in a masked category, but not in what is counted, named or predicted.
-
-    Raises:
-        TableError: A masked category, a sensitive attribute, the class or a name has one.
     """
     counted = {requirement.sensitive for requirement in spec.requirements}
     pairs = zip(table.attributes, table.columns, strict=True)
@@ -99,17 +85,15 @@ def checked_levels(
 ) -> dict[Sharing, list[Level]]:
     """The levels of the requirements that others do not imply, by their attributes and their sensitive attribute.
 
-    What earlier releases say about a sensitive attribute must hold too; it follows the columns of the table.
-
-    Raises:
-        RequirementError: A requirement does not hold even if everything is masked, so no release can satisfy it.
+    What earlier releases say about a sensitive attribute must hold too; it follows the columns of the table. Refuses a
+    requirement that does not hold even if everything is masked, so that no release can satisfy it.
     """
     check_readable(table, spec)
     needed = without_redundant([atom for requirement in requirements for atom in requirement.atoms()])
     levels: dict[Sharing, list[Level]] = {}
     for (columns, sensitive), atoms in shared_groups(table, needed).items():
         total = np.array([table.size]) if sensitive is None else table.histograms[sensitive].sum(axis=1)
-        values = () if sensitive is None else sensitive_values(table, sensitive)
+        values = () if sensitive is None else table.columns[sensitive].texts
         held = [atom.level(values, total) for atom in atoms]
         for atom, level in zip(atoms, held, strict=True):
             if not level.holds(level.of(total[None, :]))[0]:
@@ -181,11 +165,7 @@ def make_guards(
     engine: Engine,
     progress: Watcher = unwatched,
 ) -> list[Guard]:
-    """One guard for each set of attributes and sensitive attribute, over all requirements on it.
-
-    Raises:
-        RequirementError: A requirement does not hold even if everything is masked, so no release can satisfy it.
-    """
+    """One guard for each set of attributes and sensitive attribute, over all requirements on it."""
     guards = []
     shared = checked_levels(table, spec, requirements, engine.then)
     counted = Tasks(progress, "counting groups", len(shared))

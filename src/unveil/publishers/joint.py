@@ -21,11 +21,7 @@ from unveil.tables import Outline
 
 
 def start_joint(table: Outline, spec: Spec, engine: Engine, progress: Watcher = unwatched) -> JointSearch:
-    """The joint search on the fully masked table, or on what the owner keeps.
-
-    Raises:
-        RequirementError: A requirement does not hold there.
-    """
+    """The joint search on the fully masked table, or on what the owner keeps, if the requirements hold there."""
     levels = checked_levels(table, spec, resolved_requirements(table, spec), engine.then)
     sets = list(dict.fromkeys(columns for columns, _ in levels))
     spare = _spare(table, spec)
@@ -116,11 +112,7 @@ def _sections(rows: BoxRows, needed: dict[int | None, list[Level]]) -> list[tupl
 
 
 def check_groups(search: JointSearch) -> None:
-    """Counts every group again, without what the search kept about it, before anything is released.
-
-    Raises:
-        BrokenPromiseError: A group does not satisfy a requirement.
-    """
+    """Counts every group again, without what the search kept about it, before anything is released."""
     for partition in search.partitions:
         if not partition.valid:
             raise BrokenPromiseError("a group does not satisfy its requirements; nothing was released.")
@@ -205,11 +197,7 @@ def _tree(search: JointSearch, number: int) -> tuple[BoxTree, list[int], list[tu
     entries = tuple(Split(attribute=name, block=block, into=into) for name, block, into in splits)
     tree = BoxTree(attributes=names, splits=entries, order=tuple(order))
     by_box = partition.attributes[partition.by_box].tolist()
-    return (
-        tree,
-        out,
-        [(blocks.hierarchies[place].attribute, _labelled(blocks, used, place)) for place in by_box],
-    )
+    return tree, out, [(blocks.hierarchies[place].attribute, _labelled(blocks, used, place)) for place in by_box]
 
 
 def _labelled(blocks: Blocks, used: Iterable[int], place: int) -> list[Block]:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from unveil.arrays import FloatArray, IntArray, NumberArray, packed_keys, sorted_order
+from unveil.arrays import Array, FloatArray, IntArray, NumberArray, packed_keys, sorted_order
 from unveil.counting import Engine, used_rows
 from unveil.counting.released import ranked
 from unveil.errors import SpecError
@@ -45,8 +45,8 @@ def private_claims(
     plan: Plan,
     ledger: Ledger,
     source: Source,
-    cuts: Sequence[Sequence[Block]],
     version: str,
+    cuts: Sequence[Sequence[Block]],
     also: str = "",
 ) -> dict[str, Any]:
     """The entries of a manifest that all private methods share.
@@ -56,9 +56,7 @@ def private_claims(
     return {
         "unveil_version": version,
         "about": About(title=spec.table.title, owner=spec.table.owner, date=spec.table.date),
-        "guarantee": " ".join(filter(None, [plan.sentence(weighted=table.weighted), also]))
-        if source.private
-        else SEEDED,
+        "guarantee": f"{plan.sentence(weighted=table.weighted)} {also}".strip() if source.private else SEEDED,
         "private": source.private,
         "class_": spec.table.class_,
         "class_type": class_type(table.classes.type),
@@ -167,7 +165,7 @@ def publish_diffgen(
     progress("drawing noise", 0, None)
     blocks, classes, noisy = noisy_cells(cells, sizes, rate, threshold, source)
     manifest = DiffGenManifest(
-        **private_claims(table, spec, plan, ledger, source, cuts, version),
+        **private_claims(table, spec, plan, ledger, source, version, cuts),
         specializations=plan.specializations,
         utility=plan.utility,
         choice=plan.choice,
@@ -183,20 +181,16 @@ def private_cuts(
     table: Outline, plan: PrivatePlan, engine: Engine, ledger: Ledger, source: Source, progress: Watcher
 ) -> list[list[Block]]:
     """Lines 1 to 11: the cuts of all attributes, in the order of their values."""
-    search = _search(table, plan, engine, ledger, source)
-    drawn = Tasks(progress, "drawing specializations", plan.specializations)
-    for _ in islice(search.steps(), plan.specializations):
-        drawn.finish()
-    return [_in_order(cut) for cut in search.cuts.values()]
-
-
-def _search(table: Outline, plan: PrivatePlan, engine: Engine, ledger: Ledger, source: Source) -> Search:
     utility: Utility = MaxUtility() if plan.utility == "max" else InfoGainUtility(len(table.classes))
     numbers = sum(attribute.ordered for attribute in table.attributes)
     structure = PrivateStructure(plan, numbers, utility, ledger, source)
     histograms = engine.histograms()
     trees = [(column, _tree(table, column, histograms[column], structure)) for column in range(len(table.columns))]
-    return Search(trees, histograms, (), gain_alone, utility, structure.select)
+    search = Search(trees, histograms, (), gain_alone, utility, structure.select)
+    drawn = Tasks(progress, "drawing specializations", plan.specializations)
+    for _ in islice(search.steps(), plan.specializations):
+        drawn.finish()
+    return [sorted(cut, key=lambda block: block.bounds or (block.first, 0)) for cut in search.cuts.values()]
 
 
 def _tree(table: Outline, column: int, histogram: IntArray, structure: PrivateStructure) -> Tree:
@@ -213,14 +207,10 @@ def _tree(table: Outline, column: int, histogram: IntArray, structure: PrivateSt
     return Discretize(attribute, table.scale(column), values, split)
 
 
-def _in_order(cut: list[Block]) -> list[Block]:
-    return sorted(cut, key=lambda block: block.bounds or (block.first, 0))
-
-
 def cell_rows(
-    table: Outline, cuts: Sequence[Sequence[Block]], blocks: IntArray, classes: IntArray, counts: IntArray
-) -> tuple[pa.Table, IntArray]:
-    """One row per cell, sorted by its values as the rows of any release are, and the count of each."""
+    table: Outline, cuts: Sequence[Sequence[Block]], blocks: IntArray, classes: IntArray, counts: Array
+) -> tuple[pa.Table, Array]:
+    """One row per cell, sorted by its values as the rows of any release are, and the count or weight of each."""
     labels = [*(pa.array([block.label for block in cut]) for cut in cuts), table.classes.array]
     names = [*(attribute.name for attribute in table.attributes), table.classes.name]
     codes = [*blocks.T, classes]
@@ -259,8 +249,12 @@ def publish_safe(
     kept = thinning.draw(cells.counts[cell, class_], source)
     held = kept > 0
     rows, counts = cell_rows(table, cuts, cells.blocks[cell[held]], class_[held], kept[held])
+    kept_by = (
+        f"Each row is a record of the table, masked, and was kept with probability {thinning.share}; at least "
+        f"{thinning.least} rows agree in all columns."
+    )
     manifest = SafeManifest(
-        **private_claims(table, spec, plan, ledger, source, cuts, version, _sentence(thinning)),
+        **private_claims(table, spec, plan, ledger, source, version, cuts, also=kept_by),
         specializations=plan.specializations,
         utility=plan.utility,
         choice=plan.choice,
@@ -281,11 +275,3 @@ def planned_thinning(plan: SafePlan, origin: str) -> Thinning:
             f"{origin}: ε = {epsilon} with δ = {delta}{several} would leave no rows; one of them must be larger."
         )
     return thinning
-
-
-def _sentence(thinning: Thinning) -> str:
-    """What else a reader of the rows may rely on."""
-    return (
-        f"Each row is a record of the table, masked, and was kept with probability {thinning.share}; at least "
-        f"{thinning.least} rows agree in all columns."
-    )

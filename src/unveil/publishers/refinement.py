@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -139,7 +139,10 @@ def _searched(
         )
     progress("refining", 0, steps)
     if steps is None and stop is None and isinstance(search, JointSearch) and search.independent:
-        trace: Iterable[dict[str, Any]] = _finished(search, progress)
+        for boxes in search.finish():
+            progress("refining", boxes, None)
+        # Not made before somebody asks for it.
+        trace: Iterable[dict[str, Any]] = map(describe, search.history())
     else:
         trace = _performed(search, steps, stop, progress)
     if isinstance(search, JointSearch):
@@ -159,13 +162,8 @@ def later_release(
 ) -> Release:
     """A release of rows that came later, by the masking of an earlier one.
 
-    Args:
-        table: The checked rows, without those that are held back.
-        spec: What the release must satisfy, and the history that it is entered in.
-        engine: What counts the rows.
-        masked: The earlier release.
-        version: The version to write into the manifest.
-        after: The earlier releases together with which it must keep its promise: the hashes of their rows.
+    The table is without the rows that are held back. `after` has the hashes of the rows of the earlier releases
+    together with which it must keep its promise.
     """
     rows = engine.released(masked.masking, None)
     requirements = resolved_requirements(table, spec)
@@ -202,13 +200,6 @@ def _performed(
     return trace
 
 
-def _finished(search: JointSearch, progress: Watcher) -> Iterator[dict[str, Any]]:
-    """Refines all boxes; returns the trace, which is not made before somebody asks for it."""
-    for boxes in search.finish():
-        progress("refining", boxes, None)
-    return map(describe, search.history())
-
-
 def _persons(table: Outline, search: Search | JointSearch, gone: int) -> int | None:
     """How many persons are in the release, if the table says whose row each is."""
     if table.persons is None or not (gone and isinstance(search, JointSearch)):
@@ -221,13 +212,12 @@ def _left(aside: LeftOut | None, spec: Spec, table: Outline) -> LeaveOut | None:
     """What the manifest says about records that are left out."""
     if aside is None:
         return None
-    how: Literal["drop", "mask"] = "drop" if aside.labels is None else "mask"
     return LeaveOut(
         share=share_text(spec.leave_out),
         records=aside.records,
         persons=aside.persons,
         all_persons=None if table.persons is None else table.persons.count,
-        as_=how,
+        as_="drop" if aside.labels is None else "mask",
         labels=dict(aside.labels or {}),
     )
 

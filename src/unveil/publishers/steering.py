@@ -38,11 +38,7 @@ MOST_KEPT = 1000
 
 
 def target_columns(table: Outline, spec: Spec) -> list[int]:
-    """The columns that the search keeps information about, besides the class.
-
-    Raises:
-        TableError: One of them has a single value, so there is nothing to keep.
-    """
+    """The columns that the search keeps information about, besides the class; refuses one with a single value."""
     if not isinstance(spec.goal, tuple):
         return []
     names = [attribute.name for attribute in table.attributes]
@@ -81,15 +77,10 @@ def goal_of(table: Outline, spec: Spec, masked: Sequence[int], histograms: Seque
 
 
 def hierarchy_of(table: Outline, column: int, spec: Spec, shared: IntArray | None, targets: int) -> Hierarchy:
-    """What an attribute can be refined into.
+    """What an attribute can be refined into, where there are so many targets.
 
-    Args:
-        table: The checked table.
-        column: The place of the attribute.
-        spec: The spec.
-        shared: For an attribute that is refined group by group, its counts by the targets: groups share the few cut
-            points of a number.
-        targets: How many targets there are.
+    `shared` has, for an attribute that is refined group by group, its counts by the targets: groups share the few cut
+    points of a number.
     """
     attribute, values = table.attributes[column], table.columns[column].values
     if attribute.taxonomy is not None:
@@ -114,15 +105,11 @@ def _points(attribute: Attribute, values: NumberArray, bounds: Bounds) -> tuple[
     """The codes before which a number may be cut, and the bound that is published."""
     step = attribute.finest
     if step is None or isinstance(step, tuple):
-        return np.arange(1, len(values)), partial(round_split, attribute=attribute) if bounds == "round" else _upper
+        rounded = partial(round_split, attribute=attribute)
+        return np.arange(1, len(values)), rounded if bounds == "round" else lambda left, right: right
     found = {right: step_split(left, right, step, attribute) for left, right in pairwise(values.tolist())}
     allowed = {right: bound for right, bound in found.items() if bound is not None}
     return np.flatnonzero(np.isin(values, list(allowed))), lambda left, right: allowed[right]
-
-
-def _upper(left: float, right: float) -> float:
-    """The upper of two neighbouring values."""
-    return right
 
 
 def _kept(attribute: Attribute, bounds: tuple[float, float], spec: Spec) -> list[float]:
@@ -148,11 +135,7 @@ def _check_values(attribute: Attribute, values: tuple[str, ...], table: Outline,
 
 
 def check_kept(search: JointSearch, sets: Sequence[tuple[int, ...]], spec: Spec, table: Outline) -> None:
-    """Refuses what the owner keeps if a requirement does not hold in the search, refined to what is kept.
-
-    Raises:
-        RequirementError: A requirement does not hold.
-    """
+    """Refuses what the owner keeps if a requirement does not hold in the search, refined to what is kept."""
     keeping = [attribute.name for attribute in spec.attributes.values() if attribute.keep is not None]
     if not keeping:
         return

@@ -16,7 +16,7 @@ import numpy as np
 from unveil.arrays import BoolArray, IntArray, group_numbers
 from unveil.counting.earlier import Earlier, Then
 from unveil.errors import RequirementError, SpecError, count_text, listed
-from unveil.publishers.guards import level_then, resolved_requirements, sensitive_values, shared_groups
+from unveil.publishers.guards import level_then, resolved_requirements, shared_groups
 from unveil.schema import Atom, Level, Spec, without_redundant
 from unveil.tables import Outline
 
@@ -58,11 +58,6 @@ class Side:
     then: tuple[Check, ...]
     """By the number of a person."""
 
-    @property
-    def histories(self) -> int:
-        """How many there are."""
-        return int(self.history[-1]) + 1
-
     def fewest(self, left: IntArray, others: IntArray) -> int:
         """How many others must join those who left, so that they keep every level; all, if that is what it takes."""
         enough = 1
@@ -91,14 +86,9 @@ class Withholding:
         earlier: Earlier,
         groups: Mapping[Columns, IntArray] | None = None,
     ) -> None:
-        """Finds out who is in the table.
+        """Finds out who is in the table, whose rows the engine has.
 
-        Args:
-            table: The checked table, without its rows.
-            spec: What the release must satisfy.
-            engine: What has its rows.
-            earlier: The people in earlier releases.
-            groups: The group of each row on the attributes of a requirement, where the masking is known already.
+        Where the masking is known already, `groups` has the group of each row on the attributes of a requirement.
         """
         check_one_row_each(table, spec)
         self._requirements = resolved_requirements(table, spec)
@@ -123,8 +113,12 @@ class Withholding:
             for side in sides:
                 self._hold_back_groups(side)
             lacking = [self._lacking(side) for side in sides]
+            # For each row, in how many sets of attributes it would help to hold it back.
+            shortages = np.zeros(len(self.words), dtype=np.int64)
             for side, lacks in zip(sides, lacking, strict=True):
-                self._hold_back_others(side, lacks, self._shortages(sides, lacking))
+                shortages += np.isin(side.history[self._numbers], lacks)
+            for side, lacks in zip(sides, lacking, strict=True):
+                self._hold_back_others(side, lacks, shortages)
             if not self.released.any() or int(self.released.sum()) == before:
                 return
 
@@ -144,12 +138,12 @@ class Withholding:
         if any(item.of_whole for item in self._requirements if item.sensitive == name):
             return True
         place_of = {value: place for place, value in enumerate(then.values)}
-        now = np.array([place_of[value] for value in sensitive_values(self._table, then.column)], dtype=np.int64)
+        now = np.array([place_of[value] for value in self._table.columns[then.column].texts], dtype=np.int64)
         before = then.codes[self._numbers]
         return bool(((before < len(then.values)) & (before != now[self._codes[then.column]]) & self.released).any())
 
     def _then(self, column: int) -> Iterator[Then]:
-        attribute, values = self._table.attributes[column], sensitive_values(self._table, column)
+        attribute, values = self._table.attributes[column], self._table.columns[column].texts
         for link in range(len(self._earlier.links)):
             found = self._earlier.then(link, column, attribute.name, values, ordered=attribute.kind == "number")
             if found is not None:
@@ -157,20 +151,16 @@ class Withholding:
 
     def _side(self, columns: Columns) -> Side:
         names = [self._table.columns[column].name for column in columns]
-        now, then = [], []
-        for (held, sensitive), atoms in self._shared.items():
-            if held != columns:
-                continue
-            now += list(self._checks_now(sensitive, atoms))
-            then += list(self._checks_then(sensitive, atoms))
-        everybody = np.zeros(len(self.words), dtype=np.int64)
-        group = self._groups.get(columns, everybody)
+        asked = [(sensitive, atoms) for (held, sensitive), atoms in self._shared.items() if held == columns]
+        now = (check for sensitive, atoms in asked for check in self._checks_now(sensitive, atoms))
+        then = (check for sensitive, atoms in asked for check in self._checks_then(sensitive, atoms))
+        group = self._groups.get(columns, np.zeros(len(self.words), dtype=np.int64))
         return Side(self._earlier.histories(names), group, tuple(now), tuple(then))
 
     def _checks_now(self, sensitive: int | None, atoms: Sequence[Atom]) -> Iterator[Check]:
         """What the rows must keep by their values now, and by those of earlier releases."""
         codes = np.zeros(len(self.words), dtype=np.int64) if sensitive is None else self._codes[sensitive]
-        values = () if sensitive is None else sensitive_values(self._table, sensitive)
+        values = () if sensitive is None else self._table.columns[sensitive].texts
         size = len(values) or 1
         total = np.bincount(codes[self.released], minlength=size)
         yield Check(codes, size, tuple(atom.level(values, total) for atom in atoms))
@@ -207,18 +197,11 @@ class Withholding:
 
     def _lacking(self, side: Side) -> IntArray:
         """The histories whose people who left break a level."""
-        left = self._left()
-        broken = np.zeros(side.histories, dtype=np.bool_)
+        left, histories = self._left(), int(side.history[-1]) + 1
+        broken = np.zeros(histories, dtype=np.bool_)
         for check in side.then:
-            broken |= check.broken(left, side.history[left], side.histories)
+            broken |= check.broken(left, side.history[left], histories)
         return np.flatnonzero(broken)
-
-    def _shortages(self, sides: Sequence[Side], lacking: Sequence[IntArray]) -> IntArray:
-        """For each row in how many sets of attributes it would help to hold it back."""
-        counts = np.zeros(len(self.words), dtype=np.int64)
-        for side, lacks in zip(sides, lacking, strict=True):
-            counts += np.isin(side.history[self._numbers], lacks)
-        return counts
 
     def _hold_back_others(self, side: Side, lacking: IntArray, shortages: IntArray) -> None:
         """Lets people join those who left, as few as it takes; first those who are short elsewhere too.

@@ -11,7 +11,7 @@ import numpy as np
 
 from unveil.arrays import FloatArray, IntArray
 from unveil.masking import Block
-from unveil.publishers import sensitive_values, shared_groups
+from unveil.publishers import shared_groups
 from unveil.reasons.pieces import Fewest, Groups, Pieces, Way, ways_of, whole_way
 from unveil.refine import Remaining, Search
 from unveil.schema import Atom, Level, MaskingKind, Requirement, Worst, share_above
@@ -200,7 +200,7 @@ def _counted(table: Table, requirements: Sequence[Requirement], search: Search) 
     counted = []
     for (columns, sensitive), atoms in shared_groups(table, numbers).items():
         groups = Groups(table, search.cuts, columns, sensitive)
-        values = () if sensitive is None else sensitive_values(table, sensitive)
+        values = () if sensitive is None else table.columns[sensitive].texts
         levels = [atom.level(values, groups.total()) for atom in atoms]
         counted.append(Counted(columns, groups, [(numbers[atom], atom) for atom in atoms], levels))
     return counted

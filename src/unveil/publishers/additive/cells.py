@@ -22,12 +22,12 @@ import pyarrow as pa
 
 from unveil.absence import absent
 from unveil.arrays import FloatArray, IntArray, grouped, packed_keys
-from unveil.counting.released import ranked
 from unveil.interruption import is_command
 from unveil.masking import Block
 from unveil.publishers.additive.bins import Bins, cut_of
 from unveil.publishers.additive.model import nonnegative
-from unveil.publishers.additive.rounds import Learned, Round
+from unveil.publishers.additive.rounds import Learned
+from unveil.publishers.private import cell_rows
 from unveil.schema import WEIGHT
 from unveil.tables import Outline
 
@@ -71,15 +71,10 @@ def _shapes(learned: Learned, attribute: int) -> Iterator[FloatArray]:
     rounds = [done for done in learned.rounds if done.attribute == attribute]
     positive = learned.model.positive
     for class_ in range(len(learned.totals)):
-        own = [done.within for done in rounds if positive[done.model] == class_]
-        other = [done.against for done in rounds if positive[done.model] != class_]
-        shape = nonnegative((own or other)[0] / _unit(rounds, own, other)) + 1e-9
+        own = [done.within / done.unit for done in rounds if positive[done.model] == class_]
+        other = [done.against / done.unit for done in rounds if positive[done.model] != class_]
+        shape = nonnegative((own or other)[0]) + 1e-9
         yield shape / shape.sum()
-
-
-def _unit(rounds: list[Round], own: list[IntArray], other: list[IntArray]) -> int:
-    first = (own or other)[0]
-    return next(done.unit for done in rounds if done.within is first or done.against is first)
 
 
 def spread(shape: FloatArray, count: int, draw: np.random.Generator) -> IntArray:
@@ -182,40 +177,23 @@ def _odds(
     return np.clip(moved, -FURTHEST, FURTHEST)
 
 
-class Cells:
-    """The cells that points fall into, and the records that are expected in each."""
+def merged(bins: IntArray, blocks: Sequence[IntArray], records: FloatArray) -> tuple[IntArray, FloatArray]:
+    """The cells that points fall into, one row of blocks each, and the records that are expected there, per class.
 
-    def __init__(self, bins: IntArray, blocks: Sequence[IntArray], records: FloatArray) -> None:
-        """Merges the points of one cell.
-
-        Args:
-            bins: One row per point, one column per attribute.
-            blocks: For every attribute the block of each bin.
-            records: How many records a point represents, per class.
-        """
-        points = np.stack([held[bins[:, place]] for place, held in enumerate(blocks)], axis=1)
-        found = grouped(packed_keys(list(points.T), [int(held.max()) + 1 for held in blocks]))
-        self.blocks: IntArray = points[found.order[found.starts]]
-        """One row per cell, one column per attribute."""
-        self.weights: FloatArray = np.add.reduceat(records[found.order], found.starts, axis=0)
-        """The expected records per class."""
+    `bins` has one row per point and one column per attribute, `blocks` for every attribute the block of each bin, and
+    `records` how many records a point represents, per class.
+    """
+    points = np.stack([held[bins[:, place]] for place, held in enumerate(blocks)], axis=1)
+    found = grouped(packed_keys(list(points.T), [int(held.max()) + 1 for held in blocks]))
+    return points[found.order[found.starts]], np.add.reduceat(records[found.order], found.starts, axis=0)
 
 
 def listed_rows(table: Outline, cuts: Sequence[Sequence[Block]], blocks: IntArray, weights: FloatArray) -> pa.Table:
-    """One row per cell and class whose weight is not zero, sorted by its values as the rows of any release are."""
+    """One row per cell and class whose weight is not zero."""
     weights = np.round(weights, DECIMALS)
     cell, class_ = np.nonzero(weights > 0)
-    labels = [*(pa.array([block.label for block in cut]) for cut in cuts), table.classes.array]
-    names = [*(attribute.name for attribute in table.attributes), table.classes.name]
-    codes = [*blocks[cell].T, class_]
-    columns = [
-        ranked(name, of, np.bincount(held, minlength=len(of)) > 0)
-        for name, of, held in zip(names, labels, codes, strict=True)
-    ]
-    ranks = [column.rank_of[held] for column, held in zip(columns, codes, strict=True)]
-    order = grouped(packed_keys(ranks, [len(column.values) for column in columns])).order
-    rows = {column.name: column.column(rank[order]) for column, rank in zip(columns, ranks, strict=True)}
-    return pa.table({**rows, WEIGHT: pa.array(weights[cell, class_][order])})
+    rows, listed = cell_rows(table, cuts, blocks[cell], class_, weights[cell, class_])
+    return rows.append_column(WEIGHT, pa.array(listed))
 
 
 def bin_labels(

@@ -36,13 +36,9 @@ class Star:
     def __init__(
         self, totals: IntArray, variance: float, tables: Mapping[int, IntArray], table_variance: float
     ) -> None:
-        """Estimates records per class and shapes.
+        """Estimates records per class and shapes, from noisy totals per class and noisy tables per bin and class.
 
-        Args:
-            totals: The noisy number of records per class.
-            variance: The variance of their noise.
-            tables: For every attribute that was measured, by its place, the noisy counts per bin and class.
-            table_variance: The variance of their noise.
+        The variances are those of their noise; tables are by the place of their attribute.
         """
         trust = {place: 1 / (len(held) * table_variance + 1e-12) for place, held in tables.items()}
         first = 1 / (variance + 1e-12)
@@ -67,19 +63,12 @@ def _shape(noisy: FloatArray | IntArray) -> FloatArray:
 
 
 def groups_of(shares: FloatArray, most: int, *, ordered: bool) -> IntArray:
-    """The group of each bin: neighbours of about equal share together, or the rare values of a category.
-
-    Args:
-        shares: The share of each bin.
-        most: How many groups there may be.
-        ordered: Whether the bins are those of a number.
-    """
+    """The group of each bin: of a number, neighbours of about equal share together; of a category, the rare values."""
     if len(shares) <= most:
         return np.arange(len(shares))
     if ordered:
         middle = (np.cumsum(shares) - shares / 2) / shares.sum()
-        found: IntArray = np.unique(np.minimum((middle * most).astype(np.int64), most - 1), return_inverse=True)[1]
-        return found
+        return np.unique(np.minimum((middle * most).astype(np.int64), most - 1), return_inverse=True)[1]
     frequent = np.sort(np.argsort(-shares, kind="stable")[: most - 1])
     groups = np.full(len(shares), most - 1)
     groups[frequent] = np.arange(most - 1)
@@ -89,11 +78,7 @@ def groups_of(shares: FloatArray, most: int, *, ordered: bool) -> IntArray:
 def raked(counts: IntArray, first: FloatArray, second: FloatArray, shares: FloatArray) -> FloatArray:
     """The likely shares of all records by group of one attribute, group of another, and class.
 
-    Args:
-        counts: The noisy counts of the pair.
-        first: The share of each group and class of the first attribute.
-        second: Those of the second.
-        shares: The share of each class.
+    They come from the noisy counts of the pair, the shares of both attributes by group and class, and those of classes.
     """
     pair = _shape(counts.ravel()).reshape(counts.shape)
     table = first[:, None, :] * second[None, :, :] / shares
@@ -125,13 +110,9 @@ def tied(places: Sequence[int], pairs: Sequence[Pair]) -> Iterator[tuple[int, in
 def drawn_points(
     star: Star, groups: Mapping[int, IntArray], pairs: Sequence[Pair], attributes: int
 ) -> tuple[IntArray, IntArray]:
-    """The class of each point, and its bins: one column per attribute.
+    """The class of each point, and its bins: one column per attribute of the table.
 
-    Args:
-        star: Every attribute given the class.
-        groups: For every attribute in a pair, the group of each bin.
-        pairs: What was measured of pairs.
-        attributes: How many attributes the table has.
+    `groups` has, for every attribute in a pair, the group of each bin.
     """
     draw = np.random.default_rng(SEED)
     classes = np.repeat(np.arange(len(star.records)), points_per_class(star.records))

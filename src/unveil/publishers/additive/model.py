@@ -91,16 +91,12 @@ def steps(against: FloatArray, within: FloatArray, kernel: FloatArray, variance:
     is the share tanh(δ / 2) of their sum. The shares are normal with covariance scale · kernel; the scale is the
     candidate under which the differences are most likely.
 
-    Args:
-        against: The noisy weight of the records outside the class, per bin.
-        within: The noisy weight of those in it.
-        kernel: How alike the bins are.
-        variance: The variance of the noise on one of these sums.
+    `against` and `within` are the noisy weights, per bin, of the records outside the class and of those in it; the
+    variance is that of the noise on one of these sums.
     """
     held = nonnegative(against + within)
     shares = _posterior(within - against, held, kernel, 2 * variance)
-    found: FloatArray = 2 * np.arctanh(np.clip(shares, -STEEPEST, STEEPEST))
-    return found
+    return 2 * np.arctanh(np.clip(shares, -STEEPEST, STEEPEST))
 
 
 def _posterior(difference: FloatArray, held: FloatArray, kernel: FloatArray, variance: float) -> FloatArray:

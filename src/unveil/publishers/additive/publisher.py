@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -11,11 +13,11 @@ from unveil.counting import Engine, used_rows
 from unveil.masking import Block
 from unveil.noise import Ledger, Source
 from unveil.progress import Watcher, unwatched
-from unveil.publishers.additive.bins import block_of_bins, cut_of
-from unveil.publishers.additive.cells import Cells, LeafTree, bin_labels, corrected, drawn_bins, grown, listed_rows
+from unveil.publishers.additive.bins import Bins, block_of_bins, cut_of
+from unveil.publishers.additive.cells import LeafTree, bin_labels, corrected, drawn_bins, grown, listed_rows, merged
 from unveil.publishers.additive.forest import drawn_points
 from unveil.publishers.additive.rounds import Draws, Learned, learn, noise_variance
-from unveil.publishers.additive.tables import Tables, measure
+from unveil.publishers.additive.tables import measure
 from unveil.publishers.private import private_claims
 from unveil.release import (
     AdditiveManifest,
@@ -28,6 +30,9 @@ from unveil.release import (
 )
 from unveil.schema import AdditivePlan, Spec, StatisticsPlan
 from unveil.tables import Outline
+
+Claims = Callable[[Sequence[Sequence[Block]]], dict[str, Any]]
+"""What a manifest says besides what was measured, given the blocks of each attribute."""
 
 
 def publish_additive(
@@ -43,92 +48,80 @@ def publish_additive(
 
     Progress is reported in numbers that depend on noisy totals only.
     """
-    if isinstance(plan, StatisticsPlan):
-        return _publish_statistics(table, spec, plan, engine, source, version, progress)
     ledger = Ledger(plan.epsilon)
     draws = Draws(ledger, source, plan.apart)
     table, engine = used_rows(table, engine, plan.contributions)
+    claims: Claims = partial(private_claims, table, spec, plan, ledger, source, version)
+    publish = _by_tables if isinstance(plan, StatisticsPlan) else _by_model
+    return publish(table, engine, draws, claims, progress)
+
+
+def _by_model(table: Outline, engine: Engine, draws: Draws, claims: Claims, progress: Watcher) -> Release:
+    """A release of weights to learn the class from."""
     learned = learn(table, engine, draws, progress)
-    blocks = [_blocks(learned, place) for place in range(len(table.attributes))]
-    cuts = [
-        cut_of(attribute, domain, bins, held)
-        for attribute, domain, bins, held in zip(table.attributes, table.columns, learned.bins, blocks, strict=True)
+    blocks = [
+        np.zeros(1, dtype=np.int64) if bins is None else block_of_bins(bins, learned.model.effects(place))
+        for place, bins in enumerate(learned.bins)
     ]
+    cuts = _cuts(table, learned.bins, blocks)
     points = drawn_bins(learned)
     chances = learned.model.chances(points) * (learned.model.totals.sum() / len(points))
-    cells = Cells(points, blocks, chances)
+    cells, expected = merged(points, blocks, chances)
     ranks = [_ranks(learned, place, held) for place, held in enumerate(blocks)]
-    leaves = ledger.left
+    places = _ranked(cells, ranks)
+    leaves = draws.ledger.left
     rate = draws.per_record(leaves)
-    tree = grown(_ranked(cells.blocks, ranks), cells.weights, float(rate))
+    tree = grown(places, expected, float(rate))
     progress("counting leaves", 0, None)
     counts = _leaf_counts(engine, cuts, tree, ranks, len(table.classes))
     noisy = draws.noisy("counts of the leaves", counts, 1, leaves)
-    weights = corrected(cells.weights, tree.of(_ranked(cells.blocks, ranks)), noisy, noise_variance(rate))
-    rows = listed_rows(table, cuts, cells.blocks, weights)
+    weights = corrected(expected, tree.of(places), noisy, noise_variance(rate))
     manifest = AdditiveManifest(
-        **private_claims(table, spec, plan, ledger, source, cuts, version),
+        **claims(cuts),
         totals=tuple(learned.totals.tolist()),
         base=tuple(learned.model.base.tolist()),
         bins=bin_labels(table, {done.attribute for done in learned.rounds}, learned.bins, cuts, blocks),
         rounds=tuple(_round_entries(table, learned)),
         tree=tuple(_tree_nodes(table, tree, cuts, ranks)),
         leaves=_nested(noisy),
-        cells=len(cells.blocks),
+        cells=len(cells),
     )
-    return Release(rows, manifest)
+    return Release(listed_rows(table, cuts, cells, weights), manifest)
 
 
-def _publish_statistics(
-    table: Outline,
-    spec: Spec,
-    plan: StatisticsPlan,
-    engine: Engine,
-    source: Source,
-    version: str,
-    progress: Watcher,
-) -> Release:
-    """Draws a release of weights whose tables of counts are close to the true ones."""
-    ledger = Ledger(plan.epsilon)
-    draws = Draws(ledger, source, plan.apart)
-    table, engine = used_rows(table, engine, plan.contributions)
+def _by_tables(table: Outline, engine: Engine, draws: Draws, claims: Claims, progress: Watcher) -> Release:
+    """A release of weights whose tables of counts are close to the true ones."""
     tables = measure(table, engine, draws, progress)
     blocks = [np.arange(1 if bins is None else bins.size) for bins in tables.bins]
-    cuts = [
-        cut_of(attribute, domain, bins, held)
-        for attribute, domain, bins, held in zip(table.attributes, table.columns, tables.bins, blocks, strict=True)
-    ]
+    cuts = _cuts(table, tables.bins, blocks)
     classes, points = drawn_points(tables.star, tables.groups, tables.pairs, len(blocks))
     share = tables.star.records.sum() / len(points)
-    cells = Cells(points, blocks, np.eye(len(table.classes))[classes] * share)
+    names = [attribute.name for attribute in table.attributes]
+    cells, weights = merged(points, blocks, np.eye(len(table.classes))[classes] * share)
     manifest = StatisticsManifest(
-        **private_claims(table, spec, plan, ledger, source, cuts, version),
+        **claims(cuts),
         totals=tuple(tables.totals.tolist()),
         bins=bin_labels(table, tables.tables, tables.bins, cuts, blocks),
-        tables={table.attributes[place].name: _nested(held) for place, held in tables.tables.items()},
-        groups={table.attributes[place].name: tuple(held.tolist()) for place, held in tables.groups.items()},
-        pairs=tuple(_pair_entries(table, tables)),
-        cells=len(cells.blocks),
+        tables={names[place]: _nested(held) for place, held in tables.tables.items()},
+        groups={names[place]: tuple(held.tolist()) for place, held in tables.groups.items()},
+        pairs=tuple(
+            PairEntry(attributes=(names[one], names[other]), counts=_nested(pair.counts))
+            for pair in tables.pairs
+            for one, other in [pair.places]
+        ),
+        cells=len(cells),
     )
-    return Release(listed_rows(table, cuts, cells.blocks, cells.weights), manifest)
+    return Release(listed_rows(table, cuts, cells, weights), manifest)
 
 
-def _pair_entries(table: Outline, tables: Tables) -> Iterator[PairEntry]:
-    for pair in tables.pairs:
-        one, other = (table.attributes[place].name for place in pair.places)
-        yield PairEntry(attributes=(one, other), counts=_nested(pair.counts))
+def _cuts(table: Outline, bins: Sequence[Bins | None], blocks: Sequence[IntArray]) -> list[list[Block]]:
+    """The cut of each attribute, by the block of each of its bins."""
+    columns = zip(table.attributes, table.columns, bins, blocks, strict=True)
+    return [cut_of(attribute, domain, binned, held) for attribute, domain, binned, held in columns]
 
 
 def _nested(counts: IntArray) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(row) for row in counts.tolist())
-
-
-def _blocks(learned: Learned, attribute: int) -> IntArray:
-    """The block of each bin of an attribute."""
-    bins = learned.bins[attribute]
-    if bins is None:
-        return np.zeros(1, dtype=np.int64)
-    return block_of_bins(bins, learned.model.effects(attribute))
 
 
 def _ranks(learned: Learned, attribute: int, blocks: IntArray) -> IntArray:
@@ -139,8 +132,7 @@ def _ranks(learned: Learned, attribute: int, blocks: IntArray) -> IntArray:
     effects = learned.model.effects(attribute)
     widest = effects[:, int(np.ptp(effects, axis=0).argmax())]
     means = np.bincount(blocks, weights=widest) / np.bincount(blocks)
-    ranks: IntArray = np.argsort(np.argsort(means, kind="stable"), kind="stable")
-    return ranks
+    return np.argsort(np.argsort(means, kind="stable"), kind="stable")
 
 
 def _ranked(blocks: IntArray, ranks: Sequence[IntArray]) -> IntArray:

@@ -97,8 +97,6 @@ class Round:
 
     attribute: int
     model: int
-    epsilon: Fraction
-    """What the sums cost."""
     unit: int
     against: IntArray
     """The noisy weight of the records on the other side of the model, per bin, in units."""
@@ -195,10 +193,6 @@ class Rounds:
         noisy = self._draws.noisy(f"sums of round {number}", held, unit, paid)
         self._step(attribute, bins, model, noisy, paid, unit)
 
-    def _variance(self, paid: Fraction, unit: int) -> float:
-        """The variance of the noise on a sum of weights, in records."""
-        return noise_variance(self._draws.per_record(paid) / unit) / unit**2
-
     def _by_chance(self, bins: Bins, model: int, unit: int) -> int:
         """What an attribute that says nothing would be worth: its sums are off by the root of what they weigh."""
         spread = math.sqrt(max(float(self._left[model]), 1.0))
@@ -209,10 +203,11 @@ class Rounds:
     def _step(self, attribute: int, bins: Bins, model: int, noisy: IntArray, paid: Fraction, unit: int) -> None:
         against, within = noisy[:, 0], noisy[:, 1]
         records = noisy / unit
-        found = steps(records[:, 0], records[:, 1], bins.kernel(), self._variance(paid, unit))
+        variance = noise_variance(self._draws.per_record(paid) / unit) / unit**2
+        found = steps(records[:, 0], records[:, 1], bins.kernel(), variance)
         self._left[model] = max(float(records.sum()), 1.0)
         whole = self.model.add(attribute, model, found)
-        self.done.append(Round(attribute, model, paid, unit, against, within, whole))
+        self.done.append(Round(attribute, model, unit, against, within, whole))
 
 
 def worth(sums: IntArray, *, ordered: bool) -> int:

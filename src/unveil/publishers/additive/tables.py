@@ -17,7 +17,7 @@ How many pairs there are, and which bins are a group, depends on earlier draws o
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -85,7 +85,10 @@ def measure(table: Outline, engine: Engine, draws: Draws, progress: Watcher = un
     star = Star(totals, known, tables, counted)
     if not count:
         return Tables(totals, bins, tables, star, {}, ())
-    groups = {place: _groups(table, star, place, group_count(records)) for place in _varied(star)}
+    groups = {}
+    for place in _varied(star):
+        shares = (star.shapes[place] * star.shares).sum(axis=1)
+        groups[place] = groups_of(shares, group_count(records), ordered=table.attributes[place].ordered)
     progress("counting pairs", 0, None)
     cuts = [
         _blocks(groups[place][binned[place]] if place in groups else np.zeros(len(domain), dtype=np.int64))
@@ -104,11 +107,6 @@ def _varied(star: Star) -> list[int]:
     """The attributes to look for pairs among: those with the smallest largest share, which bounds any score."""
     largest = {place: float((shape * star.shares).sum(axis=1).max()) for place, shape in star.shapes.items()}
     return sorted(sorted(largest, key=largest.__getitem__)[:MOST_TIED])
-
-
-def _groups(table: Outline, star: Star, place: int, most: int) -> IntArray:
-    shares = (star.shapes[place] * star.shares).sum(axis=1)
-    return groups_of(shares, most, ordered=table.attributes[place].ordered)
 
 
 def _counted(of_codes: IntArray, counts: IntArray, bins: Bins | None) -> IntArray:
@@ -158,13 +156,11 @@ class Pairs:
 
     def draw(self) -> None:
         """One more pair, of attributes that are not tied to each other yet."""
-        number, options = len(self.done) + 1, list(self._open())
+        number = len(self.done) + 1
+        options = [(one, other) for one, other in self._scores if self._tree[one] != self._tree[other]]
         scores = [self._scores[places] for places in options]
         places = options[self._draws.chosen(f"choice of pair {number}", scores, 1, self._paid * CHOICE)]
         noisy = self._draws.noisy(f"counts of pair {number}", self.counts(places), 1, self._paid * (1 - CHOICE))
         self.done.append(Pair(places, noisy))
         kept, gone = (self._tree[place] for place in places)
         self._tree = {place: kept if held == gone else held for place, held in self._tree.items()}
-
-    def _open(self) -> Iterator[tuple[int, int]]:
-        return ((one, other) for one, other in self._scores if self._tree[one] != self._tree[other])
