@@ -27,6 +27,7 @@ from unveil.schema import (
 )
 from unveil.schema.files import read_text
 from unveil.studio.edits import OPERATIONS, is_guess
+from unveil.studio.paths import fresh
 from unveil.workflow.bundle import PAGE, PRIVATE_PAGE, RELEASE
 
 UNDONE = 200
@@ -74,11 +75,7 @@ class Document:
         return len(self._versions) - 1 - self._place
 
     def edit(self, operation: Mapping[str, Any], gesture: str | None = None) -> None:
-        """Performs an edit. Those of one gesture, such as the way of a slider, are undone together.
-
-        Raises:
-            SpecError: There is no such operation, or it makes no sense here; nothing has changed.
-        """
+        """Performs an edit, or refuses it. Those of one gesture, such as the way of a slider, are undone together."""
         words = dict(operation)
         name = words.pop("do", None)
         try:
@@ -113,11 +110,7 @@ class Document:
         self._place, self._gesture = min(len(self._versions) - 1, self._place + 1), None
 
     def spec(self) -> Spec:
-        """The spec, checked.
-
-        Raises:
-            UnveilError: It breaks a rule.
-        """
+        """The spec, if it breaks no rule."""
         if self._spec is not None and self._spec[0] is self.version:
             return self._spec[1]
         content = self.content()
@@ -229,9 +222,7 @@ class Document:
         if isinstance(named, str) and named.endswith(".tree"):
             return str(named)
         taken = {str(item.get("taxonomy")) for name, item in sections.items() if name != column}
-        return next(
-            name for name in _names(tree_file(column)) if name not in taken and not (self.path.parent / name).exists()
-        )
+        return fresh(self.path.parent / tree_file(column), taken).name
 
     def _check_paths(self, version: Version) -> None:
         """Refuses a file outside the folder of the spec, unless the spec named it when it was opened."""
@@ -275,13 +266,3 @@ def _paths(content: Mapping[str, Any]) -> Iterator[str]:
         for key in ("taxonomy", "labels"):
             if isinstance(section, Mapping) and isinstance(section.get(key), str):
                 yield section[key]
-
-
-def _names(name: str) -> Iterator[str]:
-    """The name, and then the same with a number."""
-    yield name
-    stem, _, ending = name.rpartition(".")
-    number = 2
-    while True:
-        yield f"{stem}-{number}.{ending}"
-        number += 1

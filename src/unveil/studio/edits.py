@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
+from collections.abc import Callable, Collection, Mapping, MutableMapping, MutableSequence, Sequence
 from typing import Any
 
 import tomlkit
@@ -105,8 +105,7 @@ def kind(document: Content, column: str, word: str) -> None:
     if section is None:
         _become(sections, column, {"kind": word})
         return
-    for key in [key for key in section if key not in KEYS_OF[word]]:
-        del section[key]
+    _keep_only(section, KEYS_OF[word])
     for key in ("keep", "finest"):
         if key in section and section.get("kind") != word:
             del section[key]
@@ -126,8 +125,7 @@ def labels(document: Content, column: str, names: Mapping[str, str]) -> None:
     section.pop("values", None)
     if names:
         section["kind"] = "category"
-        for key in [key for key in section if key not in KEYS_OF["category"]]:
-            del section[key]
+        _keep_only(section, KEYS_OF["category"])
         inline = tomlkit.inline_table()
         inline.update(names)
         section["labels"] = inline
@@ -224,11 +222,15 @@ def _become(sections: Content, column: str, content: Mapping[str, Any]) -> None:
     if section is None:
         sections[column] = _table(content)
         return
-    for key in list(section):
-        del section[key]
+    _keep_only(section, ())
     for key, value in content.items():
         section[key] = value
     _decided(sections, column)
+
+
+def _keep_only(section: Content, keys: Collection[str]) -> None:
+    for key in [key for key in section if key not in keys]:
+        del section[key]
 
 
 def _drop(names: Any, column: str) -> None:
@@ -245,9 +247,9 @@ def _table(content: Mapping[str, Any]) -> Table:
 
 def _decided(section: Any, key: str) -> None:
     """Removes a comment that calls the value of a key, or the section of that name, a guess."""
-    item = section.item(key) if hasattr(section, "item") and key in section else None
-    if isinstance(item, Item) and GUESS.search(item.trivia.comment):
-        item.trivia.comment, item.trivia.comment_ws = "", ""
+    if is_guess(section, key):
+        trivia = section.item(key).trivia
+        trivia.comment, trivia.comment_ws = "", ""
 
 
 def is_guess(section: Any, key: str) -> bool:
@@ -256,8 +258,7 @@ def is_guess(section: Any, key: str) -> bool:
     return isinstance(item, Item) and bool(GUESS.search(item.trivia.comment))
 
 
-Operation = Callable[..., None]
-OPERATIONS: dict[str, Operation] = {
+OPERATIONS: dict[str, Callable[..., None]] = {
     "set": put,
     "unset": remove,
     "require": require,

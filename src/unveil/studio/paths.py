@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from unveil.errors import SpecError
 
 
 def inside(folder: Path, name: str) -> Path:
-    """A path in the chosen folder.
-
-    Raises:
-        SpecError: It is outside, by its parts or by a link.
-    """
+    """A path in the chosen folder; refused if it is outside, by its parts or by a link."""
     try:
         path = (folder / name).resolve()
     except (OSError, ValueError) as error:
@@ -22,9 +19,9 @@ def inside(folder: Path, name: str) -> Path:
     return path
 
 
-def fresh(path: Path) -> Path:
-    """The path, or the same with a number if something is there."""
+def fresh(path: Path, taken: Collection[str] = ()) -> Path:
+    """The path, or the same with a number if something is there or its name is taken."""
     found, number = path, 2
-    while found.exists():
+    while found.exists() or found.name in taken:
         found, number = path.with_stem(f"{path.stem}-{number}"), number + 1
     return found

@@ -31,6 +31,8 @@ TABS = 8
 GRACE = 20.0
 """A tab that nobody has heard of for this many seconds is closed."""
 TABLES = (".csv", ".parquet", ".gz", ".zst")
+Body = Mapping[str, Any]
+Answer = Callable[[Request], Awaitable[Response]]
 
 
 class Server(uvicorn.Server):
@@ -52,10 +54,8 @@ class Studio:
     def __init__(self, folder: Path, file: str | None = None, *, grace: float = GRACE) -> None:
         """Takes an address that no other program has.
 
-        Args:
-            folder: The chosen folder: nothing outside is listed, opened by name or written.
-            file: The table or spec that the page opens first; without it the page lists what there is.
-            grace: After how many seconds a tab that is gone is closed.
+        Nothing outside the folder is listed, opened by name or written. The page opens the file first; without one it
+        lists what there is. A tab that is gone is closed after `grace` seconds.
         """
         self._folder, self._file, self._grace = folder.resolve(), file, grace
         self._sessions: dict[str, Session] = {}
@@ -88,33 +88,10 @@ class Studio:
         self.server.run(sockets=[self._socket])
 
     def _app(self) -> Starlette:
-        api = {
-            "open": self._open,
-            "close": self._close,
-            "edit": _answered(lambda session, body: session.edit(_list(body, "operations"), body.get("gesture"))),
-            "undo": _answered(lambda session, body: session.undo()),
-            "redo": _answered(lambda session, body: session.redo()),
-            "preview": _answered(lambda session, body: session.preview()),
-            "tree": _answered(lambda session, body: session.tree(_text(body, "column"))),
-            "draft": _answered(lambda session, body: session.draft(_text(body, "column"), body.get("by"))),
-            "load": _answered(
-                lambda session, body: session.load(*(_text(body, key) for key in ("column", "name", "text")))
-            ),
-            "evaluate": _answered(lambda session, body: session.evaluate()),
-            "explain": _answered(lambda session, body: session.explain()),
-            "compare": _answered(
-                lambda session, body: session.compare(_text(body, "key"), [float(x) for x in _list(body, "values")])
-            ),
-            "commands": _answered(
-                lambda session, body: {"commands": session.document.commands(_text(body, "to"))},
-            ),
-            "publish": _answered(lambda session, body: session.publish(_text(body, "to"), body.get("epsilon"))),
-        }
-        routes = [Route(f"/api/{name}", self._told(answer), methods=["POST"]) for name, answer in api.items()]
-        routes += [
-            Route("/api/start", self._start, methods=["GET"]),
-            Route("/api/events", self._told(self._events), methods=["POST"]),
-        ]
+        answers: dict[str, Answer] = {"open": self._open, "close": self._close, "events": self._events}
+        answers |= {name: self._answered(work) for name, work in REQUESTS.items()}
+        routes = [Route(f"/api/{name}", self._told(answer), methods=["POST"]) for name, answer in answers.items()]
+        routes.append(Route("/api/start", self._start, methods=["GET"]))
         return Starlette(routes=[*routes, Mount("/", StaticFiles(directory=STATIC, html=True))], lifespan=self._life)
 
     @asynccontextmanager
@@ -135,13 +112,12 @@ class Studio:
                 if time.monotonic() - session.seen > self._grace:
                     self._sessions.pop(name).close()
 
-    def _told(self, answer: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+    def _told(self, answer: Answer) -> Answer:
         """Answers with the sentence of an error that a user can fix."""
 
         async def told(request: Request) -> Response:
             try:
                 request.state.body = await _body(request)
-                request.state.studio = self
                 return await answer(request)
             except UnveilError as error:
                 return JSONResponse({"problem": str(error)}, 422)
@@ -187,7 +163,7 @@ class Studio:
 
         return StreamingResponse(stream(), media_type="text/event-stream")
 
-    def session(self, body: Mapping[str, Any]) -> Session:
+    def session(self, body: Body) -> Session:
         """The session that a request is about."""
         session = self._sessions.get(str(body.get("session")))
         if session is None:
@@ -195,18 +171,16 @@ class Studio:
         session.seen = time.monotonic()
         return session
 
+    def _answered(self, work: Callable[[Session, Body], Any]) -> Answer:
+        """A request about a session, answered outside the loop that serves all tabs."""
 
-def _answered(work: Callable[[Session, Mapping[str, Any]], Any]) -> Callable[[Request], Awaitable[Response]]:
-    """A request about a session, answered outside the loop that serves all tabs."""
+        async def answer(request: Request) -> Response:
+            body = request.state.body
+            found = await asyncio.to_thread(work, self.session(body), body)
+            text = json.dumps(found if found is not None else {}, ensure_ascii=False, default=str)
+            return Response(text, media_type="application/json")
 
-    async def answer(request: Request) -> Response:
-        body = request.state.body
-        session = request.state.studio.session(body)
-        found = await asyncio.to_thread(work, session, body)
-        text = json.dumps(found if found is not None else {}, ensure_ascii=False, default=str)
-        return Response(text, media_type="application/json")
-
-    return answer
+        return answer
 
 
 async def _body(request: Request) -> dict[str, Any]:
@@ -219,13 +193,30 @@ async def _body(request: Request) -> dict[str, Any]:
     return body
 
 
-def _text(body: Mapping[str, Any], key: str) -> str:
+def _text(body: Body, key: str) -> str:
     if not isinstance(body.get(key), str):
         raise SpecError(f"a request lacks the text {key!r}.")
     return str(body[key])
 
 
-def _list(body: Mapping[str, Any], key: str) -> list[Any]:
+def _list(body: Body, key: str) -> list[Any]:
     if not isinstance(body.get(key), list):
         raise SpecError(f"a request lacks the list {key!r}.")
     return list(body[key])
+
+
+REQUESTS: dict[str, Callable[[Session, Body], Any]] = {
+    "edit": lambda session, body: session.edit(_list(body, "operations"), body.get("gesture")),
+    "undo": lambda session, body: session.undo(),
+    "redo": lambda session, body: session.redo(),
+    "preview": lambda session, body: session.preview(),
+    "tree": lambda session, body: session.tree(_text(body, "column")),
+    "draft": lambda session, body: session.draft(_text(body, "column"), body.get("by")),
+    "load": lambda session, body: session.load(*(_text(body, key) for key in ("column", "name", "text"))),
+    "evaluate": lambda session, body: session.evaluate(),
+    "explain": lambda session, body: session.explain(),
+    "compare": lambda session, body: session.compare(_text(body, "key"), [float(x) for x in _list(body, "values")]),
+    "commands": lambda session, body: {"commands": session.document.commands(_text(body, "to"))},
+    "publish": lambda session, body: session.publish(_text(body, "to"), body.get("epsilon")),
+}
+"""What a page asks of its session, by name."""

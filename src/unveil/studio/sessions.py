@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from unveil.errors import SpecError, UnveilError
+from unveil.progress import Watcher
 from unveil.schema import Spec, Taxonomy, fraction
 from unveil.schema.files import read_text
 from unveil.studio.document import Document, branch_of, imported
@@ -31,12 +32,9 @@ class Session:
     """A tab. Requests come from the server; answers that take time go to the outbox, each with the version it is of."""
 
     def __init__(self, folder: Path, file: str, loop: AbstractEventLoop) -> None:
-        """Starts to read the table, or the spec and its table.
+        """Starts to read a table in the chosen folder, or a spec and its table. The loop empties the outbox.
 
-        Args:
-            folder: The chosen folder; nothing outside is read by name or written.
-            file: A table or a spec in it.
-            loop: Where the outbox is emptied.
+        Nothing outside the folder is read by name or written.
         """
         self.name = secrets.token_urlsafe(12)
         self.outbox = Outbox(loop)
@@ -48,10 +46,10 @@ class Session:
         self._number = 0
         self._warned: tuple[object, list[str]] | None = None
         self._previews = False
-        self._pictures = Latest(lambda error: self._tell("problem", {"problem": problem_of(error)}))
-        self._tasks = Latest(lambda error: self._tell("failed", {"problem": problem_of(error)}))
+        self._pictures = Latest(lambda error: self.outbox.put("problem", {"problem": problem_of(error)}))
+        self._tasks = Latest(lambda error: self.outbox.put("failed", {"problem": problem_of(error)}))
         # No other wish may take the place of a release that the owner has asked for.
-        self._releases = Latest(lambda error: self._tell("failed", {"problem": problem_of(error)}))
+        self._releases = Latest(lambda error: self.outbox.put("failed", {"problem": problem_of(error)}))
         self._pictures.wish(self._open)
 
     def close(self) -> None:
@@ -153,21 +151,18 @@ class Session:
 
     def evaluate(self) -> None:
         """Evaluates the spec in full, in the background."""
-        spec, number = self._ready(), self._number
-
-        def work(superseded: Superseded) -> None:
-            found = self.live.evaluation(spec, halting(superseded, self._progress("evaluate")))
-            self._tell("evaluation", {**evaluation_facts(found), "of": number})
-
-        self._tasks.wish(work)
+        self._ask("evaluate", "evaluation", lambda spec, watch: evaluation_facts(self.live.evaluation(spec, watch)))
 
     def explain(self) -> None:
         """Says what each attribute waits for, in the background."""
+        self._ask("explain", "reasons", lambda spec, watch: {"reasons": self.live.reasons(spec, watch)})
+
+    def _ask(self, task: str, kind: str, answer: Callable[[Spec, Watcher], dict[str, Any]]) -> None:
+        """Tells the page something about the spec that takes a while to find out."""
         spec, number = self._ready(), self._number
 
         def work(superseded: Superseded) -> None:
-            found = self.live.reasons(spec, halting(superseded, self._progress("explain")))
-            self._tell("reasons", {"reasons": found, "of": number})
+            self.outbox.put(kind, {**answer(spec, halting(superseded, self._progress(task))), "of": number})
 
         self._tasks.wish(work)
 
@@ -180,7 +175,7 @@ class Session:
             found: list[dict[str, Any]] = []
             for item in self.live.compared(specs, halting(superseded, self._progress("compare"))):
                 found.append(item)
-                self._tell("comparison", {"key": key, "values": values, "found": list(found), "of": number})
+                self.outbox.put("comparison", {"key": key, "values": values, "found": list(found), "of": number})
 
         self._tasks.wish(work)
 
@@ -200,13 +195,13 @@ class Session:
             document.saved(files)
             found = publish_bundle(document.path, folder, progress=self._progress("publish"))
             facts = {"guarantee": found.guarantee, "notes": found.notes, "files": found.files}
-            self._tell("published", {**facts, "folder": str(found.folder), "commands": document.commands(to)})
+            self.outbox.put("published", {**facts, "folder": str(found.folder), "commands": document.commands(to)})
 
         self._releases.wish(work)
 
     def _open(self, superseded: Superseded) -> None:
         """Reads the table once; a table without a spec gets a first one, with every guess marked."""
-        self._tell("progress", {"task": "open", "what": f"reading {self._file.name}", "done": 0, "total": None})
+        self.outbox.put("progress", {"task": "open", "what": f"reading {self._file.name}", "done": 0, "total": None})
         if self._file.suffix == SPEC:
             document = Document(read_text(self._file, "spec", SpecError), self._file)
             live = Live(_source(document))
@@ -218,7 +213,7 @@ class Session:
             return
         self._live, self._document = live, document
         look = live.look
-        self._tell(
+        self.outbox.put(
             "table",
             {
                 "origin": look.rows.origin,
@@ -230,31 +225,31 @@ class Session:
                 ],
             },
         )
-        self._tell("state", self.changed())
+        self.outbox.put("state", self.changed())
 
     def _draw(self, superseded: Superseded) -> None:
         """Draws the release as it would be, then what it is worth, then what may undo its promise."""
         number, document, live = self._number, self.document, self.live
         spec = document.spec()
         if spec.plan is not None and not self._previews:
-            self._tell("picture", {"of": number, "withheld": True, "guarantee": " ".join(spec.promises)})
+            self.outbox.put("picture", {"of": number, "withheld": True, "guarantee": " ".join(spec.promises)})
             return
         try:
             picture, release = live.picture(spec, halting(superseded, self._progress("draw")))
             if superseded():
                 return
-            self._tell("picture", {"of": number, **picture})
+            self.outbox.put("picture", {"of": number, **picture})
             if _moved_on(superseded):
                 return
             figures = live.figures(spec, release)
             del release
             if superseded():
                 return
-            self._tell("figures", {"of": number, **figures})
-            self._tell("warnings", {"of": number, "warnings": self._warnings(spec, live)})
+            self.outbox.put("figures", {"of": number, **figures})
+            self.outbox.put("warnings", {"of": number, "warnings": self._warnings(spec, live)})
         except UnveilError as error:
             if not superseded():
-                self._tell("picture", {"of": number, "problem": str(error)})
+                self.outbox.put("picture", {"of": number, "problem": str(error)})
 
     def _warnings(self, spec: Spec, live: Live) -> list[str]:
         """What may undo the promise; looked for only if other columns are masked than before."""
@@ -285,19 +280,16 @@ class Session:
             raise SpecError("a preview of a private release is computed from the raw rows; allow previews first.")
         return spec
 
-    def _progress(self, task: str) -> Callable[[str, int, int | None], None]:
+    def _progress(self, task: str) -> Watcher:
         last = 0.0
 
         def watch(what: str, done: int, total: int | None) -> None:
             nonlocal last
             if time.monotonic() - last > OFTEN:
                 last = time.monotonic()
-                self._tell("progress", {"task": task, "what": what, "done": done, "total": total})
+                self.outbox.put("progress", {"task": task, "what": what, "done": done, "total": total})
 
         return watch
-
-    def _tell(self, kind: str, content: Mapping[str, Any]) -> None:
-        self.outbox.put(kind, content)
 
 
 def _moved_on(superseded: Superseded) -> bool:
