@@ -76,54 +76,35 @@ class Intervals:
 
 
 @dataclass(frozen=True)
-class Blocks:
-    """A category: its blocks in domain order."""
+class Categories:
+    """A category: its labels in domain order."""
 
     name: str
     labels: tuple[str, ...]
+    words: Vocabulary | None = None
+    """Where labels of a taxonomy overlap, the coarser ones above each, and what each covers."""
 
     def names(self, name: str, output: Output) -> list[str]:
-        """One column, or one for each block."""
-        return [f"{name}={label}" for label in self.labels] if output == "onehot" else [name]
-
-    def encoded(self, column: pa.ChunkedArray, output: Output) -> FloatArray:
-        """The number of the block, or a 1 in its column; −1 or all zeros for a value without a block."""
-        places = _places(column, self.labels)
-        if output == "onehot":
-            return np.eye(len(self.labels) + 1)[places, :-1]
-        return places[:, None].astype(np.float64)
-
-
-@dataclass(frozen=True)
-class Nested:
-    """A category whose taxonomy labels overlap: its labels, the coarser ones above each, and what each covers."""
-
-    name: str
-    words: Vocabulary
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The labels in domain order."""
-        return self.words.labels
-
-    def names(self, name: str, output: Output) -> list[str]:
-        """One column for each label; or two, for the first and the last value that a label covers."""
+        """One column for each label; or one in all, or two, for the first and the last value that a label covers."""
         if output == "onehot":
             return [f"{name}={label}" for label in self.labels]
-        return [name] if output == "labels" else [f"{name} from", f"{name} to"]
+        return [name] if self.words is None or output == "labels" else [f"{name} from", f"{name} to"]
 
     def encoded(self, column: pa.ChunkedArray, output: Output) -> FloatArray:
-        """A 1 in the column of the label and of every coarser one, or the places of both values.
+        """A 1 in the column of the label and of every coarser one; or the place of the label, or those of both values.
 
         All zeros or −1 for a value without a label.
         """
         places = _places(column, self.labels)
         if output == "onehot":
-            return np.vstack([self.words.above, np.zeros((1, len(self.labels)), dtype=np.bool_)])[places].astype(float)
+            above = np.eye(len(self.labels)) if self.words is None else self.words.above
+            return np.vstack([above, np.zeros((1, len(self.labels)))])[places].astype(np.float64)
+        if self.words is None:
+            return places[:, None].astype(np.float64)
         return np.vstack([self.words.ends - [0, 1], [[-1, -1]]])[places].astype(np.float64)
 
 
-ColumnEncoding = Numbers | Intervals | Blocks | Nested
+ColumnEncoding = Numbers | Intervals | Categories
 
 
 @dataclass(frozen=True)
@@ -162,7 +143,8 @@ def _column(name: str, entry: Any, released: pa.Table) -> ColumnEncoding:
             ends = tuple((held.lo, held.hi, *flags) for held, flags in _blocks(entry))
             return Intervals(name, entry.shown, ends, tuple(entry.missing), overlapping=True)
         case Generalization(local=True):
-            return Nested(name, Vocabulary.of(entry))
+            words = Vocabulary.of(entry)
+            return Categories(name, words.labels, words)
         case Discretization():
             middles = tuple((entry.middle(held), *flags) for held, flags in _blocks(entry))
             return Intervals(name, entry.shown, middles, tuple(entry.missing), overlapping=False)
@@ -170,9 +152,9 @@ def _column(name: str, entry: Any, released: pa.Table) -> ColumnEncoding:
             return Numbers(name, tuple(entry.missing))
         case AsIs():
             held = pc.unique(released[name]).drop_null()
-            return Blocks(name, tuple(sorted(value_text(value) for value in held.to_pylist())))
+            return Categories(name, tuple(sorted(value_text(value) for value in held.to_pylist())))
         case _:
-            return Blocks(name, entry.shown)
+            return Categories(name, entry.shown)
 
 
 def _blocks(entry: Discretization) -> Iterator[tuple[Interval, tuple[float, ...]]]:

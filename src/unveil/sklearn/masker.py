@@ -48,6 +48,8 @@ class Masker(TransformerMixin, BaseEstimator):
     _least_columns = 1
     _describing: ClassVar[Sequence[str]] = ("attributes", "taxonomies", "default", "person")
     """The arguments that describe the table; a spec describes it itself."""
+    _naming: ClassVar[Sequence[str]] = ()
+    """Those that `[table]` says without a spec, besides the class and the person."""
     _requiring: ClassVar[Sequence[str]] = ()
     """Those that replace values of a spec in its requirements,"""
     _publishing: ClassVar[Sequence[str]] = ()
@@ -156,10 +158,6 @@ class Masker(TransformerMixin, BaseEstimator):
         """The section that declares the labels of the class, if any."""
         return None
 
-    def _table(self) -> Section:
-        """The section `[table]` without the class."""
-        return {}
-
     def _publish(self, table: pa.Table, spec: Spec) -> Release:
         return publish(table, spec)
 
@@ -197,7 +195,7 @@ class Masker(TransformerMixin, BaseEstimator):
         class_name = fresh_name(class_, "class", rows.column_names)
         classes = self._classes()
         return {
-            "table": {"class": class_name, **({"person": persons} if persons else {}), **self._table()},
+            "table": {"class": class_name, **({"person": persons} if persons else {}), **self._given(self._naming)},
             "attributes": sections if classes is None else {**sections, class_name: classes},
             "require": self._requirements(names),
             "publish": {**self._defaults, **publishing},

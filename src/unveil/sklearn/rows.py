@@ -29,12 +29,8 @@ def checked_rows(estimator: Any, X: Any, *, reset: bool, missing: bool, least: t
     Arrays go through all of scikit-learn's checks. A frame may hold any types, so only the names and the number of its
     columns are checked here; its values are checked when they are published or masked.
 
-    Args:
-        estimator: The transformer.
-        X: An array, or a pandas, polars or pyarrow table.
-        reset: Whether the transformer learns names and number of columns from these rows.
-        missing: Whether NaN may mean a missing value in an array.
-        least: How many rows and columns an array must have.
+    `reset` says whether the transformer learns names and number of columns from these rows, `missing` whether NaN may
+    mean a missing value in an array, and `least` how many rows and columns an array must have.
     """
     if hasattr(X, "columns"):
         # Only pandas has column names that are not text. Other frames are checked as Arrow tables.

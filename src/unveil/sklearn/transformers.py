@@ -96,20 +96,10 @@ class ProgressiveDisclosure(Refining):
         templates: What must not be inferred, each a mapping: `sensitive`, a column; `values`, those to protect, all if
             not given; `limit`, the highest share in a group; `channel`, the columns to infer from, all that are not
             sensitive if not given. Sensitive columns are released as they are.
-        limit: The limit of every template, in place of its own.
-        attributes: What is known about columns, as for `TopDownRefinement`.
-        taxonomies: Taxonomies of columns, as there.
-        default: The description of every other column, as there.
-        person: The columns that say whose row each is, as there.
-        search: How to search, as there, and so the next five.
-        recoding: `global` or `local`.
-        leave_out: The share of the records, or of the persons, that may be left out.
-        left_out: `drop` or `mask`.
-        goal: `class`, `statistics`, or columns.
-        criterion: `score`, `infogain` or `anonymity`.
-        spec: A whole spec, as there. What is given as limit replaces the limit of each of its templates.
-        output: `onehot`, `codes` or `labels`.
-        unseen: What happens to a value without a block when rows are transformed: `refuse` or `suppress`.
+        limit: The limit of every template, in place of its own, or of each template of a spec.
+
+    The other arguments are those of `TopDownRefinement`: `attributes`, `taxonomies`, `default`, `person`, `search`,
+    `recoding`, `leave_out`, `left_out`, `goal`, `criterion`, `spec`, `output` and `unseen`.
 
     Fitted attributes are those of `TopDownRefinement`.
     """
@@ -138,6 +128,7 @@ class PrivateMasker(Masker):
 
     _private = True
     _describing = ("classes", "name", "contributions", *Masker._describing)
+    _naming = ("name",)
     _requiring = ("epsilon",)
 
     epsilon: float | None = None
@@ -156,9 +147,6 @@ class PrivateMasker(Masker):
     def _requirements(self, names: Sequence[str]) -> list[Section]:
         bounds = self._given(("epsilon", "contributions"))
         return [{"kind": "differential-privacy", "epsilon": EPSILON, **bounds}]
-
-    def _table(self) -> Section:
-        return self._given(("name",))
 
     def _classes(self) -> Section | None:
         if self.classes is None:
