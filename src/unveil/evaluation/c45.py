@@ -80,14 +80,11 @@ def _start(jpype: Any, jar: Path) -> None:
 
 def _header(java: Any, columns: Sequence[Coded | Numbers], classes: int) -> Any:
     """The attributes. Values are written as codes; the last code means any value that the training part lacks."""
-    attributes = java.java.util.ArrayList()
+    attribute, attributes = java.JClass("weka.core.Attribute"), java.java.util.ArrayList()
     for place, column in enumerate(columns):
-        attribute = java.JClass("weka.core.Attribute")
-        name = f"a{place}"
-        attributes.add(
-            attribute(name) if isinstance(column, Numbers) else attribute(name, _names(java, column.size + 1))
-        )
-    attributes.add(java.JClass("weka.core.Attribute")("class", _names(java, classes)))
+        values = [] if isinstance(column, Numbers) else [_names(java, column.size + 1)]
+        attributes.add(attribute(f"a{place}", *values))
+    attributes.add(attribute("class", _names(java, classes)))
     return attributes
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from unveil.arrays import FloatArray, IntArray, NumberArray, packed_keys, run_starts, sorted_order
+from unveil.arrays import FloatArray, IntArray, NumberArray, grouped, packed_keys
 from unveil.errors import UnveilError, did_you_mean, listed
 from unveil.evaluation.examples import (
     UNSEEN,
@@ -169,9 +169,7 @@ def _distinct(columns: Sequence[Coded | Numbers], classes: IntArray, weight: Flo
     """A row of each kind and the weight of all of its kind, in an order that owes nothing to the rows' own."""
     held = [_ranks(part.train) if isinstance(part, Numbers) else part.train for part in columns]
     held.append(classes)
-    keys = packed_keys(held, [int(codes.max()) + 1 for codes in held])
-    order = sorted_order(keys)
-    starts = run_starts([key[order] for key in keys])
+    order, starts, _ = grouped(packed_keys(held, [int(codes.max()) + 1 for codes in held]))
     return order[starts], np.add.reduceat(weight[order], starts)
 
 
@@ -253,8 +251,7 @@ def _units(weight: FloatArray) -> IntArray:
 
 def _likely(counts: NumberArray, prior: NumberArray) -> FloatArray:
     """The logarithm of how likely each value is in each class."""
-    likely: FloatArray = np.log(counts + 1) - np.log(prior + len(counts))
-    return likely
+    return np.log(counts + 1) - np.log(prior + len(counts))
 
 
 def _likely_words(counts: NumberArray, prior: NumberArray, ends: IntArray) -> FloatArray:
@@ -312,12 +309,8 @@ NOTHING = -1
 def leaves_above(tree: Any, costs: Sequence[float]) -> IntArray:
     """For every node and cost, the node that is its leaf in the tree pruned at that cost: itself or one above it.
 
-    At a cost, the smallest of the best trees keeps a split where its subtree does better than one leaf by more than its
-    leaves cost. Scikit-learn would grow the tree again for each.
-
-    Args:
-        tree: A grown tree of scikit-learn.
-        costs: What a leaf costs, in impurity weighed by the share of the records.
+    At a cost (of a leaf, in impurity weighed by the share of the records), the smallest of the best trees keeps a split
+    where its subtree does better than one leaf by more than its leaves cost. Scikit-learn would grow it again for each.
     """
     left, right = tree.children_left, tree.children_right
     shares = tree.impurity * tree.weighted_n_node_samples / tree.weighted_n_node_samples[0]

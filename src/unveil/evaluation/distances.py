@@ -55,12 +55,9 @@ def table_distances(
 ) -> Distances:
     """Compares the one-way and two-way tables of a release with those of the raw table.
 
-    Args:
-        raw: The cell of each raw row, per column.
-        released: The same columns as released; rows may be fewer, and in another order.
-        raw_weights: How many records each raw row represents; one each if they are not given.
-        released_weights: The same for the released rows.
-        pairs: Pairs of columns to compare; all if they are not given.
+    `raw` has the cell of each raw row, per column, and `released` the same columns as released; rows may be fewer, and
+    in another order. Weights are how many records each row represents, one if they are not given. `pairs` are those of
+    columns to compare, all if they are not given.
     """
     sizes = [spread.shares.shape[1] for spread in released]
     one_way = [
@@ -84,8 +81,7 @@ def _spread_pair(first: Spread, second: Spread, weights: FloatArray | None) -> F
     """The two-way table of two released columns, as shares of the records."""
     rows, columns = len(first.shares), len(second.shares)
     held = _counted(first.labels * columns + second.labels, rows * columns, weights).reshape(rows, columns)
-    spread: FloatArray = first.shares.T @ held @ second.shares
-    return spread
+    return first.shares.T @ held @ second.shares
 
 
 def _counted(codes: IntArray, size: int, weights: FloatArray | None) -> FloatArray:

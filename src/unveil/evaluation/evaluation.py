@@ -11,7 +11,7 @@ from unveil import html
 from unveil.evaluation.classifiers import CLASSIFIERS, classifier, tested
 from unveil.evaluation.examples import Examples
 from unveil.evaluation.information import InformationLoss, information_loss
-from unveil.evaluation.population import Population
+from unveil.evaluation.population import Population, percent
 from unveil.evaluation.protocol import Scores, interval, mean_scores
 from unveil.evaluation.reidentification import (
     ReidentificationRisk,
@@ -123,7 +123,7 @@ class Evaluation:
         """A row of a table for each class, the largest first: its share; recall and precision, raw and released."""
         raw, released = (self.line(setting, classifier).scores.classes for setting in ("raw", "released"))
         return [
-            (one.label, *map(_share_text, (one.share, one.recall, other.recall, one.precision, other.precision)))
+            (one.label, *map(percent, (one.share, one.recall, other.recall, one.precision, other.precision)))
             for one, other in sorted(zip(raw, released, strict=True), key=lambda pair: -pair[0].share)
         ]
 
@@ -168,10 +168,6 @@ class Evaluation:
             html.table(TABLE_COLUMNS, self.statistics.table_rows()),
             *(html.paragraph(note, stripe=html.PLAIN) for note in self.notes),
         )
-
-
-def _share_text(share: float | None) -> str:
-    return "" if share is None else f"{share:.1%}"
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from unveil.errors import ReleaseError, SpecError
 from unveil.evaluation.reidentification import SIZE, group_sizes, grouped, refinement_manifest, size_counts
 from unveil.masking import REST, AsIs, Discretization, Generalization, Suppression, dictionary_of
 from unveil.release import RefinementManifest, Release
-from unveil.schema import Attribute, Spec, Taxonomy
+from unveil.schema import Attribute, Spec
 from unveil.tables import Table
 
 
@@ -143,13 +143,8 @@ def certainty_penalty(release: Release, name: str, spec: Spec, table: Table | No
         costs = block_penalties(entry, _attribute(spec, name).step)
     else:
         domain = _domain(entry, records, _attribute(spec, name), spec, table)
-        costs = _hidden_costs(entry, _hidden(entry, domain), domain)
+        costs = _hidden_costs(entry, domain, by_share=True)
     return _mean(records, {**_set_aside(release, name), **costs}, name)
-
-
-def _hidden(entry: Suppression, domain: int) -> int:
-    """How many values `⊥` may hide; in some groups all of them, where groups are refined one by one."""
-    return domain if entry.local else domain - len(entry.disclosed)
 
 
 def _set_aside(release: Release, name: str) -> dict[str, float]:
@@ -189,7 +184,7 @@ def precision(release: Release, name: str, spec: Spec, table: Table | None = Non
         costs = _heights(entry, attribute, spec)
     else:
         domain = _domain(entry, records, attribute, spec, table)
-        costs = _hidden_costs(entry, _hidden(entry, domain), domain=None)
+        costs = _hidden_costs(entry, domain, by_share=False)
     return 1 - _mean(records, {**_set_aside(release, name), **costs}, name)
 
 
@@ -223,9 +218,11 @@ def promised_k(manifest: RefinementManifest, names: Sequence[str]) -> int:
     return max([1, *(int(item["k"]) for item in promises if set(names) <= set(item["quasi-identifier"]))])
 
 
-def _hidden_costs(entry: Suppression, hidden: int, domain: int | None) -> dict[str, float]:
-    """What `⊥` costs: its share of the domain, or 1 where none is given; nothing if one value alone is behind it."""
-    cost = 0.0 if hidden <= 1 else 1.0 if domain is None else hidden / domain
+def _hidden_costs(entry: Suppression, domain: int, *, by_share: bool) -> dict[str, float]:
+    """What `⊥` costs: the share of the domain that it may hide, or 1; nothing if one value alone is behind it."""
+    # Where groups are refined one by one, it hides all values in some of them.
+    hidden = domain if entry.local else domain - len(entry.disclosed)
+    cost = 0.0 if hidden <= 1 else hidden / domain if by_share else 1.0
     return {**dict.fromkeys(entry.disclosed, 0.0), entry.marker: cost}
 
 
@@ -252,16 +249,15 @@ def _observed(name: str, table: Table | None) -> tuple[str, ...] | None:
 
 
 def _heights(entry: Generalization, attribute: Attribute, spec: Spec) -> dict[str, float]:
-    tree: Taxonomy | None = attribute.taxonomy
-    nodes = {block.label: _node_label(block.label, tree) for block in entry.blocks} if tree is not None else {}
-    if tree is None or any(label not in tree for label in nodes.values()):
+    tree = attribute.taxonomy
+    if tree is None:
+        raise _misfit(attribute.name, spec)
+    labels = [block.label for block in entry.blocks]
+    # A rest is as high as its node.
+    nodes = {label: label if label in tree else label.removesuffix(REST) for label in labels}
+    if any(node not in tree for node in nodes.values()):
         raise _misfit(attribute.name, spec)
     return {label: tree.node(node).height / tree.root.height for label, node in nodes.items()}
-
-
-def _node_label(label: str, tree: Taxonomy) -> str:
-    """The label of a taxonomy; for a rest, that of its node."""
-    return label if label in tree else label.removesuffix(REST)
 
 
 def _attribute(spec: Spec, name: str) -> Attribute:

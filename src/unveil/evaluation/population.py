@@ -55,7 +55,7 @@ class Population:
     def class_rows(self, most: int) -> list[tuple[str, ...]]:
         """A row of a table for each of the largest classes."""
         return [
-            (item.label, *(_text(share) for share in (item.records, item.people, item.released)))
+            (item.label, *(percent(share) for share in (item.records, item.people, item.released)))
             for item in self.classes[:most]
         ]
 
@@ -69,7 +69,8 @@ class Population:
         }
 
 
-def _text(share: float | None) -> str:
+def percent(share: float | None) -> str:
+    """A share as a cell of a table."""
     return "" if share is None else f"{share:.1%}"
 
 
@@ -80,14 +81,14 @@ def population(spec: Spec, table: Table, release: Release | None = None) -> Popu
     codes, size = table.classes.codes, len(table.classes)
     records, people = np.bincount(codes, minlength=size), np.bincount(codes, weights=table.survey, minlength=size)
     labels = [value_text(value) for value in table.classes.array.to_pylist()]
-    weighed = release is not None and release.manifest.survey_weight is not None
-    shares = released_shares(release) if release is not None and weighed else {}
+    weighed = None if release is None or release.manifest.survey_weight is None else release
+    shares = None if weighed is None else released_shares(weighed)
     classes = [
         ClassShare(
             label,
             float(records[place] / records.sum()),
             float(people[place] / people.sum()),
-            shares.get(label, 0.0) if weighed else None,
+            None if shares is None else shares.get(label, 0.0),
         )
         for place, label in enumerate(labels)
         if records[place]
@@ -97,7 +98,7 @@ def population(spec: Spec, table: Table, release: Release | None = None) -> Popu
         records=table.records,
         people=float(people.sum()),
         classes=tuple(sorted(classes, key=lambda item: -item.people)),
-        statistics=statistics(release, spec, table, people=table.survey) if release is not None and weighed else None,
+        statistics=None if weighed is None else statistics(weighed, spec, table, people=table.survey),
     )
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unveil.arrays import FloatArray, IntArray, grouped, packed_keys
+from unveil.arrays import FloatArray, IntArray, group_numbers
 from unveil.errors import TableError, UnveilError, did_you_mean, rows_text
 from unveil.evaluation.examples import Examples, Labels
 from unveil.masking import dictionary_of
@@ -119,14 +119,9 @@ class ByPerson:
     def splits(self, table: pa.Table) -> list[Split]:
         """The splits of the other protocol, with persons as a whole."""
         columns = [dictionary_of(table[name]) for name in self.person]
-        sizes = [len(column.dictionary) + 1 for column in columns]
-        codes = [
-            column.indices.cast(pa.int64()).fill_null(size - 1).to_numpy()
-            for column, size in zip(columns, sizes, strict=True)
-        ]
-        order, starts, numbers = grouped(packed_keys(codes, sizes))
-        first = np.empty(len(order), dtype=np.int64)
-        first[order] = order[starts][numbers]
+        codes = [column.indices.cast(pa.int64()).fill_null(len(column.dictionary)).to_numpy() for column in columns]
+        people, _ = group_numbers(codes)
+        first = np.unique(people, return_index=True)[1][people]
         return [self._whole(split, first) for split in self.rows.splits(table)]
 
     def _whole(self, split: Split, first: IntArray) -> Split:
@@ -285,33 +280,23 @@ def _auc(chances: FloatArray, truth: IntArray, weight: FloatArray) -> float | No
 
 def mean_scores(runs: Sequence[Scores]) -> Scores:
     """The means over several runs; those of a class over the runs whose test rows have it."""
-    areas = [run.auc for run in runs if run.auc is not None]
     by_label: dict[str, list[ClassScores]] = {}
     for run in runs:
         for item in run.classes:
             by_label.setdefault(item.label, []).append(item)
     return Scores(
-        accuracy=_mean([run.accuracy for run in runs]),
-        balanced_accuracy=_mean([run.balanced_accuracy for run in runs]),
-        auc=_mean(areas) if areas else None,
-        log_loss=_mean([run.log_loss for run in runs]),
-        classes=tuple(_mean_class(label, by_label[label]) for label in sorted(by_label)),
+        **means(runs, "accuracy", "balanced_accuracy", "auc", "log_loss"),
+        classes=tuple(
+            ClassScores(label, **means(by_label[label], "share", "recall", "precision")) for label in sorted(by_label)
+        ),
         population=mean_scores(people) if (people := [run.population for run in runs if run.population]) else None,
     )
 
 
-def _mean_class(label: str, runs: Sequence[ClassScores]) -> ClassScores:
-    precisions = [run.precision for run in runs if run.precision is not None]
-    return ClassScores(
-        label=label,
-        share=_mean([run.share for run in runs]),
-        recall=_mean([run.recall for run in runs]),
-        precision=_mean(precisions) if precisions else None,
-    )
-
-
-def _mean(values: Sequence[float]) -> float:
-    return float(np.mean(values))
+def means(runs: Sequence[Any], *figures: str) -> dict[str, Any]:
+    """The mean of each of these figures over the runs that have it; None if none has."""
+    known = {figure: [getattr(run, figure) for run in runs if getattr(run, figure) is not None] for figure in figures}
+    return {figure: float(np.mean(values)) if values else None for figure, values in known.items()}
 
 
 def check_trials(classifiers: Sequence[str], protocol: Protocol, seeds: Sequence[int]) -> None:

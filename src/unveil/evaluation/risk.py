@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unveil.arrays import FloatArray, IntArray, grouped, packed_keys
+from unveil.arrays import FloatArray, IntArray, group_numbers, grouped, packed_keys
 from unveil.errors import listed, rows_text
 from unveil.schema import AlphaKAnonymity, Confidence, Spec, value_text
-from unveil.tables import Table, open_source
+from unveil.tables import Column, Table, open_source
 
 THRESHOLDS = (0.1, 0.3, 0.5, 0.7, 0.9)
 """The confidences that PDA counts inferences above, in its Table 3."""
@@ -72,29 +72,22 @@ class GroupRisk:
     row each is."""
 
 
-def raw_groups(table: Table, names: Sequence[str], sensitive: str | None = None) -> tuple[IntArray, IntArray]:
-    """Groups of the raw table: the row number of a member, and counts, one row per group.
-
-    Records are counted per value of the sensitive attribute; all together if there is none.
-    """
+def _raw_groups(table: Table, names: Sequence[str], sensitive: Column) -> tuple[IntArray, IntArray]:
+    """Groups of the raw table: the row number of a member, and the records per sensitive value, one row per group."""
     held = [table.column(name) for name in names]
-    keys = packed_keys([column.codes for column in held], [len(column) for column in held])
-    order, starts, group = grouped(keys)
-    secret = None if sensitive is None else table.column(sensitive)
-    width = 1 if secret is None else len(secret)
-    cells = group if secret is None else group * width + secret.codes[order]
-    counts = np.bincount(cells, weights=table.row_records[order], minlength=len(starts) * width)
-    return order[starts], counts.astype(np.int64).reshape(len(starts), width)
+    order, starts, group = grouped(packed_keys([column.codes for column in held], [len(column) for column in held]))
+    cells = group * len(sensitive) + sensitive.codes[order]
+    counts = np.bincount(cells, weights=table.row_records[order], minlength=len(starts) * len(sensitive))
+    return order[starts], counts.astype(np.int64).reshape(len(starts), len(sensitive))
 
 
 def inference_risk(
     table: Table, channel: Sequence[str], sensitive: str, values: Sequence[str], limit: float, worst: int = 3
 ) -> InferenceRisk:
     """Counts the inferences that the raw table allows, and finds the worst: the surest about the most people."""
-    domain = table.column(sensitive).texts
-    members, counts = raw_groups(table, channel, sensitive)
-    codes = [domain.index(value) for value in values]
-    held = counts[:, codes]
+    column = table.column(sensitive)
+    members, counts = _raw_groups(table, channel, column)
+    held = counts[:, [column.texts.index(value) for value in values]]
     sizes = counts.sum(axis=1)
     shares: FloatArray = held / sizes[:, None]
     ranked = np.lexsort((-held.ravel(), -shares.ravel()))[:worst]
@@ -116,9 +109,12 @@ def inference_risk(
 
 def group_risk(table: Table, quasi_identifier: Sequence[str], k: int) -> GroupRisk:
     """Counts the groups of the raw table that are smaller than k."""
-    sizes = _headcounts(table, quasi_identifier, table.person) if table.person is not None else None
-    if sizes is None:
-        sizes = raw_groups(table, quasi_identifier)[1][:, 0]
+    numbers, groups = group_numbers([table.column(name).codes for name in quasi_identifier])
+    if table.person is None:
+        sizes = np.bincount(numbers, weights=table.row_records, minlength=groups)
+    else:
+        everybody = int(table.person.max()) + 1
+        sizes = np.bincount(np.unique(numbers * everybody + table.person) // everybody)
     return GroupRisk(
         quasi_identifier=tuple(quasi_identifier),
         k=k,
@@ -127,16 +123,6 @@ def group_risk(table: Table, quasi_identifier: Sequence[str], k: int) -> GroupRi
         unique=int((sizes == 1).sum()),
         people=int(sizes[sizes < k].sum()),
     )
-
-
-def _headcounts(table: Table, names: Sequence[str], person: IntArray) -> IntArray:
-    """The distinct persons of each group."""
-    held = [table.column(name) for name in names]
-    sizes = [*(len(column) for column in held), int(person.max()) + 1]
-    order, starts, _ = grouped(packed_keys([*(column.codes for column in held), person], sizes))
-    pairs = order[starts]
-    keys = packed_keys([column.codes[pairs] for column in held], sizes[:-1])
-    return np.bincount(grouped(keys).numbers)
 
 
 def _values(table: Table, names: Sequence[str], row: int) -> dict[str, str]:
@@ -149,8 +135,7 @@ def table_warnings(spec: Spec, table: Table, as_is: Sequence[str], source: Any =
     if spec.draft:
         yield "this spec is a draft: read it, correct its guesses and remove the line draft = true before you publish"
     yield from _several_rows(spec, table, source)
-    if spec.table.weight is not None and table.weight is not None:
-        yield from _survey_weight(spec.table.weight, table)
+    yield from _survey_weight(spec, table)
     yield from _unheld(spec, table)
     for name in as_is:
         yield from _gives_away(name, spec, table)
@@ -172,10 +157,10 @@ def _several_rows(spec: Spec, table: Table, source: Any) -> Iterator[str]:
             )
 
 
-def _survey_weight(name: str, table: Table) -> Iterator[str]:
+def _survey_weight(spec: Spec, table: Table) -> Iterator[str]:
     """Weights count equal records that were made one row. Those of a survey say how many people a row speaks for."""
-    weight = table.weight
-    if weight is None or not len(weight):
+    name, weight = spec.table.weight, table.weight
+    if name is None or weight is None or not len(weight):
         return
     codes = [column.codes for column in (*table.columns, table.classes)]
     equal = table.rows - len(np.unique(np.stack(codes, axis=1), axis=0))
@@ -257,5 +242,4 @@ def _codes(name: str, table: Table) -> IntArray:
         encoded = pc.dictionary_encode(table.other_columns[name].combine_chunks(), null_encoding="encode")
         others: IntArray = encoded.indices.to_numpy().astype(np.int64)
         return others
-    codes: IntArray = table.column(name).codes.astype(np.int64)
-    return codes
+    return table.column(name).codes.astype(np.int64)

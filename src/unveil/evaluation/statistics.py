@@ -18,6 +18,7 @@ import pyarrow as pa
 from unveil.arrays import FloatArray, IntArray
 from unveil.evaluation.distances import MIDDLE, QUANTILES, NumberKept, Spread, mean_number, number_kept, table_distances
 from unveil.evaluation.information import certainty_penalty
+from unveil.evaluation.protocol import means
 from unveil.masking import AsIs, Discretization, Generalization, Interval, Suppression, dictionary_of
 from unveil.release import Release
 from unveil.schema import Spec, Unit, bound_text, value_text
@@ -119,22 +120,13 @@ class Statistics:
 
     def number_rows(self, units: Mapping[str, Unit]) -> list[tuple[str, ...]]:
         """A row of a table for each number: mean and median, raw and released, and how far quantiles are off."""
-        return [
-            (
-                name,
-                *(
-                    _value_text(value, units.get(name, "number"))
-                    for value in (
-                        kept.raw_mean,
-                        kept.released_mean,
-                        kept.raw_quantiles[MIDDLE],
-                        kept.released_quantiles[MIDDLE],
-                    )
-                ),
-                f"{kept.quantile_error:.1%}",
-            )
-            for name, kept in self.numbers.items()
-        ]
+        rows = []
+        for name, kept in self.numbers.items():
+            medians = kept.raw_quantiles[MIDDLE], kept.released_quantiles[MIDDLE]
+            values = (kept.raw_mean, kept.released_mean, *medians)
+            texts = (_value_text(value, units.get(name, "number")) for value in values)
+            rows.append((name, *texts, f"{kept.quantile_error:.1%}"))
+        return rows
 
 
 TABLE_COLUMNS = ("attribute", "coarseness", "one-way", "with class", "two-way")
@@ -158,11 +150,8 @@ def _value_text(value: float, unit: Unit) -> str:
 def statistics(release: Release, spec: Spec, table: Table, people: FloatArray | None = None) -> Statistics:
     """Compares a release with the raw table that it was made of.
 
-    Args:
-        release: The release. If `people` are given, it must have survey weights.
-        spec: The owner's spec.
-        table: The raw table.
-        people: How many people each raw row represents: then tables count people, not records.
+    `people` says how many people each raw row represents: then tables count people, not records, and the release must
+    have survey weights.
     """
     rows = _Rows.of(release, people=people is not None)
     records = table.row_records.astype(np.float64) if people is None else people
@@ -204,10 +193,7 @@ def mean_statistics(runs: Sequence[Statistics]) -> Statistics:
 def _mean_kept(runs: Sequence[AttributeKept]) -> AttributeKept:
     numbers = [run.number for run in runs if run.number is not None]
     return AttributeKept(
-        coarseness=_mean([run.coarseness for run in runs]),
-        one_way=_mean([run.one_way for run in runs]),
-        with_class=_mean([run.with_class for run in runs]),
-        two_way=_mean([run.two_way for run in runs]),
+        **means(runs, "coarseness", "one_way", "with_class", "two_way"),
         number=mean_number(numbers) if numbers else None,
     )
 
