@@ -23,7 +23,6 @@ from unveil.masking import (
     Generalize,
     LeftOut,
     Masking,
-    Splitter,
     Suppress,
     Tree,
     as_is,
@@ -240,29 +239,23 @@ def _tree(table: Outline, column: int, histogram: IntArray, bounds: Bounds) -> T
         return Generalize(attribute, attribute.taxonomy)
     if isinstance(values, tuple):
         return Suppress(attribute, values, held > 0)
-    split: Splitter = partial(best_split, values, histogram)
-    if bounds == "round":
-        split = partial(_rounded, split, attribute, values)
-    return Discretize(attribute, table.scale(column), values, partial(_within, split, values, held))
+    split = partial(_split, attribute, values, histogram, held, bounds)
+    return Discretize(attribute, table.scale(column), values, split)
 
 
-def _rounded(split: Splitter, attribute: Attribute, values: NumberArray, interval: Block) -> float | None:
-    """The same split at a round number, with the same values on each side."""
-    right = split(interval)
+def _split(
+    attribute: Attribute, values: NumberArray, histogram: IntArray, held: IntArray, bounds: Bounds, interval: Block
+) -> float | None:
+    """The best split of an interval, if rows that are released are on both sides; `held` counts these by value."""
+    right = best_split(values, histogram, interval)
     if right is None:
         return None
-    left: float = values[np.searchsorted(values, right) - 1].item()
-    return round_split(left, right, attribute)
-
-
-def _within(split: Splitter, values: NumberArray, held: IntArray, interval: Block) -> float | None:
-    """The same split, if rows that are released are on both sides; `held` counts these by value."""
-    value = split(interval)
-    if value is None:
+    below = values[interval.codes] < right
+    if not (held[interval.codes[below]].any() and held[interval.codes[~below]].any()):
         return None
-    below = values[interval.codes] < value
-    sides = held[interval.codes[below]].any() and held[interval.codes[~below]].any()
-    return value if sides else None
+    # A round number has the same values on each side.
+    left: float = values[np.searchsorted(values, right) - 1].item()
+    return round_split(left, right, attribute) if bounds == "round" else right
 
 
 def _cuts(table: Outline, search: Search) -> dict[str, AnyMasking]:
