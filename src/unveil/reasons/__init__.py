@@ -13,7 +13,6 @@ from unveil.reasons.prices import (
     ended,
     ranked_prices,
     relaxations,
-    run_of,
 )
 from unveil.reasons.spending import Spending, spending_of
 from unveil.reasons.stops import Break, Cut, Stop, cuts_of

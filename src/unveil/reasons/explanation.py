@@ -17,6 +17,13 @@ from unveil.schema import SUPPRESSED, Spec
 
 REFINED = {"generalization": "labels", "suppression": "values", "discretization": "intervals"}
 """What the blocks of an attribute are called."""
+REASONS = {
+    "unveiled": "as fine as can be",
+    "unheld": "no record holds it",
+    "pure": "all its {:,} records are of one class, so nothing is gained",
+    "noise": "its parts would say less about the class than chance could",
+}
+"""Why a block was not refined, by the number of its records."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +82,7 @@ class Explanation:
         elif self.spending is not None:
             source = f"{self.spending.draws} draws from seeds" if self.spending.seeded else "the release"
             yield f"{self.spec.origin}: where the budget of ε = {float(self.spending.epsilon):g} goes, by {source}."
-            for sentence in self.spending.sentences():
-                yield f"  {sentence}"
+            yield from (f"  {sentence}" for sentence in self.spending.sentences())
 
     def __repr__(self) -> str:
         parts = ["\n".join(filter(None, (part.heading, *part.lines))) for part in self.passages()]
@@ -134,17 +140,9 @@ def summary(cut: Cut) -> str:
 
 def reason(stop: Stop) -> str:
     """Why a block was not refined."""
-    match stop.why:
-        case "unveiled":
-            return f"{stop.block}: as fine as can be."
-        case "unheld":
-            return f"{stop.block}: no record holds it."
-        case "pure":
-            return f"{stop.block}: all its {stop.records:,} records are of one class, so nothing is gained."
-        case "noise":
-            return f"{stop.block}: its parts would say less about the class than chance could."
-        case "invalid":
-            return f"{_step(stop)}: {_breaks(stop.breaks)}."
+    if stop.why == "invalid":
+        return f"{_step(stop)}: {_breaks(stop.breaks)}."
+    return f"{stop.block}: {REASONS[stop.why].format(stop.records)}."
 
 
 def _blocks(cut: Cut) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,23 +15,10 @@ from unveil.arrays import BoolArray, IntArray
 from unveil.counting.scans import ALL, SPLIT, Scan
 from unveil.publishers import shared_groups
 from unveil.reasons.pieces import Fewest, Left, Short
-from unveil.reasons.stops import FEW, Break, Cut, Piece, Stop, break_of
+from unveil.reasons.stops import FEW, Break, Cut, Piece, Stop, atom_numbers, break_of
 from unveil.refine import JointSearch
 from unveil.schema import SUPPRESSED, Atom, Level, Requirement, without_redundant
 from unveil.tables import Table
-
-
-class Broken(NamedTuple):
-    """A level that a refinement would break, and its least private piece."""
-
-    atom: int
-    """The place of the atom among those of the partition."""
-    piece: int
-    """Which of its pieces that hold records, from 0."""
-    level: float
-    records: int
-    broken: int
-    pieces: int
 
 
 @dataclass(frozen=True)
@@ -45,7 +31,8 @@ class Tried:
     way: int
     cells: range
     """The cells at which it would be the same; several for the split of an interval."""
-    breaks: tuple[Broken, ...]
+    breaks: tuple[tuple[int, Piece], ...]
+    """What it would break, by the place of the atom among those of the partition, and the least private piece."""
     distance: float
     """How far it is from valid, as a share of what is asked."""
     small: int
@@ -70,15 +57,13 @@ class Groups:
     def __init__(
         self, table: Table, requirements: Sequence[Requirement], search: JointSearch, *, pure_too: bool
     ) -> None:
-        """Counts the pieces of all candidates at the end of a search; with `pure_too` in groups of one class too."""
         self._search, self._pure_too = search, pure_too
-        self._numbers: dict[Atom, int] = {}
-        for number, requirement in enumerate(requirements, start=1):
-            for atom in requirement.atoms():
-                self._numbers.setdefault(atom, number)
-        self._atoms: dict[tuple[int, ...], list[Atom]] = {}
+        self._numbers = atom_numbers(requirements)
+        of_columns: dict[tuple[int, ...], list[Atom]] = {}
         for (columns, _), atoms in shared_groups(table, without_redundant(list(self._numbers))).items():
-            self._atoms.setdefault(columns, []).extend(atoms)
+            of_columns.setdefault(columns, []).extend(atoms)
+        self._atoms = list(of_columns.values())
+        """The atoms of each partition."""
         self._live = [np.flatnonzero(partition.live.rows) for partition in search.partitions]
         self._sizes: list[IntArray] = []
         self._mixed: list[BoolArray] = []
@@ -116,14 +101,12 @@ class Groups:
         return tuple(found)
 
     def _scan(self, number: int) -> None:
-        partition, atoms = self._search.partitions[number], list(self._atoms.values())[number]
-        live = self._live[number]
+        partition, live = self._search.partitions[number], self._live[number]
         every = np.ones(len(partition.attributes), dtype=np.bool_)
-        scans = partition.scan(live, every)
-        for place, (scan, valid, _, sizes, mixed) in enumerate(scans):
+        for place, (scan, valid, _, sizes, mixed) in enumerate(partition.scan(live, every)):
             if partition.endless:
                 self._note_valid(number, scan, valid)
-            for tried in _tried(number, live, scan, partition.levels, atoms):
+            for tried in _tried(number, live, scan, partition.levels, self._atoms[number]):
                 self._note(tried)
             if not place:  # the arrays are of all groups, and are filled as the scan goes on
                 self._sizes.append(sizes)
@@ -171,10 +154,9 @@ class Groups:
                 yield Stop(blocks.label(block), (), "noise", records, group=group)
             elif tried is not None and self._mixed[number][place]:
                 stop = self._stop(block, tried, tried.cells[-1], records, group)
-                at_once = self._at_once.get((number, box, column))
-                yield (
-                    stop if at_once is None else replace(stop, fewest=self._fewest(block, at_once, [at_once], records))
-                )
+                if (at_once := self._at_once.get((number, box, column))) is not None:
+                    stop = replace(stop, fewest=self._fewest(block, at_once, [at_once], records))
+                yield stop
             elif tried is None or not blocks.shapes.cells[block]:
                 yield Stop(blocks.label(block), (), "unveiled", records, group=group)
             else:
@@ -196,8 +178,9 @@ class Groups:
             elif ways and mixed:
                 (_, cell), nearest = min(ways.items(), key=lambda item: item[1].distance)
                 stop = self._stop(block, nearest, cell, records, None)
-                every = self._everywhere.get(block)
-                yield stop if every is None else replace(stop, fewest=self._fewest(block, ways[ALL, 0], every, records))
+                if (every := self._everywhere.get(block)) is not None:
+                    stop = replace(stop, fewest=self._fewest(block, ways[ALL, 0], every, records))
+                yield stop
             else:
                 yield Stop(blocks.label(block), (), "pure" if ways else "unveiled", records)
 
@@ -217,16 +200,15 @@ class Groups:
 
     def _stop(self, block: int, tried: Tried, cell: int, records: int, group: dict[str, str] | None) -> Stop:
         into = self._into(block, tried, cell)
-        breaks = tuple(self._break(tried, cell, broken) for broken in tried.breaks)
+        breaks = tuple(self._break(tried, cell, *broken) for broken in tried.breaks)
         return Stop(self._search.blocks.label(block), into, "invalid", records, breaks, group)
 
     def _into(self, block: int, tried: Tried, cell: int) -> tuple[str, ...]:
         """The labels that would take the place of a block; of values disclosed at once, those that are held."""
         blocks = self._search.blocks
-        into = blocks.into(block, tried.way, cell)
         if tried.way == ALL and blocks.hides(block):
             return (*self._pieces(tried, block), SUPPRESSED)
-        return tuple(blocks.label(child) for child in into)
+        return tuple(blocks.label(child) for child in blocks.into(block, tried.way, cell))
 
     def _pieces(self, tried: Tried, block: int) -> list[str]:
         """The labels of the pieces of a group that hold records, if it is refined into all parts at once."""
@@ -235,17 +217,15 @@ class Groups:
         cells = self._search.partitions[tried.partition].occupied(tried.box, tried.column)
         return [blocks.label(int(blocks.members[start + cell])) for cell in cells.tolist()]
 
-    def _break(self, tried: Tried, cell: int, broken: Broken) -> Break:
+    def _break(self, tried: Tried, cell: int, place: int, piece: Piece) -> Break:
         search = self._search
-        partition = search.partitions[tried.partition]
-        block = int(partition.blocks.rows[tried.box, tried.column])
+        block = int(search.partitions[tried.partition].blocks.rows[tried.box, tried.column])
         labels = self._pieces(tried, block) if tried.way == ALL else self._into(block, tried, cell)
         name = search.blocks.attribute(block).name
-        group = {**search.labels(tried.partition, tried.box), name: labels[broken.piece]}
+        group = {**search.labels(tried.partition, tried.box), name: labels[piece.child]}
         roots = search.labels(tried.partition, 0)
         telling = tuple(held for held, label in group.items() if held == name or label != roots[held])
-        atom = list(self._atoms.values())[tried.partition][broken.atom]
-        piece = Piece(tried.box, broken.piece, broken.level, broken.records, broken.broken, broken.pieces)
+        atom = self._atoms[tried.partition][place]
         return break_of(self._numbers[atom], atom, piece, group, telling)
 
 
@@ -253,15 +233,15 @@ def _tried(
     number: int, live: IntArray, scan: Scan, levels: Sequence[tuple[Level, slice]], atoms: Sequence[Atom]
 ) -> Iterator[Tried]:
     """The candidates of a scan that would break something."""
-    breaks: dict[int, list[Broken]] = {}
+    breaks: dict[int, list[tuple[int, Piece]]] = {}
     fails: BoolArray = np.zeros(len(scan.owner), dtype=np.bool_)
     for place, (level, section) in enumerate(levels):
         fails |= ~level.holds(level.of(scan.pieces[:, section]))
-        for candidate, broken in _broken(place, level, scan.pieces[:, section], scan):
-            breaks.setdefault(candidate, []).append(broken)
+        for candidate, piece in _broken(level, scan.pieces[:, section], scan):
+            breaks.setdefault(candidate, []).append((place, piece))
     first = np.searchsorted(scan.owner, np.arange(len(scan.box) + 1))
     for candidate, found in breaks.items():
-        distance = max(_share(atoms[broken.atom], broken.level) for broken in found)
+        distance = max(_share(atoms[place], piece.level) for place, piece in found)
         box, column = int(live[scan.box[candidate]]), int(scan.column[candidate])
         way, cells = int(scan.way[candidate]), _cells(scan, candidate)
         short = first[candidate] + np.flatnonzero(fails[first[candidate] : first[candidate + 1]])
@@ -275,7 +255,7 @@ def _cells(scan: Scan, candidate: int) -> range:
     return range(int(scan.since[candidate]) if scan.way[candidate] == SPLIT else cell, cell + 1)
 
 
-def _broken(place: int, level: Level, counts: IntArray, scan: Scan) -> Iterator[tuple[int, Broken]]:
+def _broken(level: Level, counts: IntArray, scan: Scan) -> Iterator[tuple[int, Piece]]:
     """The candidates that break a level, each with its least private piece; of several the largest."""
     values, sizes = level.of(counts), scan.pieces[:, 0]
     fails = ~level.holds(values)
@@ -283,19 +263,12 @@ def _broken(place: int, level: Level, counts: IntArray, scan: Scan) -> Iterator[
     made = np.bincount(scan.owner, minlength=len(scan.box))
     failing = np.bincount(scan.owner[fails], minlength=len(scan.box))
     order = np.lexsort((-sizes, values, scan.owner))
-    for candidate in np.flatnonzero(failing).tolist():
-        worst = int(order[first[candidate]])
-        yield (
-            candidate,
-            Broken(
-                place,
-                worst - int(first[candidate]),
-                float(values[worst]),
-                int(sizes[worst]),
-                int(failing[candidate]),
-                int(made[candidate]),
-            ),
-        )
+    candidates = np.flatnonzero(failing)
+    worst = order[first[candidates]]
+    levels = values[worst].astype(np.float64)
+    child = worst - first[candidates]
+    facts = (scan.box[candidates], child, levels, sizes[worst], failing[candidates], made[candidates])
+    yield from zip(candidates.tolist(), map(Piece, *(fact.tolist() for fact in facts)), strict=True)
 
 
 def _share(atom: Atom, level: float) -> float:

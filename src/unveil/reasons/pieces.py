@@ -45,11 +45,6 @@ def ways_of(item: Remaining) -> list[Way]:
     return [Way(item.block, item.parts, False)] if item.parts else []
 
 
-def whole_way(item: Remaining) -> Way:
-    """The way to refine a block into all its parts at once; of suppressed values, all of them."""
-    return Way(item.block, item.parts, False)
-
-
 class Pieces(NamedTuple):
     """Groups as they would be after refinements, only those that a refinement makes. None is empty."""
 
@@ -93,8 +88,14 @@ class Groups:
         """The counts of all records, or of all persons."""
         if self._person is not None:
             return np.array([len(np.unique(self._person))])
-        secret = np.zeros(len(self._group), dtype=np.int64) if self._secret is None else self._secret
-        return np.bincount(secret, weights=self._weight, minlength=self._width).astype(np.int64)
+        counts: IntArray = self._counts(slice(None), np.zeros(len(self._group), dtype=np.int64), 1)[0]
+        return counts
+
+    def _counts(self, rows: IntArray | slice, piece: IntArray, pieces: int) -> IntArray:
+        """The counts of some pieces, from their rows and the piece of each."""
+        cell = piece * self._width + (0 if self._secret is None else self._secret[rows])
+        counts = np.bincount(cell, weights=self._weight[rows], minlength=pieces * self._width).astype(np.int64)
+        return counts.reshape(pieces, self._width)
 
     def pieces(self, column: int, ways: Sequence[Way]) -> Iterator[Pieces]:
         """The pieces that refinements of an attribute would make, each on its own, in batches of whole groups."""
@@ -105,21 +106,15 @@ class Groups:
             return
         pairs = grouped([self._group[rows] * len(cells.way) + cell[rows]])
         ends = np.append(pairs.starts, len(rows))
-        first = rows[pairs.order[pairs.starts]]
-        group, cell = self._group[first], cell[first]
-        weight = self._weight[rows[pairs.order]]
-        secret = None if self._secret is None else self._secret[rows[pairs.order]]
+        rows = rows[pairs.order]
+        group, cell = self._group[rows[pairs.starts]], cell[rows[pairs.starts]]
         if self._person is not None:
-            records = np.add.reduceat(weight, pairs.starts)
-            yield cells.pieces(
-                group, cell, records[:, None], _headcounts(pairs.numbers, group, self._person[rows[pairs.order]])
-            )
+            records = np.add.reduceat(self._weight[rows], pairs.starts)
+            yield cells.pieces(group, cell, records[:, None], _headcounts(pairs.numbers, group, self._person[rows]))
             return
         for start, stop in _batches(group, max(ROOM // self._width, 1)):
             inside = slice(int(ends[start]), int(ends[stop]))
-            flat = (pairs.numbers[inside] - start) * self._width + (0 if secret is None else secret[inside])
-            counts = np.bincount(flat, weights=weight[inside], minlength=(stop - start) * self._width)
-            counts = counts.astype(np.int64).reshape(stop - start, self._width)
+            counts = self._counts(rows[inside], pairs.numbers[inside] - start, stop - start)
             yield cells.pieces(group[start:stop], cell[start:stop], counts)
 
     def short(self, column: int, way: Way, levels: Sequence[Level]) -> BoolArray:
@@ -136,9 +131,7 @@ class Groups:
             whole = np.arange(len(pieces.starts))
             counts = _headcounts(pieces.numbers, whole, self._person[rows]).held[:, None]
         else:
-            flat = pieces.numbers * self._width + (0 if self._secret is None else self._secret[rows])
-            counts = np.bincount(flat, weights=self._weight[rows], minlength=len(pieces.starts) * self._width)
-            counts = counts.astype(np.int64).reshape(-1, self._width)
+            counts = self._counts(rows, pieces.numbers, len(pieces.starts))
         fails = np.zeros(len(counts), dtype=np.bool_)
         for level in levels:
             fails |= ~level.holds(level.of(counts))
@@ -220,6 +213,15 @@ class Fewest(NamedTuple):
     """How many persons have these records, if the table says whose they are."""
 
 
+def cost_of(table: Table, rows: BoolArray, out: BoolArray, into: tuple[str, ...]) -> Fewest:
+    """What some rows cost: `out` are all that would have to be left out, these among them."""
+    records = int(table.row_records[rows].sum())
+    if table.person is None or table.persons is None:
+        return Fewest(records, into, share_above(int(table.row_records[out].sum()), table.records))
+    held, gone = (len(np.unique(table.person[part])) for part in (rows, out))
+    return Fewest(records, into, share_above(gone, table.persons.count), held)
+
+
 class Left:
     """What is left out of the rows of a table at the end of a joint search, and what else would have to be."""
 
@@ -228,16 +230,10 @@ class Left:
 
     def fewest(self, short: Sequence[Short], into: tuple[str, ...]) -> Fewest:
         """The records in some pieces, each counted once, though it may be in pieces of several sets of attributes."""
-        table, gone = self._table, self._gone
-        held = np.zeros(table.rows, dtype=np.bool_)
+        held = np.zeros(self._table.rows, dtype=np.bool_)
         for item in short:
             held[self._rows(item)] = True
-        held &= ~gone
-        records = int(table.row_records[held].sum())
-        if table.person is None or table.persons is None:
-            return Fewest(records, into, share_above(int(table.row_records[held | gone].sum()), table.records))
-        out = len(np.unique(table.person[held | gone]))
-        return Fewest(records, into, share_above(out, table.persons.count), len(np.unique(table.person[held])))
+        return cost_of(self._table, held & ~self._gone, held | self._gone, into)
 
     def _rows(self, short: Short) -> IntArray:
         """The rows in some pieces of a group."""

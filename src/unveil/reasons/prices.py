@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from unveil.errors import braced, count_text, records_text
-from unveil.evaluation.information import InformationLoss
 from unveil.evaluation.protocol import Interval, interval
 from unveil.masking import AsIs, Suppression
 from unveil.publishers import resolved_requirements
@@ -85,21 +84,18 @@ class Bought:
         more = {name: count - self.without.labels[name] for name, count in self.found.labels.items()}
         return {name: count for name, count in more.items() if count}
 
-    @property
-    def _allowed(self) -> str:
-        return "may be" if self.persons is None else "of the persons may be"
-
     def sentence(self) -> str:
         """How many records are left out, and what that buys."""
         out = self.found.left_out
+        allowed = f"{self.share} {'may be' if self.persons is None else 'of the persons may be'}"
         if not out:
-            return f"No record is left out, though {self.share} {self._allowed}."
+            return f"No record is left out, though {allowed}."
         verb, belong = ("is", "belongs") if out == 1 else ("are", "belong")
         left_out = f"{out:,} of {records_text(self.records)}"
         if self.persons is not None:
             persons = count_text(self.persons, "person")
             left_out += f", which {belong} to {self.found.persons_left_out:,} of {persons},"
-        left_out += f" {verb} left out ({self.share} {self._allowed})"
+        left_out += f" {verb} left out ({allowed})"
         change = [f"{self.without.steps:,} → {count_text(self.found.steps, 'refinement')}"]
         change += [
             f"{count:+,} {'label' if abs(count) == 1 else 'labels'} of {name}" for name, count in self.labels.items()
@@ -308,11 +304,6 @@ def ranked_prices(prices: Sequence[Price]) -> tuple[Price, ...]:
 def within_noise(gain: Interval) -> bool:
     """Whether the runs do not tell the gain from none. A single run says nothing."""
     return gain.low is None or gain.high is None or gain.low <= 0 <= gain.high
-
-
-def run_of(release: Release, loss: InformationLoss, errors: dict[str, tuple[float, ...]]) -> Run:
-    """The run of a spec whose release is not drawn: the release of all rows, and errors on rows held out."""
-    return Run(blocks_of(release), 1 - loss.global_penalty, errors)
 
 
 def drawn_run(releases: Sequence[Release], errors: dict[str, tuple[float, ...]]) -> Run:

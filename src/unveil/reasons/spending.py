@@ -87,7 +87,8 @@ class Spending:
 
     def sentences(self) -> tuple[str, ...]:
         """What the owner reads."""
-        sentences = [self._budget(), self._structure()]
+        shares = ", ".join(f"{share:.1%} to the {purpose}" for purpose, share in self.purposes.items())
+        sentences = [f"The budget went {shares}.", self._structure()]
         if self.unrefined:
             sentences.append(self._left_out(", ".join(self.unrefined)))
         if self.noise is None:
@@ -110,10 +111,6 @@ class Spending:
             f"Never specialized, so released as one block: {names}. Each of the {self.specializations} "
             "specializations was drawn for another attribute; more of them, or fewer attributes, leave room."
         )
-
-    def _budget(self) -> str:
-        shares = ", ".join(f"{share:.1%} to the {purpose}" for purpose, share in self.purposes.items())
-        return f"The budget went {shares}."
 
     def _structure(self) -> str:
         held = {name: count for name, count in self.blocks.items() if self.refined[name]}
@@ -143,12 +140,12 @@ def spending_of(releases: Sequence[Release], records: int | None = None) -> Spen
         draws=len(manifests),
         seeded=records is not None,
         specializations=None if isinstance(first, WeightsManifest) else first.specializations,
-        counted=_counted(first),
+        counted=_counted(first)[0],
         epsilon=Fraction(str(first.requirements[0]["epsilon"])),
         purposes=_purposes(manifests),
         blocks={name: fmean(len(held[name]) for held in cuts) for name in cuts[0]},
         refined={name: sum(name in held for held in spent_on) for name in cuts[0]},
-        cells=fmean(_counts(manifest) for manifest in manifests),
+        cells=fmean(_counted(manifest)[1] for manifest in manifests),
         noise=_noise(manifests),
         records=_released(releases[0]) if records is None else records,
     )
@@ -167,10 +164,13 @@ def _noise(manifests: Sequence[PrivateManifest]) -> float | None:
     return fmean(expected_noise(Fraction(counted_by(manifest).epsilon) / rows) for manifest in manifests)
 
 
-def _counted(manifest: PrivateManifest) -> Counted:
+def _counted(manifest: PrivateManifest) -> tuple[Counted, float]:
+    """What a noisy count is one of, and how many each record is in one of; of tables, on average."""
     if isinstance(manifest, StatisticsManifest):
-        return "tables"
-    return "leaves" if isinstance(manifest, AdditiveManifest) else "cells"
+        return "tables", len(manifest.classes) * fmean(len(table) for table in manifest.tables.values())
+    if isinstance(manifest, AdditiveManifest):
+        return "leaves", len(manifest.leaves) * len(manifest.classes)
+    return "cells", manifest.cells
 
 
 def _spent_on(manifest: PrivateManifest, cut: dict[str, tuple[str, ...]]) -> set[str]:
@@ -178,15 +178,6 @@ def _spent_on(manifest: PrivateManifest, cut: dict[str, tuple[str, ...]]) -> set
     if isinstance(manifest, WeightsManifest):
         return set(manifest.bins)
     return {name for name, blocks in cut.items() if len(blocks) > 1}
-
-
-def _counts(manifest: PrivateManifest) -> float:
-    """How many noisy counts each record is in one of; of tables, on average."""
-    if isinstance(manifest, StatisticsManifest):
-        return len(manifest.classes) * fmean(len(table) for table in manifest.tables.values())
-    if isinstance(manifest, AdditiveManifest):
-        return len(manifest.leaves) * len(manifest.classes)
-    return manifest.cells
 
 
 def expected_noise(epsilon: Fraction) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -12,9 +12,9 @@ import numpy as np
 from unveil.arrays import FloatArray, IntArray
 from unveil.masking import Block
 from unveil.publishers import shared_groups
-from unveil.reasons.pieces import Fewest, Groups, Pieces, Way, ways_of, whole_way
+from unveil.reasons.pieces import Fewest, Groups, Pieces, Way, cost_of, ways_of
 from unveil.refine import Remaining, Search
-from unveil.schema import Atom, Level, MaskingKind, Requirement, Worst, share_above
+from unveil.schema import Atom, Level, MaskingKind, Requirement, Worst
 from unveil.tables import Table
 
 
@@ -83,6 +83,15 @@ class Break:
             "groups-broken": self.broken,
             "sentence": self.sentence(),
         }
+
+
+def atom_numbers(requirements: Sequence[Requirement]) -> dict[Atom, int]:
+    """What requirements ask for, each with the number of the first one that asks for it."""
+    numbers: dict[Atom, int] = {}
+    for number, requirement in enumerate(requirements, start=1):
+        for atom in requirement.atoms():
+            numbers.setdefault(atom, number)
+    return numbers
 
 
 def break_of(number: int, atom: Atom, piece: Piece, group: dict[str, str], telling: tuple[str, ...]) -> Break:
@@ -193,11 +202,7 @@ class Counted(NamedTuple):
 
 
 def _counted(table: Table, requirements: Sequence[Requirement], search: Search) -> list[Counted]:
-    numbers: dict[Atom, int] = {}
-    for number, requirement in enumerate(requirements, start=1):
-        for atom in requirement.atoms():
-            numbers.setdefault(atom, number)
-    counted = []
+    numbers, counted = atom_numbers(requirements), []
     for (columns, sensitive), atoms in shared_groups(table, numbers).items():
         groups = Groups(table, search.cuts, columns, sensitive)
         values = () if sensitive is None else table.columns[sensitive].texts
@@ -208,7 +213,7 @@ def _counted(table: Table, requirements: Sequence[Requirement], search: Search) 
 
 def _fewest(table: Table, column: int, item: Remaining, counted: Sequence[Counted]) -> Fewest | None:
     """How many records keep a block from being refined into all its parts, if they are few and parts remain."""
-    way = whole_way(item)
+    way = Way(item.block, item.parts, False)
     short = np.zeros(table.rows, dtype=np.bool_)
     for held in counted:
         if column in held.columns:
@@ -217,10 +222,7 @@ def _fewest(table: Table, column: int, item: Remaining, counted: Sequence[Counte
     kept = set(np.unique(table.columns[column].codes[~short]).tolist())
     if not 0 < records <= FEW * item.records or sum(not kept.isdisjoint(part.codes.tolist()) for part in way.parts) < 2:
         return None
-    if table.person is None or table.persons is None:
-        return Fewest(records, way.labels, share_above(records, table.records))
-    persons = len(np.unique(table.person[short]))
-    return Fewest(records, way.labels, share_above(persons, table.persons.count), persons)
+    return cost_of(table, short, short, way.labels)
 
 
 def _cut(
@@ -267,44 +269,29 @@ def _breaks(
         column: [way for item in items if item.beneficial for way in ways_of(item)] for column, items in left.items()
     }
     found: dict[int, list[list[Break]]] = {column: [[] for _ in held] for column, held in ways.items()}
-    for columns, groups, atoms, levels in counted:
-        for column in columns:
-            if not ways[column]:
-                continue
-            for (number, atom), worst in zip(atoms, _worst(levels, groups, column, ways[column]), strict=True):
-                for place, piece in worst.broken():
-                    way = ways[column][place]
-                    where = _labels(table, cuts, groups, columns, column, way, piece)
-                    found[column][place].append(break_of(number, atom, piece, *where))
+    for held in counted:
+        for column in held.columns:
+            for place, broken in _broken(table, cuts, held, column, ways[column]):
+                found[column][place].append(broken)
     return found
 
 
-def _worst(levels: Sequence[Level], groups: Groups, column: int, ways: Sequence[Way]) -> list[_Worst]:
-    worst = [_Worst(level, len(ways)) for level in levels]
-    for pieces in groups.pieces(column, ways):
+def _broken(
+    table: Table, cuts: Mapping[int, Sequence[Block]], held: Counted, refined: int, ways: Sequence[Way]
+) -> Iterator[tuple[int, Break]]:
+    """The breaks of the requirements on some groups, each with the place of the way to refine that makes it."""
+    worst = [_Worst(level, len(ways)) for level in held.levels]
+    for pieces in held.groups.pieces(refined, ways):
         for item in worst:
             item.take(pieces)
-    return worst
-
-
-def _labels(
-    table: Table,
-    cuts: Mapping[int, Sequence[Block]],
-    groups: Groups,
-    columns: Sequence[int],
-    refined: int,
-    way: Way,
-    piece: Piece,
-) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The masked values of a piece, and those of its attributes that tell anything: fully masked ones do not."""
-    labels = {
-        table.attributes[column].name: (
-            way.labels[piece.child] if column == refined else groups.block(column, piece.group).label
-        )
-        for column in columns
-    }
-    telling = tuple(table.attributes[column].name for column in columns if column == refined or len(cuts[column]) > 1)
-    return labels, telling
+    names = {column: table.attributes[column].name for column in held.columns}
+    # Fully masked attributes tell nothing.
+    telling = tuple(name for column, name in names.items() if column == refined or len(cuts[column]) > 1)
+    for (number, atom), item in zip(held.atoms, worst, strict=True):
+        for place, piece in item.broken():
+            group = {name: held.groups.block(column, piece.group).label for column, name in names.items()}
+            group[names[refined]] = ways[place].labels[piece.child]
+            yield place, break_of(number, atom, piece, group, telling)
 
 
 class _Worst:
@@ -313,11 +300,8 @@ class _Worst:
     def __init__(self, level: Level, ways: int) -> None:
         self._level = level
         self._lowest: FloatArray = np.full(ways, np.inf)
-        self._size: IntArray = np.zeros(ways, dtype=np.int64)
-        self._group: IntArray = np.zeros(ways, dtype=np.int64)
-        self._child: IntArray = np.zeros(ways, dtype=np.int64)
-        self._pieces: IntArray = np.zeros(ways, dtype=np.int64)
-        self._broken: IntArray = np.zeros(ways, dtype=np.int64)
+        none: IntArray = np.zeros(ways, dtype=np.int64)
+        self._size, self._group, self._child, self._pieces, self._broken = (none.copy() for _ in range(5))
 
     def take(self, pieces: Pieces) -> None:
         """Counts in some more pieces."""

@@ -30,9 +30,9 @@ from unveil.reasons import (
     group_cuts,
     ranked_prices,
     relaxations,
-    run_of,
     spending_of,
 )
+from unveil.reasons.prices import blocks_of
 from unveil.refine import JointSearch
 from unveil.release import Release, open_release
 from unveil.schema import Spec, SpecLike, load_spec, share_text
@@ -234,4 +234,4 @@ def _run(
     if rows.spec.plan is not None:
         return drawn_run(drawn, errors), failed
     loss = information_loss(rows.whole, rows.spec, table=rows.checked)
-    return run_of(rows.whole, loss, errors), failed
+    return Run(blocks_of(rows.whole), 1 - loss.global_penalty, errors), failed
