@@ -128,8 +128,8 @@ def test_a_scale_is_close_to_its_values(low: float, high: float) -> None:
 def test_close_values_have_places_and_marks_of_their_own() -> None:
     """A point apart, they would be four dots on one spot of a scale from 50% to 100%."""
     settings = {"raw": 0.84, "released": 0.83, "removed": 0.82, "masked": 0.81}
-    chart = Dots.of("t", [Dot(name, name, value, value, value, "") for name, value in settings.items()])
-    places = sorted(dot.at for dot in chart.dots)
+    chart = Dots("t", [Dot(name, name, value, value, value, "") for name, value in settings.items()])
+    places = sorted(chart.along(dot.value) for dot in chart.dots)
     assert min(after - before for before, after in pairwise(places)) > 60
     assert len({dot.mark for dot in chart.dots}) == 4
 

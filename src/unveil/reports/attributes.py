@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -72,23 +72,19 @@ class Branch:
     share: str = ""
     """What is written at the right, where it is not the share of the label."""
 
-
-@dataclass(frozen=True)
-class Row:
-    """A line of a drawn tree."""
-
-    label: str
-    depth: int
-    state: State
-    note: str = ""
-    share: str = ""
-    counted: bool = False
-    """Whether it counts several branches that are not drawn."""
-
     @property
     def text(self) -> str:
         """The label as it is drawn."""
         return f"{self.label} ({self.note})" if self.note else self.label
+
+
+class Row(NamedTuple):
+    """A line of a drawn tree."""
+
+    branch: Branch
+    depth: int
+    counted: bool = False
+    """Whether it counts several branches that are not drawn."""
 
 
 @dataclass(frozen=True)
@@ -174,12 +170,12 @@ def cut_tree(title: str, root: Branch, shares: Mapping[str, Share]) -> CutTree:
             break
     step = min(INDENT, DEEPEST / max(1, *(row.depth for row in rows), 1))
     placed = tuple(_place(rows, number, step, shares) for number in range(len(rows)))
-    labels = [row.text for row in rows if row.state == "released"]
+    labels = [row.branch.text for row in rows if row.branch.state == "released"]
     return CutTree(title, placed, _cut(rows, step), "Released as " + ", ".join(labels) + ".")
 
 
 def _rows(branch: Branch, depth: int, limit: int) -> Iterator[Row]:
-    yield Row(branch.label, depth, branch.state, branch.note, branch.share)
+    yield Row(branch, depth)
     for state, group in groupby(branch.children, key=lambda child: child.state):
         children = list(group)
         room = min(limit, HIDDEN) if state == "below" else limit
@@ -188,7 +184,7 @@ def _rows(branch: Branch, depth: int, limit: int) -> Iterator[Row]:
         for child in drawn:
             yield from _rows(child, depth + 1, limit)
         if left := len(children) - len(drawn):
-            yield Row(f"{MARK} and {left:,} more", depth + 1, state, counted=True)
+            yield Row(Branch(f"{MARK} and {left:,} more", state), depth + 1, counted=True)
 
 
 def _x(depth: int, step: float) -> float:
@@ -196,41 +192,35 @@ def _x(depth: int, step: float) -> float:
 
 
 def _place(rows: list[Row], number: int, step: float, shares: Mapping[str, Share]) -> PlacedRow:
-    row = rows[number]
-    x, y = _x(row.depth, step), TREE_ROW * number + TREE_ROW / 2
-    shown = shares.get(row.label) if row.state == "released" and not row.counted else None
-    share = row.share if shown is None else shown.text
-    label = fitted(row.text, WIDTH - x - 3 * EDGE - (text_width(share, SIZE - 1) + SIZE if share else SIZE))
+    branch, depth, counted = rows[number]
+    x, y, elbow = _x(depth, step), TREE_ROW * number + TREE_ROW / 2, ""
+    if depth > 0:
+        parent = max(place for place in range(number) if rows[place].depth == depth - 1)
+        elbow = f"M{_x(depth - 1, step) + EDGE:g} {TREE_ROW * (parent + 1) - 2:g}V{y:g}H{x - 2:g}"
+    shown = shares.get(branch.label) if branch.state == "released" and not counted else None
+    share = branch.share if shown is None else shown.text
+    label = fitted(branch.text, WIDTH - x - 3 * EDGE - (text_width(share, SIZE - 1) + SIZE if share else SIZE))
     return PlacedRow(
-        full=row.text,
+        full=branch.text,
         label=label,
-        state=row.state,
-        counted=row.counted,
+        state=branch.state,
+        counted=counted,
         x=x,
         y=y,
         width=text_width(label),
         share=share,
-        elbow=_elbow(rows, number, step),
+        elbow=elbow,
     )
-
-
-def _elbow(rows: list[Row], number: int, step: float) -> str:
-    depth = rows[number].depth
-    if depth == 0:
-        return ""
-    parent = max(place for place in range(number) if rows[place].depth == depth - 1)
-    x, y = _x(depth - 1, step) + EDGE, TREE_ROW * number + TREE_ROW / 2
-    return f"M{x:g} {TREE_ROW * (parent + 1) - 2:g}V{y:g}H{_x(depth, step) - 2:g}"
 
 
 def _cut(rows: list[Row], step: float) -> str:
     """Down the right side, and around what a released label represents."""
     path, last = "", None
     top = 0
-    for number, row in enumerate(rows):
-        if row.state == "released":
-            top = row.depth
-        x = _x(top + 1, step) - step / 2 if row.state == "below" else WIDTH - EDGE / 2
+    for number, (branch, depth, _) in enumerate(rows):
+        if branch.state == "released":
+            top = depth
+        x = _x(top + 1, step) - step / 2 if branch.state == "below" else WIDTH - EDGE / 2
         y = TREE_ROW * number
         path += f"M{x:g} {y:g}" if last is None else f"H{x:g}" if x != last else ""
         path += f"V{y + TREE_ROW:g}"
@@ -330,7 +320,7 @@ def _number_panel(name: str, entry: Discretization, domain: str, shares: dict[st
         domain,
         _one_of(len(entry.blocks), "interval"),
         line=number_line(name, entry),
-        bars=Bars.of(f"Share of the records in each interval of {name}", bars),
+        bars=Bars(f"Share of the records in each interval of {name}", bars),
         left_out=len(entry.blocks) - len(shown),
     )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 from math import ceil, floor
 
@@ -54,38 +55,36 @@ def fitted(text: str, room: float, size: float = SIZE) -> str:
 
 @dataclass(frozen=True)
 class Bar:
-    """A row of a bar chart."""
+    """A row of a bar chart: the label is above its bar, the figure at the right."""
 
-    label: str
+    full: str
+    """The whole label."""
     share: float | None
     """None where there is a text and nothing to draw."""
     text: str
 
+    @property
+    def label(self) -> str:
+        """As much of the label as fits."""
+        return _above_bar(self.full, self.text)
 
-@dataclass(frozen=True)
-class PlacedBar:
-    """A bar and where it is."""
-
-    full: str
-    label: str
-    text: str
-    y: float
-    length: float | None
+    @property
+    def length(self) -> float | None:
+        """How long the bar is."""
+        return None if self.share is None else (WIDTH - 2 * EDGE) * self.share
 
 
 @dataclass(frozen=True)
 class Bars:
-    """A bar chart of shares: the label is above its bar, the figure at the right."""
+    """A bar chart of shares."""
 
     title: str
-    bars: tuple[PlacedBar, ...]
-    words: str
-    """The chart in a sentence, for readers who do not see it."""
+    bars: Sequence[Bar]
 
-    @classmethod
-    def of(cls, title: str, bars: Sequence[Bar]) -> Bars:
-        """Places bars below each other."""
-        return cls(title, tuple(_placed(bar, row) for row, bar in enumerate(bars)), _words(bars))
+    @property
+    def words(self) -> str:
+        """The chart in a sentence, for readers who do not see it."""
+        return _words(self.bars)
 
     @property
     def height(self) -> float:
@@ -93,21 +92,21 @@ class Bars:
         return BAR_ROW * len(self.bars) + EDGE
 
 
-def _placed(bar: Bar, row: int) -> PlacedBar:
-    room = WIDTH - 2 * EDGE - text_width(bar.text) - 2 * SIZE
-    length = None if bar.share is None else (WIDTH - 2 * EDGE) * bar.share
-    return PlacedBar(bar.label, fitted(bar.label, room), bar.text, BAR_ROW * row, length)
+def _above_bar(label: str, text: str) -> str:
+    """As much of a label as leaves room for a figure at the right."""
+    return fitted(label, WIDTH - 2 * EDGE - text_width(text) - 2 * SIZE)
 
 
 def _words(rows: Sequence[Bar | Dot]) -> str:
-    return "; ".join(f"{row.label}: {row.text}" for row in rows) + "."
+    return "; ".join(f"{row.full}: {row.text}" for row in rows) + "."
 
 
 @dataclass(frozen=True)
 class Dot:
     """A row of a dot chart: a value and, where it is known, its interval."""
 
-    label: str
+    full: str
+    """The whole label."""
     mark: str
     """What is drawn at the value; every row of a chart has its own mark."""
     value: float
@@ -115,36 +114,37 @@ class Dot:
     high: float
     text: str
 
-
-@dataclass(frozen=True)
-class PlacedDot:
-    """A dot and where it is."""
-
-    full: str
-    label: str
-    mark: str
-    text: str
-    y: float
-    at: float
-    low: float
-    high: float
+    @property
+    def label(self) -> str:
+        """As much of the label as fits."""
+        return _above_bar(self.full, self.text)
 
 
 @dataclass(frozen=True)
 class Dots:
-    """Values on one scale, each in its own row."""
+    """Values, each in its own row, on a scale that begins and ends close to them: small differences are seen."""
 
     title: str
-    dots: tuple[PlacedDot, ...]
-    ticks: tuple[tuple[float, str], ...]
-    words: str
+    dots: Sequence[Dot]
 
-    @classmethod
-    def of(cls, title: str, dots: Sequence[Dot]) -> Dots:
-        """Places dots on a scale that begins and ends close to them, so that small differences are seen."""
-        ticks = scale(min(dot.low for dot in dots), max(dot.high for dot in dots))
-        placed = tuple(_placed_dot(dot, row, ticks) for row, dot in enumerate(dots))
-        return cls(title, placed, tuple((_along(tick, ticks), f"{tick:.0%}") for tick in ticks), _words(dots))
+    @cached_property
+    def _scale(self) -> list[float]:
+        return scale(min(dot.low for dot in self.dots), max(dot.high for dot in self.dots))
+
+    @property
+    def ticks(self) -> list[tuple[float, str]]:
+        """The figures of the scale, and where they are."""
+        return [(self.along(tick), f"{tick:.0%}") for tick in self._scale]
+
+    def along(self, value: float) -> float:
+        """Where a value is on the scale, with room for a mark at both of its ends."""
+        low, high = self._scale[0], self._scale[-1]
+        return SIDE + (WIDTH - 2 * SIDE) * ((min(max(value, low), high) - low) / (high - low))
+
+    @property
+    def words(self) -> str:
+        """The chart in a sentence, for readers who do not see it."""
+        return _words(self.dots)
 
     @property
     def bottom(self) -> float:
@@ -163,18 +163,6 @@ def scale(low: float, high: float) -> list[float]:
     first = max(0, floor(low * 100 / step - 1e-9))
     last = min(100 // step, max(ceil(high * 100 / step + 1e-9), first + 2))
     return [place * step / 100 for place in range(min(first, last - 2), last + 1)]
-
-
-def _placed_dot(dot: Dot, row: int, ticks: Sequence[float]) -> PlacedDot:
-    room = WIDTH - 2 * EDGE - text_width(dot.text) - 2 * SIZE
-    at, low, high = (_along(value, ticks) for value in (dot.value, dot.low, dot.high))
-    return PlacedDot(dot.label, fitted(dot.label, room), dot.mark, dot.text, BAR_ROW * row, at, low, high)
-
-
-def _along(value: float, ticks: Sequence[float]) -> float:
-    """Where a value is on the scale, with room for a mark at both of its ends."""
-    share = (min(max(value, ticks[0]), ticks[-1]) - ticks[0]) / (ticks[-1] - ticks[0])
-    return SIDE + (WIDTH - 2 * SIDE) * share
 
 
 GAP = 8.0

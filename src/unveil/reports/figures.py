@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from itertools import count, pairwise
 from typing import NamedTuple
 
@@ -99,14 +98,14 @@ def fineness(release: Release, name: str, figure: Figure, step: float | None) ->
     for label, share in label_shares(release, name).items():
         held[next(most for most in BANDS if costs.get(label, 0.0) <= most)] += share
     bars = [Bar(words, *figure(held[most])) for most, words in BANDS.items() if held[most]]
-    return Bars.of(f"How much of all values of {name} the label of a record covers", bars)
+    return Bars(f"How much of all values of {name} the label of a record covers", bars)
 
 
 def detail_chart(release: Release, figure: Figure, spec: Spec | None = None) -> Bars:
     """How many of the possible values of every masked attribute the release distinguishes."""
     masked = {name: entry for name, entry in release.masking.columns.items() if not isinstance(entry, AsIs)}
     bars = [_detail(release, name, entry, figure, spec) for name, entry in masked.items()]
-    return Bars.of("Values distinguished, of all possible values", bars)
+    return Bars("Values distinguished, of all possible values", bars)
 
 
 def _detail(release: Release, name: str, entry: Masked, figure: Figure, spec: Spec | None) -> Bar:
@@ -129,23 +128,11 @@ CLASSES = 8
 """At most this many classes; the last one is open."""
 
 
-@dataclass(frozen=True)
-class Groups:
-    """The groups on a quasi-identifier or channel."""
-
-    names: tuple[str, ...]
-    chart: Bars
-
-
-def groups(release: Release, figure: Figure, summaries: Sequence[GroupSummary]) -> list[Groups]:
-    """The sizes of all groups that a requirement of the release is about."""
-    return [_groups(release, summary, figure) for summary in summaries]
-
-
-def _groups(release: Release, summary: GroupSummary, figure: Figure) -> Groups:
+def groups_chart(release: Release, summary: GroupSummary, figure: Figure) -> Bars:
+    """The sizes of the groups that a requirement of the release is about."""
     classes = size_classes(summary.sizes, promised_k(refinement_manifest(release), summary.names), summary.unit)
     title = f"Share of the {summary.unit}s by the size of their group on {named(summary.names)}"
-    return Groups(summary.names, Bars.of(title, [Bar(text, *figure(share)) for text, share in classes.items()]))
+    return Bars(title, [Bar(text, *figure(share)) for text, share in classes.items()])
 
 
 def size_classes(sizes: IntArray, k: int, unit: str = "record") -> dict[str, float]:

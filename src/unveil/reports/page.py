@@ -18,7 +18,7 @@ from unveil.masking import Discretization
 from unveil.release import RefinementManifest, Release
 from unveil.reports.attributes import group_trees, panels, untouched
 from unveil.reports.drawings import Dot, Dots
-from unveil.reports.figures import STEP, Figure, Share, about, coarse, detail_chart, exact, groups, number
+from unveil.reports.figures import STEP, Figure, Share, about, coarse, detail_chart, exact, groups_chart, number
 from unveil.reports.guarantee import limits, private_facts, promise
 from unveil.schema import Spec
 
@@ -98,7 +98,7 @@ def accuracies(evaluation: Evaluation) -> list[Accuracy]:
 def _chart(evaluation: Evaluation, classifier: str) -> Dots:
     dots = [
         Dot(
-            label=_setting(line),
+            full=_setting(line),
             mark=line.setting,
             value=line.accuracy,
             low=line.accuracy if line.high is None else 1 - min(line.high, 1.0),
@@ -108,7 +108,7 @@ def _chart(evaluation: Evaluation, classifier: str) -> Dots:
         for line in evaluation.lines
         if line.classifier == classifier
     ]
-    return Dots.of(f"Accuracy of a {CLASSIFIERS[classifier].label}", dots)
+    return Dots(f"Accuracy of a {CLASSIFIERS[classifier].label}", dots)
 
 
 def _setting(line: Line) -> str:
@@ -135,9 +135,15 @@ CLASSES = 20
 
 def handout_page(release: Release) -> str:
     """The page to hand out. It says what follows from the release folder, in coarse shares and without exact counts."""
-    alone = _alone(release)
-    more: dict[str, Any] = {"owner": None, "alone": alone, "alarm": alone is not None and alone.drawn >= STEP}
-    more |= {"population": _people(release, None)}
+    # A reader who has the release can count who is alone on all released columns together.
+    masked = isinstance(release.manifest, RefinementManifest)
+    alone = _share_alone(whole_row_risk(release), coarse) if masked else None
+    more = {
+        "owner": None,
+        "population": _people(release, None),
+        "alone": alone,
+        "alarm": alone is not None and alone.drawn >= STEP,
+    }
     return render("page.html", {**_facts(release, coarse, None, group_summaries(release)), **more})
 
 
@@ -202,7 +208,7 @@ def _facts(release: Release, figure: Figure, spec: Spec | None, summaries: Seque
         "limits": limits(getattr(manifest, "persons", None)),
         "panels": shown,
         "untouched": untouched(shown),
-        "groups": groups(release, figure, summaries),
+        "groups": [groups_chart(release, summary, figure) for summary in summaries],
         "trees": [] if private else group_trees(release, figure, counted=spec is not None),
         "detail": detail_chart(release, figure, spec),
         "sized": [(item["quasi-identifier"], item["k"]) for item in manifest.requirements if item.get("k", 1) > 1],
@@ -214,14 +220,8 @@ def _facts(release: Release, figure: Figure, spec: Spec | None, summaries: Seque
     }
 
 
-def _alone(release: Release) -> Share | None:
-    """The share of the records that are alone on all released columns together, for a reader who has the release."""
-    if not isinstance(release.manifest, RefinementManifest):
-        return None
-    return _share_alone(whole_row_risk(release), coarse)
-
-
 def _share_alone(risk: ReidentificationRisk, figure: Figure) -> Share:
+    """The share of the records that are alone on all released columns together."""
     return figure(risk.uniques / risk.records)
 
 
@@ -277,14 +277,9 @@ class Audit:
 def audit_page(audit: Audit) -> str:
     """The page."""
     manifest = audit.release.manifest
-    private = not isinstance(manifest, RefinementManifest)
-    facts: dict[str, Any] = {
-        "audit": audit,
-        "manifest": manifest,
-        "about": manifest.about,
-        "charges": [] if isinstance(manifest, RefinementManifest) else manifest.ledger,
-        "duties": _duties(private=private, signed=audit.key is not None),
-    }
+    charges = [] if isinstance(manifest, RefinementManifest) else manifest.ledger
+    duties = _duties(private=manifest.method != "refinement", signed=audit.key is not None)
+    facts = {"audit": audit, "manifest": manifest, "about": manifest.about, "charges": charges, "duties": duties}
     return render("audit.html", facts)
 
 
