@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from unveil.arrays import BoolArray, FloatArray, IntArray, group_numbers
 from unveil.attacks.exposure import Outcome, Rate
-from unveil.attacks.scene import Coded, Records, Scene, Truth, coded
+from unveil.attacks.scene import Records, Scene, coded
 from unveil.cores import each
 from unveil.errors import braced
 from unveil.evaluation.reidentification import quasi_identifiers
@@ -182,24 +182,13 @@ def _shares(records: Records, name: str) -> FloatArray:
     return shares
 
 
-@dataclass(frozen=True, eq=False)
-class Guessing:
-    """A masked column, what is released about it, and who is guessed about."""
-
-    hidden: Coded
-    label: IntArray
-    people: IntArray
-    learned: IntArray
-    """The rows to learn from: other people."""
-
-    def rate(self, columns: Sequence[IntArray]) -> Rate:
-        """How often the commonest value next to the label and the columns is right."""
-        numbers, _ = group_numbers([self.label, *columns])
-        learned = best_guesses(numbers[self.learned], self.hidden.codes[self.learned]).value
-        of_people = numbers[self.people]
-        known = of_people < len(learned)
-        guess = np.where(known, learned[np.where(known, of_people, 0)], -1)
-        return Rate(int((guess == self.hidden.codes[self.people]).sum()), len(self.people))
+def guessed(hidden: IntArray, columns: Sequence[IntArray], people: int) -> Rate:
+    """How often the commonest value next to some columns is right for the first people, learned from all others."""
+    numbers, _ = group_numbers(columns)
+    learned = best_guesses(numbers[people:], hidden[people:]).value
+    known = numbers[:people] < len(learned)
+    guess = np.where(known, learned[np.where(known, numbers[:people], 0)], -1)
+    return Rate(int((guess == hidden[:people]).sum()), people)
 
 
 def determinations(scene: Scene) -> Iterator[Outcome]:
@@ -207,7 +196,8 @@ def determinations(scene: Scene) -> Iterator[Outcome]:
     truth = scene.truth
     if truth is None or not scene.has_rows:
         return
-    rows = _rows(truth)
+    others = np.random.default_rng(0).permutation(truth.others)[:LOOKED_AT]
+    rows = truth.rows.take(pa.array(np.concatenate([truth.places, others])))
     masked = scene.release.masking.rows(rows, unseen="suppress")
     names = scene.records.names
     labels = {name: coded(masked[name]).codes for name in names}
@@ -220,19 +210,18 @@ def determinations(scene: Scene) -> Iterator[Outcome]:
     yield from sorted(found, key=lambda outcome: (outcome.leak, outcome.risk), reverse=True)[:SHOWN]
 
 
-def _rows(truth: Truth) -> pa.Table:
-    """The people who are guessed about, then others to learn from."""
-    others = np.random.default_rng(0).permutation(truth.others)[:LOOKED_AT]
-    return truth.rows.take(pa.array(np.concatenate([truth.places, others])))
-
-
 def _best(name: str, rows: pa.Table, labels: dict[str, IntArray], people: int) -> Outcome:
-    guessing = Guessing(coded(rows[name]), labels[name], np.arange(people), np.arange(people, rows.num_rows))
-    control = guessing.rate(())
-    singles = {(other,): guessing.rate([labels[other]]) for other in labels if other != name}
+    """What the others say most about a masked column of the first people, learned from the other rows."""
+    hidden = coded(rows[name]).codes
+
+    def rate(*others: str) -> Rate:
+        return guessed(hidden, [labels[name], *(labels[other] for other in others)], people)
+
+    control = rate()
+    singles = {(other,): rate(other) for other in labels if other != name}
     best = sorted(singles, key=lambda chosen: singles[chosen].hits, reverse=True)[:PAIRED]
     pairs = [(*one, *other) for one, other in combinations(best, 2)]
-    rates = singles | {pair: guessing.rate([labels[other] for other in pair]) for pair in pairs}
+    rates = singles | {pair: rate(*pair) for pair in pairs}
     # Of sets that say as much, the smallest.
     chosen = max(rates, key=lambda names: (rates[names].hits, -len(names)))
     success = rates[chosen]

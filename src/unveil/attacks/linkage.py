@@ -54,7 +54,6 @@ def unique_people(groups: Mapping[int, int], population: int) -> float:
 
 def _fitted(groups: Mapping[int, int]) -> tuple[float, float]:
     """The α in (0, 1) and θ > 0 that make the sizes of the sample likeliest."""
-    import numpy as np
     from scipy.optimize import minimize
     from scipy.special import expit, gammaln
 

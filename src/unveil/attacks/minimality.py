@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import islice, product
 from math import factorial, prod
 from typing import Any
 
@@ -131,8 +131,13 @@ def minimality(truth: Truth, release: Release, tries: int, progress: Watcher = u
         return  # the release is not what the spec makes of the table, so there is nothing to reason about
     doubts = Tasks(progress, "searching again from tables that might be the raw one", tries)
     drawn = np.random.default_rng(0)
-    yield _exact(search) if _worlds(search) <= WORLDS else _swaps(search, drawn, doubts, tries // 2)
-    yield _downcoding(search, drawn, doubts, tries - tries // 2)
+    if _worlds(search) <= WORLDS:
+        yield _exact(search)
+    else:
+        who = "people in a group has which unmasked values"
+        yield _settled("minimality", who, "pairs", _swaps(search, drawn), doubts, tries // 2)
+    value = "values under a label a person has"
+    yield _settled("downcoding", value, "people", _downcoding(search, drawn), doubts, tries - tries // 2)
 
 
 def _worlds(search: Search) -> int:
@@ -224,37 +229,37 @@ def _watched(search: Search) -> Watched:
     return Watched(words, limit, (codes[:, None] == np.array(held)).astype(np.float64))
 
 
-def _swaps(search: Search, drawn: np.random.Generator, doubts: Tasks, tries: int) -> Outcome:
+def _settled(attack: str, doubt: str, unit: str, excluded: Iterator[bool], doubts: Tasks, tries: int) -> Outcome:
+    """How many of some doubts the release settles, by whether it excludes one of the two ways."""
+    found = []
+    for settled in islice(excluded, tries):
+        found.append(settled)
+        doubts.finish()
+    rate = Rate(sum(found), len(found))
+    sentence = (
+        f"A reader who knows everything except which of two {doubt} finds out for {rate.hits:,} of {rate.tries:,} "
+        f"{unit}, because the other way the search would have ended elsewhere."
+    )
+    return Outcome(attack, sentence, rate, figures={"exact": False})
+
+
+def _swaps(search: Search, drawn: np.random.Generator) -> Iterator[bool]:
     """Pairs of one group with different values: does the release say who has which?"""
     groups, values = search.groups, search.values
-    excluded = done = 0
     for row in drawn.permutation(np.flatnonzero(search.released)):
         others = np.flatnonzero((groups == groups[row]) & (values != values[row]) & search.released)
-        if done == tries:
-            break
         if len(others):
             giver = np.arange(len(groups))
             other = int(drawn.choice(others))
             giver[row], giver[other] = other, row
-            excluded += search.moved(giver)
-            done += 1
-            doubts.finish()
-    rate = Rate(excluded, done)
-    sentence = (
-        f"A reader who knows everything except which of two people in a group has which unmasked values finds out for "
-        f"{rate.hits:,} of {rate.tries:,} pairs, because the other way the search would have ended elsewhere."
-    )
-    return Outcome("minimality", sentence, rate, figures={"exact": False})
+            yield search.moved(giver)
 
 
-def _downcoding(search: Search, drawn: np.random.Generator, doubts: Tasks, tries: int) -> Outcome:
+def _downcoding(search: Search, drawn: np.random.Generator) -> Iterator[bool]:
     """Another value under the same label: does the release say that it is not that one?"""
     table, rows, labels = search.truth.table, search.truth.rows, search.labels
     places = [place for place, column in enumerate(table.columns) if column.name in search.masked]
-    excluded = done = 0
     for row in drawn.permutation(np.flatnonzero(search.released)):
-        if done == tries:
-            break
         place = int(drawn.choice(places))
         column = table.columns[place]
         code = int(drawn.choice(column.codes))
@@ -263,12 +268,4 @@ def _downcoding(search: Search, drawn: np.random.Generator, doubts: Tasks, tries
         one = rows.slice(int(row), 1)
         other = one.set_column(one.column_names.index(column.name), column.name, [column.array.take(pa.array([code]))])
         if search.release.masking.labels(other, unseen="suppress").to_pylist() == labels.slice(int(row), 1).to_pylist():
-            excluded += search.changed(int(row), place, code)
-            done += 1
-            doubts.finish()
-    rate = Rate(excluded, done)
-    sentence = (
-        f"A reader who knows everything except which of two values under a label a person has finds out for "
-        f"{rate.hits:,} of {rate.tries:,} people, because the other way the search would have ended elsewhere."
-    )
-    return Outcome("downcoding", sentence, rate, figures={"exact": False})
+            yield search.changed(int(row), place, code)

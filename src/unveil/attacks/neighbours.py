@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from unveil.arrays import FloatArray, IntArray
+from unveil.arrays import BoolArray, FloatArray, IntArray
 from unveil.attacks.scene import coded
 from unveil.counting import used_places
 from unveil.counting.memory import MemoryEngine
@@ -40,23 +40,20 @@ class Pair:
     """Two tables that differ by one person, ready to be counted."""
 
     def __init__(self, spec: Spec, table: Table, rows: pa.Table, person: int) -> None:
-        """Takes a person out of a table.
-
-        Args:
-            spec: The spec of a private release.
-            table: The checked table.
-            rows: The same rows, raw.
-            person: The place of the person's row, or of one of them.
-        """
-        mine = np.arange(rows.num_rows) == person
-        if table.person is not None:
-            mine = table.person == table.person[person]
+        """Takes a person, given by the place of a row, out of a checked table; `rows` are the same rows, raw."""
+        mine = of_person(table, person)
         others, used = np.flatnonzero(~mine), used_by(spec, table)
         self.spec = spec
         self.person = rows.take(pa.array(used[mine[used]]))
         self.others = rows.take(pa.array(used[~mine[used]]))
         self.tables = {True: table, False: part_of(table, spec, others, table.origin)}
         self.engines = {present: MemoryEngine(held) for present, held in self.tables.items()}
+
+
+def of_person(table: Table, row: int) -> BoolArray:
+    """Which rows are of the same person as a row."""
+    mine: BoolArray = np.arange(table.rows) == row if table.person is None else table.person == table.person[row]
+    return mine
 
 
 def used_by(spec: Spec, table: Table) -> IntArray:

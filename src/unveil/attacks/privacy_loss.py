@@ -24,6 +24,7 @@ from unveil.attacks.neighbours import (
     Neighbours,
     Pair,
     claims_of,
+    of_person,
     rarity,
     raw_rows,
     rounded,
@@ -104,9 +105,7 @@ def noise_factor(moves: Sequence[tuple[IntArray, float]], doubt: float) -> float
     is the least for which r·n is 1 or more. Every number is a person's chance to stand out, and all are tried at once:
     Steinke et al., *Privacy Auditing with One (1) Training Run*, NeurIPS 2023.
 
-    Args:
-        moves: How far noise moved each number, and its rate, draw by draw.
-        doubt: The chance that the factor is too high.
+    `moves` is how far noise moved each number, and its rate, draw by draw; `doubt` the chance that it is too high.
     """
     steps = [step_of(rate) for _, rate in moves]
     numbers = sum(len(moved) for moved, _ in moves)
@@ -123,11 +122,7 @@ def likelihood_ratio(
 ) -> Iterator[Outcome]:
     """Draws releases with and without the person who stands out most, and distinguishes them by their likelihoods.
 
-    Args:
-        truth: The table.
-        tries: How many releases to draw of each of the two tables.
-        plan: How they are really drawn; as the spec says, unless a test plants something else.
-        progress: Called for every pair of releases.
+    They are drawn by the plan of the spec, unless a test plants another one.
     """
     claimed = truth.spec.plan
     if not isinstance(claimed, AdditivePlan | PrivatePlan):
@@ -155,17 +150,14 @@ def likelihood_ratio(
 def noise_of_release(scene: Scene) -> Iterator[Outcome]:
     """Whether the noise in this release is as large as its ledger says, by all its noisy numbers at once."""
     manifest, truth = scene.release.manifest, scene.truth
-    if (
-        truth is None
-        or not truth.complete
-        or not isinstance(manifest, WeightsManifest | DiffGenManifest)
-        or truth.spec.table.weight
-    ):
+    if truth is None or not truth.complete or truth.spec.table.weight:
         return
     if isinstance(manifest, WeightsManifest):
         moves = _measured(scene.release, truth)
-    else:
+    elif isinstance(manifest, DiffGenManifest):
         moves = _counted(scene.records, manifest, truth)
+    else:
+        return
     factor = noise_factor(moves, DOUBT)
     if factor is None:
         return
@@ -185,10 +177,7 @@ def _loss(attack: str, sentence: str, least: float, claimed: float) -> Outcome:
 
 def _pair(truth: Truth) -> Pair:
     """The person who stands out most, and some others."""
-    person = int(rarity(truth.rows).argmax())
-    mine = np.arange(truth.rows.num_rows) == person
-    if truth.table.person is not None:
-        mine = truth.table.person == truth.table.person[person]
+    mine = of_person(truth.table, int(rarity(truth.rows).argmax()))
     others = np.random.default_rng(0).permutation(np.flatnonzero(~mine))[:OTHERS]
     places = np.concatenate([others, np.flatnonzero(mine)])
     table = part_of(truth.table, truth.spec, places, truth.table.origin)
