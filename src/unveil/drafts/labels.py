@@ -14,13 +14,13 @@ import importlib.util
 import re
 import tomllib
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from unveil.drafts.values import ENOUGH, UNKNOWN, Paths, Proposal, UnfitError, Values, unrecognised
+from unveil.drafts.values import ENOUGH, UNKNOWN, Paths, Proposal, UnfitError, Values
 from unveil.schema import number_text
 
 NAMES = re.compile(r"(^|[_\W])(icd\w*|diag\w*|dx\d*)($|[_\W])", re.I)
@@ -93,6 +93,16 @@ def _label(bands: Sequence[Band]) -> str:
     return f"up to {number_text(hi)}" if lo == float("-inf") else f"{number_text(lo)} to {number_text(hi)}"
 
 
+def _with_others(values: Values, paths: Paths, kind: str) -> Proposal:
+    """The values that are of a kind, with the paths above them, and all others under their own label."""
+    others = sorted(set(values.counts) - set(paths))
+    gone = f"; the others are under {UNKNOWN!r}" if others else ""
+    if len(others) == 1:
+        gone = f"; {others[0]!r} is not recognised"
+    reason = f"{len(paths):,} of {len(paths) + len(others):,} values are {kind}{gone}"
+    return Proposal(paths | dict.fromkeys(others, (UNKNOWN,)), reason)
+
+
 Places = dict[str, tuple[str, ...]]
 """The labels above a place, by what it is called."""
 
@@ -118,9 +128,7 @@ def by_places(values: Values, *, asked: bool) -> Proposal:
     if not recognised or (not asked and len(recognised) < max(2, ENOUGH * len(values.counts))):
         raise UnfitError("no value is the name or the code of a country, a US state or a subdivision")
     paths: Paths = dict(sorted(recognised.items(), key=lambda item: (item[1], item[0])))
-    others = sorted(set(values.counts) - set(paths))
-    paths |= dict.fromkeys(others, (UNKNOWN,))
-    return Proposal(paths, f"{len(recognised):,} of {len(paths):,} values are {kind}{unrecognised(others)}")
+    return _with_others(values, paths, kind)
 
 
 def _called(text: str, known: Places) -> str | None:
@@ -169,7 +177,8 @@ def _countries(numeric: bool) -> Places:
     known: Places = {spelled(name): regions()[code] for name, code in _data()["aliases"].items()}
     for country in pycountry.countries:
         above = regions().get(country.alpha_2, ())
-        known |= dict.fromkeys([*map(spelled, _names(country)), country.alpha_2, country.alpha_3], above)
+        names = (getattr(country, field, None) for field in ("name", "official_name", "common_name"))
+        known |= dict.fromkeys([*map(spelled, filter(None, names)), country.alpha_2, country.alpha_3], above)
         if numeric:
             known[country.numeric] = above
     for name, code in _short_names().items():
@@ -185,12 +194,6 @@ def _short_names() -> dict[str, str]:
     for country in pycountry.countries:
         codes.setdefault(spelled(re.split(r"[,(]", country.name)[0]), []).append(country.alpha_2)
     return {name: found[0] for name, found in codes.items() if len(found) == 1}
-
-
-def _names(country: Any) -> Iterator[str]:
-    for field in ("name", "official_name", "common_name"):
-        if name := getattr(country, field, None):
-            yield name
 
 
 @cache
@@ -227,11 +230,7 @@ def by_diagnoses(values: Values, *, asked: bool) -> Proposal:
         raise UnfitError("no value is a code of ICD-9 or ICD-10")
     if not asked and not (NAMES.search(values.attribute) or any("." in code and code[0].isalpha() for code in known)):
         raise UnfitError("the column is not called a diagnosis")
-    paths = _paths(known, revision)
-    others = sorted(set(values.counts) - set(paths))
-    paths |= dict.fromkeys(others, (UNKNOWN,))
-    found = f"{len(known):,} of {len(paths):,} values are codes of {revision.upper()}"
-    return Proposal(paths, f"{found}{unrecognised(others)}")
+    return _with_others(values, _paths(known, revision), f"codes of {revision.upper()}")
 
 
 def recognised(codes: Collection[str]) -> tuple[str, dict[str, str]]:

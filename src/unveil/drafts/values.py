@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -65,8 +66,8 @@ def column_values(table: Any, attribute: str, missing: Sequence[str] | None = No
     raw = raw_column(attribute, rows[attribute], Missing(()), origin)
     held = np.bincount(raw.places[~raw.missing], minlength=len(raw.distinct)).tolist()
     counts: Counter[str] = Counter()
-    for value, count in zip(raw.distinct, held, strict=True):
-        counts[value_text(value)] += count
+    for value, rows_with in zip(raw.distinct, held, strict=True):
+        counts[value_text(value)] += rows_with
     marks = tuple(mark for mark in (MARKS if missing is None else missing) if mark in counts)
     gone = int(raw.missing.sum()) + sum(counts.pop(mark) for mark in marks)
     values = Values(origin, attribute, dict(counts), marks, gone)
@@ -76,11 +77,7 @@ def column_values(table: Any, attribute: str, missing: Sequence[str] | None = No
 
 
 def by_pairs(table: Any, values: Values, above: Sequence[str]) -> Proposal:
-    """The labels above each value from other columns of its rows, the coarsest first.
-
-    Raises:
-        TableError: A column is not there, or a value has several labels above it.
-    """
+    """The labels above each value from other columns of its rows, the coarsest first."""
     rows, origin = read_table(table)
     for name in above:
         if name not in rows.column_names or name == values.attribute:
@@ -98,13 +95,6 @@ def by_pairs(table: Any, values: Values, above: Sequence[str]) -> Proposal:
             raise TableError(f"{values.place}: {below}, so the columns above it make no tree.")
     ordered = dict(sorted(paths.items(), key=lambda item: (item[1], item[0])))
     return Proposal(ordered, f"each of {len(ordered):,} values has one label in {', '.join(map(repr, above))}")
-
-
-def unrecognised(others: Sequence[str]) -> str:
-    """What became of values that a way does not know, as a clause."""
-    if len(others) == 1:
-        return f"; {others[0]!r} is not recognised"
-    return f"; the others are under {UNKNOWN!r}" if others else ""
 
 
 def tree_of(root: str, paths: Paths) -> Branch:
@@ -159,7 +149,4 @@ def _renamed(branch: Branch, taken: set[str]) -> Branch:
 def _names(label: str) -> Iterator[str]:
     yield label
     yield f"{label} (group)"
-    number = 2
-    while True:
-        yield f"{label} (group {number})"
-        number += 1
+    yield from (f"{label} (group {number})" for number in count(2))

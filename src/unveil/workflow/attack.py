@@ -96,19 +96,13 @@ def _outcomes(
     yield from noise_of_release(scene)
     truth = scene.truth
     if truth is not None and truth.complete and tries != 0:
-        yield from minimality(truth, scene.release, tries or _searches(truth), progress)
+        searches = min(SEARCHES, max(LEAST, ROWS // len(truth.rows)))  # fewer of a large table
+        yield from minimality(truth, scene.release, tries or searches, progress)
         yield from likelihood_ratio(truth, tries or DRAWS, progress=progress)
 
 
 def attack_rows(rows: Rows, release: Release, progress: Watcher, *, complete: bool) -> Exposure:
-    """The attacks on a release and the rows behind it, read already, that take seconds.
-
-    Args:
-        rows: The raw rows.
-        release: The release of them.
-        progress: Called as the work is done.
-        complete: Whether they are all its rows, and not a sample.
-    """
+    """The attacks that take seconds, on a release and the rows behind it; `complete` if they are no sample of these."""
     again = _learned(release)
     scene, note = _with_control(rows, None if again else release, PEOPLE, complete=complete)
     notes = (note, *([AGAIN] if again else []), FEWER)
@@ -118,11 +112,6 @@ def attack_rows(rows: Rows, release: Release, progress: Watcher, *, complete: bo
 def _learned(release: Release) -> bool:
     """Whether some rows of its table chose its masking and are not in it."""
     return isinstance(release.manifest, RefinementManifest) and release.manifest.learn is not None
-
-
-def _searches(truth: Truth) -> int:
-    """How many searches an attack makes by default: fewer of a large table."""
-    return min(SEARCHES, max(LEAST, ROWS // len(truth.rows)))
 
 
 def _scene(
@@ -163,23 +152,22 @@ def _with_control(rows: Rows, release: Release | None, people: int, *, complete:
     one_each = np.arange(rows.checked.rows) if person is None else np.unique(person, return_index=True)[1]
     drawn = np.random.default_rng(SEED).permutation(one_each)
     number = max(1, min(people, len(drawn) // SHARE))
-    absent, places = drawn[:number], drawn[number : 2 * number]
+    absent, places = drawn[:number], np.sort(drawn[number : 2 * number])
     kept = np.sort(drawn[number:]) if person is None else np.flatnonzero(~np.isin(person, person[absent]))
     try:
         part = part_of(rows.checked, rows.spec, kept, rows.checked.origin)
         without = trial_release(part, rows.spec)
     except UnveilError as error:
-        attacked = np.sort(places)
         if release is None:
-            attacked = attacked[shown_rows(rows.checked, rows.spec)[attacked]]
-        truth = Truth(rows.spec, rows.checked, rows.table, attacked, complete)
+            places = places[shown_rows(rows.checked, rows.spec)[places]]
+        truth = Truth(rows.spec, rows.checked, rows.table, places, complete)
         return Scene(rows.whole if release is None else release, truth), ALONE.format(str(error).rstrip("."))
     lacking = rows.table.take(pa.array(absent))
     if release is not None:
-        truth = Truth(rows.spec, rows.checked, rows.table, np.sort(places), complete, lacking, without)
+        truth = Truth(rows.spec, rows.checked, rows.table, places, complete, lacking, without)
         return Scene(release, truth), OTHER
     behind = rows.table.take(pa.array(kept))
-    attacked = np.searchsorted(kept, np.sort(places))
+    attacked = np.searchsorted(kept, places)
     attacked = attacked[shown_rows(part, rows.spec)[attacked]]
     truth = Truth(rows.spec, part, behind, attacked, complete, lacking, without)
     return Scene(without, truth), (HELD_OUT if person is None else HELD_OUT_PERSONS).format(number)

@@ -29,27 +29,9 @@ SIGNED = "the holder of {} released it on {}"
 
 
 def audit(
-    release: Path,
-    raw: Path,
-    *,
-    earlier: Path | None = None,
-    sample: int | None = None,
-    key: Path | None = None,
-    progress: Watcher = unwatched,
+    release: Path, raw: Path, earlier: Path | None, sample: int | None, key: Path | None, progress: Watcher
 ) -> str:
-    """The audit of a release, as an HTML page: private to the owner.
-
-    Args:
-        release: The release folder.
-        raw: The owner's spec file.
-        earlier: An earlier release of people in common, to attack both together.
-        sample: Attack with at most this many rows, drawn at random.
-        key: The private key that signs the release.
-        progress: Called as the work is done.
-
-    Raises:
-        UnverifiedError: A claim of the release does not hold, so there is nothing to file.
-    """
+    """The audit of a release by the owner's spec file, as an HTML page; refuses one with a claim that does not hold."""
     if not raw.is_file():
         raise SpecError(f"{raw}: an audit files the spec, but there is no such file.")
     spec = load_spec(raw)
@@ -89,10 +71,10 @@ def audit_to_file(
     key: Path | None = None,
     progress: Watcher = unwatched,
 ) -> list[Path]:
-    """Writes the page, whole or not at all, and with a key the signatures of the release and of the page.
+    """Writes the audit of a release, private to its owner, whole or not at all; gives what was written.
 
-    Returns:
-        What was written.
+    With the owner's private key, the signatures of the release and of the page are written too. An earlier release of
+    people in common is attacked together with this one; of the raw table, at most `sample` rows are used for that.
     """
     if release.absolute() in target.absolute().parents:
         raise ReleaseError(f"{target}: an audit cannot be written into the release {release}: it is private.")
@@ -100,7 +82,7 @@ def audit_to_file(
     check_absent(target, "audit")
     for place in places if key is not None else ():
         check_absent(place, "signature")
-    page = audit(release, raw, earlier=earlier, sample=sample, key=key, progress=progress)
+    page = audit(release, raw, earlier, sample, key, progress)
     write_text(target, page, "audit")
     if key is None:
         return [target]

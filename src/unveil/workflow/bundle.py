@@ -37,13 +37,7 @@ class Bundle:
 def save(texts: Mapping[Path, str], before: Mapping[Path, str | None], folder: Path) -> None:
     """Writes a spec and its taxonomies, for a bundle in a new folder.
 
-    Args:
-        texts: What each file says from now on.
-        before: What it must still say; None if there must be no file.
-        folder: Where the bundle will be.
-
-    Raises:
-        ReleaseError: Somebody else has changed a file, or the folder exists; nothing was written.
+    Each file must still say what it did before; None means that there must be no file.
     """
     check_absent(folder, "output folder")
     for path in texts:
@@ -56,10 +50,7 @@ def save(texts: Mapping[Path, str], before: Mapping[Path, str | None], folder: P
 def publish_bundle(spec: Path, folder: Path, *, progress: Watcher = unwatched) -> Bundle:
     """Makes the release of a spec, verifies it against the raw table and writes both pages.
 
-    The folder appears when everything in it is complete, or not at all.
-
-    Raises:
-        UnverifiedError: A claim of the release does not hold; there is no folder then.
+    The folder appears when everything in it is complete and every claim holds, or not at all.
     """
     check_absent(folder, "output folder")
     checked = load_spec(spec)

@@ -55,12 +55,9 @@ class Fit:
     def summary(self) -> str:
         """That the spec fits, and what of the table can be released."""
         dropped = f", {rows_text(self.table.dropped)} left out" if self.table.dropped else ""
-        records = count_text(self.table.records, "record")
-        return f"{self.spec.origin} fits {self.table.origin}: {records}{self._whose} can be released{dropped}"
-
-    @property
-    def _whose(self) -> str:
-        return "" if self.table.persons is None else f" of {count_text(self.table.persons.count, 'person')}"
+        records, persons = count_text(self.table.records, "record"), self.table.persons
+        whose = "" if persons is None else f" of {count_text(persons.count, 'person')}"
+        return f"{self.spec.origin} fits {self.table.origin}: {records}{whose} can be released{dropped}"
 
     @property
     def held_back(self) -> str | None:

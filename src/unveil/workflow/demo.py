@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 
@@ -32,21 +33,18 @@ class Published:
     name: str
     spec: Spec
     place: Path
-    release: Release
     accuracy: float
     findings: list[Finding]
-    report: Path | None
-    """The page about it; None for a release that does not verify."""
 
-    def moved(self, folder: Path) -> Published:
-        """The same, found in another folder."""
-        place = folder / self.place.name
-        return replace(
-            self,
-            place=place,
-            release=open_release(place),
-            report=None if self.report is None else folder / self.report.name,
-        )
+    @cached_property
+    def release(self) -> Release:
+        """The release, from where it is."""
+        return open_release(self.place)
+
+    @property
+    def report(self) -> Path | None:
+        """The page about it; None for a release that does not verify."""
+        return None if self.findings else self.place.with_suffix(".html")
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ def demo(folder: Path, progress: Watcher = unwatched) -> Demo:
     """
     found: list[Demo] = []
     write_folder(folder, lambda draft: found.append(_demo(draft, progress)), "demo")
-    published = [item.moved(folder) for item in found[0].published]
+    published = [replace(item, place=folder / item.place.name) for item in found[0].published]
     return replace(found[0], published=published, folder=folder)
 
 
@@ -110,14 +108,13 @@ def _published(name: str, spec: Spec, train: pa.Table, test: pa.Table, folder: P
         # The rows are public, so nobody has to count what is drawn from them.
         warnings.simplefilter("ignore", UnchargedWarning)
         publish(train, spec).write(place)
-    release, findings = open_release(place), verify(place)
-    page = None if findings else place.with_name(f"{place.name}.html")
-    if page is not None:
-        report_to_file(place, page)
+    findings = verify(place)
+    if not findings:
+        report_to_file(place, place.with_suffix(".html"))
     parts.finish()
-    share = learned(release, test)
+    share = learned(open_release(place), test)
     parts.finish()
-    return Published(name, spec, place, release, share, findings, page)
+    return Published(name, spec, place, share, findings)
 
 
 def _complete(rows: pa.Table, spec: Spec) -> pa.Table:

@@ -139,13 +139,8 @@ def compare(
     splits = protocol.splits(raw.frame)
     trials = Tasks(progress, TRIALS, sum(1 + len(splits) * _settings(spec) for spec in checked))
     learned = LEARNED if sample is None else None
-    evaluations = (
-        _evaluate(
-            Rows(spec, load_table(spec, raw)), classifiers, learned, protocol, splits, together, seeds, notes, trials
-        )
-        for spec in checked
-    )
-    return Comparison(tuple(evaluations))
+    tried = (_Trials(Rows(spec, load_table(spec, raw)), classifiers, learned, together, seeds) for spec in checked)
+    return Comparison(tuple(one.evaluation(protocol, splits, notes, trials) for one in tried))
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,57 +232,7 @@ def evaluate_rows(
     splits = protocol.splits(raw.frame)
     trials = Tasks(progress, TRIALS, 1 + len(splits) * _settings(rows.spec))
     learned = None if sampled else VALUES_FOR_PAGE // max(len(rows.names), 1)
-    return _evaluate(rows, ("tree",), learned, protocol, splits, False, (0,), notes, trials)
-
-
-def _evaluate(
-    rows: Rows,
-    classifiers: Sequence[str],
-    learned: int | None,
-    protocol: Protocol,
-    splits: Sequence[Split],
-    together: bool,
-    seeds: Sequence[int],
-    notes: tuple[str, ...],
-    trials: Tasks,
-) -> Evaluation:
-    """Evaluates a spec. Classifiers learn from `learned` records of each split; from all, if it is not given."""
-    tally = Tally(classifiers, learned)
-    parts = [rows.part(split) for split in splits]
-    if learned is not None:
-        tested = [_drawn(part.test, TESTED) for part in parts]
-        if any(len(part.train) > learned or len(part.test) > TESTED for part in parts):
-            most = max(parts, key=lambda part: len(part.train))
-            notes = (*notes, DRAWN_ROWS.format(min(learned, len(most.train)), min(TESTED, len(most.test))))
-        parts = [Split(part.train, test) for part, test in zip(parts, tested, strict=True)]
-    spec = rows.spec
-    tried = _Trials(rows, seeds, together, classifiers, learned)
-    # Made once, before several threads ask for them.
-    _ = rows.raw, rows.known
-    if together and spec.plan is None:
-        _ = rows.whole
-    of_all = begun(tried.of_all)
-    kept: list[Statistics] = []
-    perform = map if any(classifier(name).alone for name in classifiers) else following
-    try:
-        for found, figures in perform(tried.perform, _trials_of(rows, parts)):
-            tally.extend(found)
-            kept += figures
-            trials.finish()
-    except UnveilError:
-        of_all()  # what is wrong with all rows says more than what is wrong with a part of them
-        raise
-    whole, measured, compared = of_all()
-    trials.finish()
-    return Evaluation(
-        spec=spec,
-        protocol=str(protocol),
-        lines=tally.lines(),
-        measures=measured,
-        statistics=mean_statistics([*compared, *kept]),
-        notes=(*notes, *_notes(spec, together)),
-        population=population(spec, rows.checked, whole),
-    )
+    return _Trials(rows, ("tree",), learned).evaluation(protocol, splits, notes, trials)
 
 
 class _Trial(NamedTuple):
@@ -310,13 +255,53 @@ def _trials_of(rows: Rows, parts: Sequence[Split]) -> Iterator[_Trial]:
 
 @dataclass(frozen=True)
 class _Trials:
-    """How each setting is tried, several of them at a time."""
+    """How a spec is evaluated on its rows: each setting on each split, several of them at a time."""
 
     rows: Rows
-    seeds: Sequence[int]
-    together: bool
     classifiers: Sequence[str]
     learned: int | None
+    """How many records of each split classifiers learn from; None for all."""
+    together: bool = False
+    seeds: Sequence[int] = (0,)
+
+    def evaluation(
+        self, protocol: Protocol, splits: Sequence[Split], notes: tuple[str, ...], trials: Tasks
+    ) -> Evaluation:
+        """All settings on all splits, and what masking costs in the release of all rows."""
+        rows, spec, learned = self.rows, self.rows.spec, self.learned
+        parts = [rows.part(split) for split in splits]
+        if learned is not None:
+            if any(len(part.train) > learned or len(part.test) > TESTED for part in parts):
+                most = max(parts, key=lambda part: len(part.train))
+                notes = (*notes, DRAWN_ROWS.format(min(learned, len(most.train)), min(TESTED, len(most.test))))
+            parts = [Split(part.train, _drawn(part.test, TESTED)) for part in parts]
+        # Made once, before several threads ask for them.
+        _ = rows.raw, rows.known
+        if self.together and spec.plan is None:
+            _ = rows.whole
+        of_all = begun(self.of_all)
+        tally = Tally(self.classifiers, learned)
+        kept: list[Statistics] = []
+        perform = map if any(classifier(name).alone for name in self.classifiers) else following
+        try:
+            for found, figures in perform(self.perform, _trials_of(rows, parts)):
+                tally.extend(found)
+                kept += figures
+                trials.finish()
+        except UnveilError:
+            of_all()  # what is wrong with all rows says more than what is wrong with a part of them
+            raise
+        whole, measured, compared = of_all()
+        trials.finish()
+        return Evaluation(
+            spec=spec,
+            protocol=str(protocol),
+            lines=tally.lines(),
+            measures=measured,
+            statistics=mean_statistics([*compared, *kept]),
+            notes=(*notes, *_notes(spec, self.together)),
+            population=population(spec, rows.checked, whole),
+        )
 
     def of_all(self) -> tuple[Release | None, Measures | None, list[Statistics]]:
         """The release of all rows, what masking costs and what statistics keep in it; nothing where it is drawn."""

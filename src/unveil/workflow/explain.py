@@ -108,7 +108,7 @@ def cuts_at_end(table: Table, spec: Spec, progress: Watcher) -> tuple[int, tuple
     requirements = resolved_requirements(table, spec)
     if spec.search == "joint":
         found, joint = _joint(table, spec, progress)
-        bought = _bought(table, spec, found, progress)
+        bought = bought_by_omissions(table, spec, progress, found)
         progress("counting reasons", 0, None)
         return found.steps, group_cuts(table, requirements, joint, pure_too=spec.goal == "statistics"), bought
     # The engine compiles its loops on import, which other verbs need not wait for.
@@ -132,17 +132,14 @@ def _joint(table: Table, spec: Spec, progress: Watcher) -> tuple[Ended, JointSea
     return ended(search, steps, bits), search
 
 
-def _bought(table: Table, spec: Spec, found: Ended, progress: Watcher) -> Bought | None:
+def bought_by_omissions(table: Table, spec: Spec, progress: Watcher, found: Ended | None = None) -> Bought | None:
+    """What the records left out buy, if the spec lets some be left out; `found` if its search was made already."""
     if not spec.leave_out:
         return None
+    found = found or _joint(table, spec, progress)[0]
     without, _ = _joint(table, replace(spec, leave_out=Fraction(0)), progress) if found.left_out else (found, None)
     persons = None if table.persons is None else table.persons.count
     return Bought(share_text(spec.leave_out), table.records, without, found, persons)
-
-
-def bought_by_omissions(table: Table, spec: Spec, progress: Watcher = unwatched) -> Bought | None:
-    """What the records left out buy, if the spec lets some be left out."""
-    return _bought(table, spec, _joint(table, spec, progress)[0], progress) if spec.leave_out else None
 
 
 def _held(spec: Spec, release: str | Path | Release) -> Release:

@@ -29,13 +29,7 @@ EXAMPLES = 6
 
 
 def picture_of(release: Release, rows: Rows, shown: Rows) -> dict[str, Any]:
-    """What a page draws of a release as soon as the search has ended.
-
-    Args:
-        release: The release.
-        rows: The rows behind it.
-        shown: Some of these rows, the first of which are shown raw and released.
-    """
+    """What a page draws of a release as soon as the search has ended; the first of the rows `shown` are examples."""
     manifest, table, spec = release.manifest, rows.checked, rows.spec
     refined = manifest if isinstance(manifest, RefinementManifest) else None
     return {

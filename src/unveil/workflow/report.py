@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from unveil.cores import begun
 from unveil.errors import ReleaseError, UnveilError, UnverifiedError
@@ -87,14 +87,6 @@ def report_to_file(
     write_text(target, report(release, owner, seeds=seeds, sample=sample, progress=progress), "report")
 
 
-class _OfRelease(NamedTuple):
-    """What the owner sees of a release that holds."""
-
-    release: Release
-    summaries: list[GroupSummary]
-    exposure: Exposure
-
-
 def _owner(
     folder: Path, spec: Spec, source: Any, given: Any, protocol: Protocol, sample: int | None, progress: Watcher
 ) -> tuple[Release, Owner]:
@@ -144,13 +136,15 @@ def _owner(
     )
 
 
-def _judged(folder: Path, spec: Spec, given: Any, rows: Rows, table: Table) -> _OfRelease:
-    """Verifies a release, and then attacks it."""
+def _judged(
+    folder: Path, spec: Spec, given: Any, rows: Rows, table: Table
+) -> tuple[Release, list[GroupSummary], Exposure]:
+    """Verifies a release, and then counts its groups and attacks it."""
     from unveil.workflow.attack import attack_rows
 
     release = _opened(folder, spec, given, unwatched)
     summaries = group_summaries(release, Whose.of(release, table))
-    return _OfRelease(release, summaries, attack_rows(rows, release, unwatched, complete=table is rows.checked))
+    return release, summaries, attack_rows(rows, release, unwatched, complete=table is rows.checked)
 
 
 def _same_rows(release: Release, whole: Release) -> bool:

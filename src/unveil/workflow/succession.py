@@ -126,11 +126,7 @@ def succeeding(
 ) -> tuple[Checked, MemoryEngine]:
     """The table without those who are held back, and what counts it by what earlier releases say about people.
 
-    Args:
-        spec: What a release must satisfy.
-        earlier: The people in earlier releases.
-        opened: Opens the table.
-        groups: The group of each row on the attributes of requirements, where the masking is known.
+    Where the masking is known, `groups` gives the group of each row on the attributes of requirements.
     """
     table, engine = opened()
     # It needs the compiled loops, which were loaded while the rows were read.
