@@ -117,7 +117,7 @@ def _extended(
     return [(chosen, alone) for chosen, (alone, _) in ranked]
 
 
-def singling_out(scene: Scene, population: int | None = None, progress: Watcher = unwatched) -> Iterator[Outcome]:
+def singling_out(scene: Scene, population: int | None, progress: Watcher) -> Iterator[Outcome]:
     """The smallest set of columns that singles somebody out, the worst small set, and all columns together."""
     if not scene.has_rows:
         return

@@ -27,7 +27,7 @@ from unveil.arrays import FloatArray, IntArray, group_numbers
 from unveil.attacks.exposure import Outcome, Rate
 from unveil.attacks.scene import Truth, coded, shown_rows
 from unveil.masking import AsIs
-from unveil.progress import Tasks, Watcher, unwatched
+from unveil.progress import Tasks, Watcher
 from unveil.publishers import trial_release, tried
 from unveil.release import RefinementManifest, Release
 from unveil.schema import Spec
@@ -122,7 +122,7 @@ def _labels(release: Release) -> Any:
     return manifest.columns, boxes
 
 
-def minimality(truth: Truth, release: Release, tries: int, progress: Watcher = unwatched) -> Iterator[Outcome]:
+def minimality(truth: Truth, release: Release, tries: int, progress: Watcher) -> Iterator[Outcome]:
     """What the reader of a release by refinement excludes."""
     if not isinstance(release.manifest, RefinementManifest) or truth.table.weight is not None:
         return

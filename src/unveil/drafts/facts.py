@@ -73,7 +73,7 @@ class Dependency:
         return self.share == 1
 
 
-def dependencies(columns: Sequence[Coded], seed: int = 0) -> list[Dependency]:
+def dependencies(columns: Sequence[Coded]) -> list[Dependency]:
     """For each column the coarsest one that determines it, exactly if there is one, else nearly.
 
     Constant columns and those with hardly any value twice are left out. Of columns that determine each other, the first
@@ -85,7 +85,7 @@ def dependencies(columns: Sequence[Coded], seed: int = 0) -> list[Dependency]:
         return []
     place_of = {column.name: place for place, column in enumerate(columns)}
     used.sort(key=lambda column: column.size)
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     few, drawn = (_drawn(rows, size, generator) for size in (SAMPLE, COUNTED))
     candidates = _candidates([_part(column, few) for column in used])
     found = []

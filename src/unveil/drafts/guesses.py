@@ -151,7 +151,7 @@ def doubt_of(source: Source) -> str:
     return header_doubt(source.schema.names) if isinstance(source, FileSource) and source.is_text else ""
 
 
-def guess_columns(columns: Sequence[Facts], doubt: str = "") -> TableGuess:
+def guess_columns(columns: Sequence[Facts], doubt: str) -> TableGuess:
     """What the columns of a table seem to be."""
     class_ = _class_of(columns)
     marks = _marks(columns, class_)
@@ -283,16 +283,9 @@ def _own(guess: Guess, column: Facts) -> float:
 def _dependency(item: Dependency) -> str:
     if item.mutual:
         return f"says the same as {item.by!r}"
-    return (
-        f"determined by {item.by!r}"
-        if item.exact
-        else f"determined by {item.by!r} for {_percent(item.share)} of the rows"
-    )
-
-
-def _percent(share: float) -> str:
-    """A share below 1 never reads as all."""
-    return f"{min(share, 0.999):.1%}"
+    # A share below 1 never reads as all.
+    rows = "" if item.exact else f" for {min(item.share, 0.999):.1%} of the rows"
+    return f"determined by {item.by!r}{rows}"
 
 
 def _warnings(guess: TableGuess) -> Iterator[str]:

@@ -149,8 +149,8 @@ def spelled(name: str) -> str:
 
 
 @cache
-def _data() -> dict[str, Any]:
-    return tomllib.loads((files("unveil") / "data" / "places.toml").read_text(encoding="utf-8"))
+def _data(name: str) -> dict[str, Any]:
+    return tomllib.loads((files("unveil") / "data" / name).read_text(encoding="utf-8"))
 
 
 def _grouped(table: dict[str, dict[str, str]]) -> Places:
@@ -166,7 +166,8 @@ def _grouped(table: dict[str, dict[str, str]]) -> Places:
 @cache
 def regions() -> Places:
     """Region and sub-region of each country, by alpha-2 code."""
-    return {**_grouped(_data()["world"]), **dict.fromkeys(_data()["without-region"].split(), ())}
+    places = _data("places.toml")
+    return {**_grouped(places["world"]), **dict.fromkeys(places["without-region"].split(), ())}
 
 
 @cache
@@ -174,7 +175,7 @@ def _countries(numeric: bool) -> Places:
     """Countries by name, by alpha-2 and alpha-3 code, and by number if digits may be codes."""
     import pycountry
 
-    known: Places = {spelled(name): regions()[code] for name, code in _data()["aliases"].items()}
+    known: Places = {spelled(name): regions()[code] for name, code in _data("places.toml")["aliases"].items()}
     for country in pycountry.countries:
         above = regions().get(country.alpha_2, ())
         names = (getattr(country, field, None) for field in ("name", "official_name", "common_name"))
@@ -201,7 +202,7 @@ def _states() -> Places:
     """US states by name, by postal code and by ISO code."""
     import pycountry
 
-    divisions = _grouped(_data()["united-states"])
+    divisions = _grouped(_data("places.toml")["united-states"])
     known: Places = {}
     for state in pycountry.subdivisions:
         code = state.code.removeprefix("US-")
@@ -256,19 +257,11 @@ def _categories(codes: Collection[str], revision: str) -> dict[str, str]:
 
 
 def _chapter(category: str, revision: str) -> str | None:
-    for span, title in _chapters()[revision].items():
+    for span, title in _data("icd.toml")[revision].items():
         first, last = span.split("–")
         if len(category) == len(first) and first <= category <= last:
             return f"{span} {title}"
     return None
-
-
-@cache
-def _chapters() -> Mapping[str, Mapping[str, str]]:
-    content: Mapping[str, Mapping[str, str]] = tomllib.loads(
-        files("unveil.data").joinpath("icd.toml").read_text(encoding="utf-8")
-    )
-    return content
 
 
 def _paths(known: Mapping[str, str], revision: str) -> Paths:

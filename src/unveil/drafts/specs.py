@@ -102,27 +102,25 @@ def _gone(column: Guess, *, keeps: bool) -> Iterator[str]:
 
 
 def _described(column: Guess, table: Path | None, place: Path, above: str | None) -> Iterator[str]:
-    if column.role == "class":
-        return
-    if column.role == "identifier":
-        yield 'role = "identifier"'
-        return
-    if column.role == "survey-weight":
-        yield 'role = "survey-weight"'
-        yield '# release = "group-mean"    # or "rounded", each with a step; or "exact", which may identify'
-        return
-    yield f'kind = "{column.role}"'
-    if column.role == "category":
-        if column.distinct > FEW:
-            yield from _taxonomy_hint(column.name, table, place, above)
-        return
-    if column.role == "date":
-        yield f"# range = {_range(widened_days(*column.bounds or (0, 0)), 'date')}    # {WIDENED}"
-        return
-    if column.whole:
-        yield "whole = true    # guess: all observed numbers are"
-    if column.bounds is not None:
-        yield f"# range = {_range(widened(*column.bounds, whole=column.whole), 'number')}    # {WIDENED}"
+    match column.role:
+        case "identifier":
+            yield 'role = "identifier"'
+        case "survey-weight":
+            yield 'role = "survey-weight"'
+            yield '# release = "group-mean"    # or "rounded", each with a step; or "exact", which may identify'
+        case "category":
+            yield 'kind = "category"'
+            if column.distinct > FEW:
+                yield from _taxonomy_hint(column.name, table, place, above)
+        case "date":
+            yield 'kind = "date"'
+            yield f"# range = {_range(widened_days(*column.bounds or (0, 0)), 'date')}    # {WIDENED}"
+        case "number":
+            yield 'kind = "number"'
+            if column.whole:
+                yield "whole = true    # guess: all observed numbers are"
+            if column.bounds is not None:
+                yield f"# range = {_range(widened(*column.bounds, whole=column.whole), 'number')}    # {WIDENED}"
 
 
 def _range(bounds: tuple[float, float], unit: Unit) -> str:

@@ -57,7 +57,7 @@ class Values:
         return f"{self.origin}: column {self.attribute!r}"
 
 
-def column_values(table: Any, attribute: str, missing: Sequence[str] | None = None) -> Values:
+def column_values(table: Any, attribute: str, missing: Sequence[str] | None) -> Values:
     """Reads the values of a column, without those that mean missing: the given texts, or else the usual ones."""
     rows, origin = read_table(table)
     if attribute not in rows.column_names:

@@ -249,7 +249,7 @@ class Panel:
         return self.tree is not None or self.bars is not None
 
 
-def panels(release: Release, figure: Figure, spec: Spec | None = None) -> list[Panel]:
+def panels(release: Release, figure: Figure, spec: Spec | None) -> list[Panel]:
     """The attributes of a release. Only the owner's spec knows whole taxonomies; a release knows the cuts."""
     return [_panel(release, name, figure, spec) for name in release.masking]
 

@@ -44,12 +44,12 @@ def _char_width(char: str) -> float:
     return 0.8 if char.isupper() else 0.66
 
 
-def fitted(text: str, room: float, size: float = SIZE) -> str:
+def fitted(text: str, room: float) -> str:
     """A text that fits, cut where it is too long."""
-    ends = list(accumulate(size * _char_width(char) for char in text))
+    ends = list(accumulate(SIZE * _char_width(char) for char in text))
     if not ends or ends[-1] <= room:
         return text
-    left = room - text_width(MARK, size)
+    left = room - text_width(MARK)
     return text[: sum(end <= left for end in ends)].rstrip() + MARK
 
 

@@ -101,7 +101,7 @@ def fineness(release: Release, name: str, figure: Figure, step: float | None) ->
     return Bars(f"How much of all values of {name} the label of a record covers", bars)
 
 
-def detail_chart(release: Release, figure: Figure, spec: Spec | None = None) -> Bars:
+def detail_chart(release: Release, figure: Figure, spec: Spec | None) -> Bars:
     """How many of the possible values of every masked attribute the release distinguishes."""
     masked = {name: entry for name, entry in release.masking.columns.items() if not isinstance(entry, AsIs)}
     bars = [_detail(release, name, entry, figure, spec) for name, entry in masked.items()]

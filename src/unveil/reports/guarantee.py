@@ -23,25 +23,21 @@ from unveil.release import (
     counted_by,
 )
 from unveil.reports.figures import number
-from unveil.schema import Promise, Requirement, decimal_text, stated
+from unveil.schema import Promise, decimal_text, stated
 
 
 def promise(entry: Mapping[str, Any]) -> Promise:
     """A requirement of a manifest in plain words; one whose bound bounds nothing says so."""
     requirement = stated(entry)
     words = requirement.promise()
-    if _bounds_nothing(requirement):
+    numbers = [(bound.way, getattr(requirement, key)) for key, bound in requirement.bounds.items()]
+    if all(number <= 1 if way == "least" else number >= 1 for way, number in numbers):
         nothing = (
             "The bound is so wide that every table keeps to it. "
             f"On {named(requirement.attributes)} nothing is promised."
         )
         return replace(words, headline="Nothing is promised", promise=nothing, cannot="", can=())
     return words
-
-
-def _bounds_nothing(requirement: Requirement) -> bool:
-    numbers = [(bound.way, getattr(requirement, key)) for key, bound in requirement.bounds.items()]
-    return all(number <= 1 if way == "least" else number >= 1 for way, number in numbers)
 
 
 RECORDS = "The promises count records, not people: a person with several rows counts several times."
@@ -109,6 +105,7 @@ def private_facts(manifest: PrivateManifest) -> dict[str, Any]:
     noise = Noise(Fraction(counted_by(manifest).epsilon) / (manifest.contributions or 1))
     factor = exp(min(float(epsilon), 700.0))
     threshold = manifest.threshold if isinstance(manifest, DiffGenManifest) else None
+    thinned = manifest if isinstance(manifest, SafeManifest) else None
     least = threshold or 0
     return {
         "private": manifest.private,
@@ -134,9 +131,11 @@ def private_facts(manifest: PrivateManifest) -> dict[str, Any]:
         # The standard deviation of a sum of a hundred counts.
         "hundred": number(10 * noise.deviation),
         "cells": f"{manifest.cells:,}",
-        # For weights: how many leaves, or tables and pairs, were counted.
         # For true rows: how they were sampled and suppressed, and the δ of that.
-        **_thinned(manifest),
+        "sampled": None if thinned is None else thinned.sampled,
+        "k": None if thinned is None else thinned.k,
+        "delta": None if thinned is None else decimal_text(Fraction(thinned.requirements[0]["delta"])),
+        # For weights: how many leaves, or tables and pairs, were counted.
         "weights": isinstance(manifest, WeightsManifest),
         "leaves": len(manifest.leaves) if isinstance(manifest, AdditiveManifest) else None,
         "tables": len(manifest.tables) if isinstance(manifest, StatisticsManifest) else None,
@@ -146,11 +145,3 @@ def private_facts(manifest: PrivateManifest) -> dict[str, Any]:
         "spurious": number(min(manifest.cells, MOST) * noise.passing(least)),
         "spurious_count": number(noise.passed(least)),
     }
-
-
-def _thinned(manifest: PrivateManifest) -> dict[str, Any]:
-    """How true rows were drawn; nothing for counts and weights."""
-    if not isinstance(manifest, SafeManifest):
-        return {"sampled": None, "k": None, "delta": None}
-    delta = Fraction(manifest.requirements[0]["delta"])
-    return {"sampled": manifest.sampled, "k": manifest.k, "delta": decimal_text(delta)}

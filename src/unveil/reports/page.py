@@ -150,27 +150,22 @@ def handout_page(release: Release) -> str:
 def owner_page(release: Release, owner: Owner) -> str:
     """The owner's page, which is private: exact figures, steps, risks and what classifiers keep."""
     whole = None if owner.measures is None else owner.measures.whole_row
+    units = {name: attribute.unit for name, attribute in owner.spec.attributes.items()}
     more = {
         "owner": owner,
         "accuracy": accuracies(owner.evaluation),
         "score_names": list(SCORES),
-        "kept": _kept(owner),
+        "kept": {
+            "tables": (TABLE_COLUMNS, owner.statistics.table_rows()),
+            "numbers": (NUMBER_COLUMNS, owner.statistics.number_rows(units)),
+            "words": EXPLAINED,
+        },
         "population": _people(release, owner),
         "summaries": owner.summaries,
         "alone": None if whole is None else _share_alone(whole, exact),
         "alarm": whole is not None and whole.uniques > 0,
     }
     return render("page.html", {**_facts(release, exact, owner.spec, owner.summaries), **more})
-
-
-def _kept(owner: Owner) -> dict[str, Any]:
-    """What survives of statistics, as tables."""
-    units = {name: attribute.unit for name, attribute in owner.spec.attributes.items()}
-    return {
-        "tables": (TABLE_COLUMNS, owner.statistics.table_rows()),
-        "numbers": (NUMBER_COLUMNS, owner.statistics.number_rows(units)),
-        "words": EXPLAINED,
-    }
 
 
 def _people(release: Release, owner: Owner | None) -> dict[str, Any] | None:

@@ -137,9 +137,6 @@ class MaskedStream:
         if self._source.stamp() != self._stamp:
             raise changed(self._source.origin)
 
-    def _masked(self, rows: pa.Table) -> pa.Table:
-        return self._with_types(self._application.masked(rows), rows)
-
     def _settled(self, none: pa.Table) -> Types:
         types = self._application.typed(none)
         if not types:
@@ -152,8 +149,9 @@ class MaskedStream:
                 break  # one text that is not a number makes a column text
         return {name: _common(kinds) if kinds else types[name] for name, kinds in found.items()}
 
-    def _with_types(self, masked: pa.Table, rows: pa.Table) -> pa.Table:
-        """From the texts themselves: a number that is written again would not be the same text."""
+    def _masked(self, rows: pa.Table) -> pa.Table:
+        """Types come from the texts themselves: a number that is written again would not be the same text."""
+        masked = self._application.masked(rows)
         for name, type_ in self._types.items():
             place = masked.column_names.index(name)
             entry = self._application.manifest.columns.get(name)

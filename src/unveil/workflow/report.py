@@ -59,9 +59,7 @@ def report(
     with release_folder(release) as folder:
         if spec is None:
             return handout_page(_opened(folder, None, table, progress))
-        source = spec.source if table is None else table
-        opened, figures = _owner(folder, spec, source, table, protocol, sample, progress)
-        return owner_page(opened, figures)
+        return owner_page(*_owner(folder, spec, table, protocol, sample, progress))
 
 
 def _opened(folder: Path, spec: Spec | None, table: Any, progress: Watcher) -> Release:
@@ -88,7 +86,7 @@ def report_to_file(
 
 
 def _owner(
-    folder: Path, spec: Spec, source: Any, given: Any, protocol: Protocol, sample: int | None, progress: Watcher
+    folder: Path, spec: Spec, given: Any, protocol: Protocol, sample: int | None, progress: Watcher
 ) -> tuple[Release, Owner]:
     """The release, and the owner's figures. The raw table is read once for them, unless it is too large to hold."""
     # These search and learn: the page to hand out waits neither for a compiler nor for classifiers.
@@ -99,6 +97,7 @@ def _owner(
     from unveil.workflow.explain import bought_by_omissions
     from unveil.workflow.publish import publish
 
+    source = spec.source if given is None else given
     progress("reading the table", 0, None)
     raw, notes = held_rows(source, sample, spec)
     rows = Rows(spec, load_table(spec, raw, progress))
