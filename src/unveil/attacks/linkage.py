@@ -15,9 +15,8 @@ and says yes from some number on. The number is learned from one half of the peo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import exp, log
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -78,8 +77,7 @@ def _fitted(groups: Mapping[int, int]) -> tuple[float, float]:
     return parameters(found.x)
 
 
-@dataclass(frozen=True)
-class Columns:
+class Columns(NamedTuple):
     """A set of columns, and how many records are alone on them."""
 
     names: tuple[str, ...]
@@ -95,15 +93,13 @@ def worst_columns(records: Records, progress: Watcher = unwatched) -> list[Colum
     for size in range(1, min(FEW, len(names)) + 1):
         progress("searching for columns that single people out", size - 1, FEW)
         ranked = _extended(records, kept, names)
-        found.append(Columns(*ranked[0]))
-        kept = [chosen for chosen, _ in ranked[:WIDTH]]
+        found.append(ranked[0])
+        kept = [chosen.names for chosen in ranked[:WIDTH]]
     whole = Columns(records.names, int((records.group_sizes(records.names) == 1).sum()))
     return [*found, whole] if len(names) > FEW else found
 
 
-def _extended(
-    records: Records, kept: Sequence[tuple[str, ...]], names: Sequence[str]
-) -> list[tuple[tuple[str, ...], int]]:
+def _extended(records: Records, kept: Sequence[tuple[str, ...]], names: Sequence[str]) -> list[Columns]:
     """All sets with one column more, those with most records alone first; of equals, those with most groups."""
     wider: dict[tuple[str, ...], tuple[tuple[str, ...], str]] = {}
     for chosen in kept:
@@ -114,7 +110,7 @@ def _extended(
     found = each(lambda part: records.alone(*groups[part[0]], part[1]), wider.values())
     tried = dict(zip(wider, found, strict=True))
     ranked = sorted(tried.items(), key=lambda item: item[1], reverse=True)
-    return [(chosen, alone) for chosen, (alone, _) in ranked]
+    return [Columns(chosen, alone) for chosen, (alone, _) in ranked]
 
 
 def singling_out(scene: Scene, population: int | None, progress: Watcher) -> Iterator[Outcome]:
@@ -151,11 +147,13 @@ def _outcome(scene: Scene, columns: Columns, population: int | None) -> Outcome:
 
 def _picked(records: Records, people: pa.Table, names: Sequence[str], *, own: bool) -> Rate:
     """For how many people exactly one record fits; with `own`, only if it is theirs."""
-    single = [(person, fit.places[0]) for person, fit in enumerate(records.fitting(people, names)) if fit.records == 1]
-    if own:
-        rows = records.rows_of(people)
-        single = [(person, place) for person, place in single if records.row(int(place)) == rows[person]]
-    return Rate(len(single), people.num_rows)
+    single = {person: fit.places[0] for person, fit in enumerate(records.fitting(people, names)) if fit.records == 1}
+    if not own:
+        return Rate(len(single), people.num_rows)
+    masked = records.release.masking.rows(people.take(pa.array(list(single), pa.int64())), unseen="suppress")
+    places = np.array(list(single.values()), dtype=np.int64)
+    same = [records.columns[name].codes[places] == records.codes(masked, name) for name in records.names]
+    return Rate(int(np.all(same, axis=0).sum()), people.num_rows)
 
 
 def _figures(records: Records, names: Sequence[str], population: int | None) -> dict[str, Any]:

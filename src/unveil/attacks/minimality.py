@@ -63,26 +63,18 @@ class Search:
         shown = self.labels.filter(pa.array(self.released))
         self._surpluses = list(surpluses(truth.spec, release, shown))
 
-    def given(self, giver: IntArray) -> float:
-        """How likely the release is if each row takes what is not masked from another row of its group.
+    def given(self, giver: IntArray) -> Iterator[float]:
+        """The chances of the release if each row takes what is not masked from another row of its group.
 
-        That is 0 or 1, unless a margin is drawn.
+        Their sum is 0 or 1, unless a margin is drawn.
         """
-        return sum(self._chances(self._handed(giver)))
-
-    def _handed(self, giver: IntArray) -> Table:
-        """The table in which each row takes what is not masked from another row."""
         table = self.truth.table
         columns = tuple(
             column if column.name in self.masked else replace(column, codes=column.codes[giver])
             for column in table.columns
         )
         classes = replace(table.classes, codes=table.classes.codes[giver])
-        return replace(table, columns=columns, classes=classes)
-
-    def moved(self, giver: IntArray) -> bool:
-        """Whether the release is another one then."""
-        return not any(self._chances(self._handed(giver)))
+        return self._chances(replace(table, columns=columns, classes=classes))
 
     def changed(self, row: int, place: int, code: int) -> bool:
         """Whether the release is another one if a row has another value, under the same label."""
@@ -127,7 +119,7 @@ def minimality(truth: Truth, release: Release, tries: int, progress: Watcher) ->
     if not isinstance(release.manifest, RefinementManifest) or truth.table.weight is not None:
         return
     search = Search(truth, release)
-    if search.moved(np.arange(len(search.groups))):
+    if not any(search.given(np.arange(len(search.groups)))):
         return  # the release is not what the spec makes of the table, so there is nothing to reason about
     doubts = Tasks(progress, "searching again from tables that might be the raw one", tries)
     drawn = np.random.default_rng(0)
@@ -180,7 +172,7 @@ def _exact(search: Search) -> Outcome:
     for giver in _arrangements(search):
         worlds += 1
         before[lines, search.values[giver]] += 1
-        if chance := search.given(giver):
+        if chance := sum(search.given(giver)):
             possible += 1
             chances += chance
             after[lines, search.values[giver]] += chance
@@ -252,7 +244,7 @@ def _swaps(search: Search, drawn: np.random.Generator) -> Iterator[bool]:
             giver = np.arange(len(groups))
             other = int(drawn.choice(others))
             giver[row], giver[other] = other, row
-            yield search.moved(giver)
+            yield not any(search.given(giver))
 
 
 def _downcoding(search: Search, drawn: np.random.Generator) -> Iterator[bool]:

@@ -98,11 +98,6 @@ class Records:
             fits.append(Fit(float(self.counts[places].sum()), places))
         return fits
 
-    def rows_of(self, people: pa.Table) -> list[tuple[int, ...]]:
-        """The whole row of each person in codes, as the release would have it."""
-        masked = self.release.masking.rows(people, unseen="suppress")
-        return list(zip(*(self.codes(masked, name).tolist() for name in self.names), strict=True))
-
     def represented(self, rows: pa.Table) -> IntArray:
         """How many of some raw rows each distinct row represents."""
         masked = self.release.masking.rows(rows, unseen="suppress")
@@ -112,10 +107,6 @@ class Records:
         occupied = first < last
         counts[order[first[occupied]]] = sums[occupied]
         return counts
-
-    def row(self, place: int) -> tuple[int, ...]:
-        """A distinct row in codes."""
-        return tuple(int(self.columns[name].codes[place]) for name in self.names)
 
     def _loose(self, names: Sequence[str]) -> list[str]:
         """The columns refined group by group whose tree has a column that is not known."""

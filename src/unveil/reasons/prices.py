@@ -233,16 +233,6 @@ class Price:
         return {name: count for name, count in more.items() if count}
 
     @property
-    def same(self) -> bool:
-        """Whether the release of all rows stays as it is."""
-        return self.after.kept is not None and self.after.blocks == self.before.blocks
-
-    @property
-    def kept(self) -> float:
-        """How much more of the domains is kept."""
-        return (self.after.kept or 0.0) - (self.before.kept or 0.0)
-
-    @property
     def accuracy(self) -> dict[str, Interval]:
         """How much more accurate classifiers get: the mean over the runs of the difference in the same rows."""
         return {
@@ -255,12 +245,12 @@ class Price:
     def worth(self) -> tuple[float, float]:
         """By what prices are ranked: accuracy that is more than noise, then what is kept of the domains."""
         gains = [gain.mean for gain in self.accuracy.values() if self.after.kept is None or not within_noise(gain)]
-        return max(gains, default=0.0), self.kept
+        return max(gains, default=0.0), (self.after.kept or 0.0) - (self.before.kept or 0.0)
 
     def sentence(self) -> str:
         """What it buys, in one sentence."""
         learned = [_points(name, gain) for name, gain in self.accuracy.items()]
-        if self.same:
+        if self.after.kept is not None and self.after.blocks == self.before.blocks:
             clauses = ["nothing: the release stays the same", *(line for line in learned if line != UNCHANGED)]
         else:
             clauses = [*self._structure(), *learned]

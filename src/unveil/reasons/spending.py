@@ -80,11 +80,6 @@ class Spending:
         """The attributes that no specialization, or no round, was spent on."""
         return tuple(name for name, draws in self.refined.items() if not draws)
 
-    @property
-    def average(self) -> float:
-        """How many records a cell has on average."""
-        return self.records / self.cells
-
     def sentences(self) -> tuple[str, ...]:
         """What the owner reads."""
         shares = ", ".join(f"{share:.1%} to the {purpose}" for purpose, share in self.purposes.items())
@@ -96,8 +91,8 @@ class Spending:
         kind = "records" if self.seeded else "noisy records"
         cell, many = CELLS[self.counted]
         sentences.append(
-            f"A {cell} has {self.average:,.1f} {kind} on average ({self.records:,} in {self.cells:,.0f} {many}), and "
-            f"its count is off by {self.noise:,.1f} on average."
+            f"A {cell} has {self.records / self.cells:,.1f} {kind} on average ({self.records:,} in {self.cells:,.0f} "
+            f"{many}), and its count is off by {self.noise:,.1f} on average."
         )
         return tuple(sentences)
 

@@ -60,14 +60,10 @@ class Break:
         """The same on a scale that all requirements share: 0 just valid, 1 as far as can be."""
         return self.short / self.atom.scale
 
-    @property
-    def who(self) -> str:
-        """The group as a reader reads it."""
-        return f"{{{', '.join(f'{name} {self.group[name]}' for name in self.telling)}}}"
-
     def sentence(self) -> str:
         """Which group would break it, and how far."""
-        return self.atom.break_sentence(Worst(self.who, self.records, self.level, self.short))
+        who = f"{{{', '.join(f'{name} {self.group[name]}' for name in self.telling)}}}"
+        return self.atom.break_sentence(Worst(who, self.records, self.level, self.short))
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain values, for JSON."""
