@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
@@ -141,12 +141,7 @@ def _renamed(branch: Branch, taken: set[str]) -> Branch:
     label, below = branch
     if not below:
         return branch
-    free = next(name for name in _names(label) if name not in taken)
+    names = chain((label, f"{label} (group)"), (f"{label} (group {number})" for number in count(2)))
+    free = next(name for name in names if name not in taken)
     taken.add(free)
     return free, [_renamed(child, taken) for child in below]
-
-
-def _names(label: str) -> Iterator[str]:
-    yield label
-    yield f"{label} (group)"
-    yield from (f"{label} (group {number})" for number in count(2))

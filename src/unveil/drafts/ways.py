@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from unveil.drafts.labels import LISTS_MISSING, by_bands, by_diagnoses, by_places, has_lists
 from unveil.drafts.values import Paths, Proposal, UnfitError, Values, by_pairs, column_values, tree_of
@@ -22,21 +22,13 @@ _TIME = r"(?P<time>[T ]\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?(Z|[+-]\d{2}(:?\d{2})?
 _YEAR, _MONTH, _DAY = r"(?P<year>\d{4})", r"(?P<month>\d{1,2})", r"(?P<day>\d{1,2})"
 
 
-@dataclass(frozen=True, order=True)
-class Moment:
+class Moment(NamedTuple):
     """What a value says about when: a day at least from a month on, and perhaps a time of the day."""
 
     day: date
     text: str
-    levels: int
-    """How many of decade, year, month and day lie above the value."""
-
-    @property
-    def path(self) -> tuple[str, ...]:
-        """The labels above the value."""
-        year = self.day.year
-        labels = (f"{year // 10 * 10:04d}s", f"{year:04d}", f"{year:04d}-{self.day.month:02d}", self.day.isoformat())
-        return labels[: self.levels]
+    path: tuple[str, ...]
+    """The labels above the value: as many of decade, year, month and day as it is finer than."""
 
 
 FORMS = {
@@ -89,7 +81,8 @@ def _moment(text: str, form: str) -> Moment | None:
     except ValueError:
         return None
     levels = 1 + ("month" in found) + ("day" in found) + bool(found.get("time"))
-    return Moment(day, text, levels)
+    labels = (f"{day.year // 10 * 10:04d}s", f"{day.year:04d}", f"{day.year:04d}-{day.month:02d}", day.isoformat())
+    return Moment(day, text, labels[:levels])
 
 
 def _why_not(values: Values, forms: Collection[str]) -> str:

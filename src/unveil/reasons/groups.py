@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from unveil.arrays import BoolArray, IntArray
+from unveil.arrays import BoolArray, IntArray, group_numbers
 from unveil.counting.scans import ALL, SPLIT, Scan
 from unveil.publishers import shared_groups
-from unveil.reasons.pieces import Fewest, Left, Short
+from unveil.reasons.pieces import Fewest, cost_of
 from unveil.reasons.stops import FEW, Break, Cut, Piece, Stop, atom_numbers, break_of
 from unveil.refine import JointSearch
+from unveil.refine.boxes import NONE, Partition
 from unveil.schema import SUPPRESSED, Atom, Level, Requirement, without_redundant
 from unveil.tables import Table
 
@@ -194,8 +196,7 @@ class Groups:
             sizes[item.partition] += item.small
         if not self._may_leave_out or sizes.max() > FEW * records:
             return None
-        short = [Short(item.partition, item.box, item.column, item.short) for item in tried]
-        found = self._left.fewest(short, self._into(block, shown, 0))
+        found = self._left.fewest(tried, self._into(block, shown, 0))
         return found if found.records <= FEW * records else None
 
     def _stop(self, block: int, tried: Tried, cell: int, records: int, group: dict[str, str] | None) -> Stop:
@@ -227,6 +228,70 @@ class Groups:
         telling = tuple(held for held, label in group.items() if held == name or label != roots[held])
         atom = self._atoms[tried.partition][place]
         return break_of(self._numbers[atom], atom, piece, group, telling)
+
+
+class Left:
+    """What is left out of the rows of a table at the end of a joint search, and what else would have to be."""
+
+    def __init__(self, table: Table, search: JointSearch) -> None:
+        self._table, self._search = table, search
+
+    def fewest(self, tried: Sequence[Tried], into: tuple[str, ...]) -> Fewest:
+        """The records in pieces that break something, each once, though it may be in pieces of several partitions."""
+        held = np.zeros(self._table.rows, dtype=np.bool_)
+        for item in tried:
+            held[self._rows(item)] = True
+        return cost_of(self._table, held & ~self._gone, held | self._gone, into)
+
+    def _rows(self, tried: Tried) -> IntArray:
+        """The rows in the pieces that break something."""
+        partition, shapes = self._search.partitions[tried.partition], self._search.blocks.shapes
+        order, starts = self._in_groups[tried.partition]
+        rows = order[starts[tried.box] : starts[tried.box + 1]]
+        block = partition.blocks.rows[tried.box, tried.column]
+        cells = shapes.cell_of[shapes.depth[block], self._codes(int(partition.attributes[tried.column]))[rows]]
+        held: IntArray = rows[np.isin(cells, np.unique(cells)[list(tried.short)])]
+        return held
+
+    def _codes(self, attribute: int) -> IntArray:
+        """The codes of a masked attribute, numbered over all of them as in the search."""
+        blocks = self._search.blocks
+        codes = self._table.column(blocks.hierarchies[attribute].attribute.name).codes
+        numbered: IntArray = codes.astype(np.int64) + blocks.offsets[attribute]
+        return numbered
+
+    @cached_property
+    def _gone(self) -> BoolArray:
+        """The rows that are left out: those in no group of some set of attributes."""
+        gone = np.zeros(self._table.rows, dtype=np.bool_)
+        for order, starts in self._in_groups:
+            gone[order[: starts[0]]] = True
+        return gone
+
+    @cached_property
+    def _in_groups(self) -> list[tuple[IntArray, IntArray]]:
+        """For each set of attributes the rows in the order of their groups, and where each group begins."""
+        found = []
+        for partition in self._search.partitions:
+            group = self._groups(partition)
+            order = np.argsort(group, kind="stable")
+            found.append((order, np.searchsorted(group[order], np.arange(len(partition.live) + 1))))
+        return found
+
+    def _groups(self, partition: Partition) -> IntArray:
+        """The group of each row of the table, by its values, if any group has them."""
+        known: IntArray = np.full(len(partition.rows), NONE)
+        for box in np.flatnonzero(partition.live.rows).tolist():
+            known[partition.start.rows[box] : partition.stop.rows[box]] = box
+        values = [
+            np.concatenate([partition.rows.codes(0, len(known), place), self._codes(attribute)])
+            for place, attribute in enumerate(partition.attributes.tolist())
+        ]
+        number, numbers = group_numbers(values)
+        group: IntArray = np.full(numbers, NONE)
+        live = known != NONE
+        group[number[: len(known)][live]] = known[live]
+        return group[number[len(known) :]]
 
 
 def _tried(

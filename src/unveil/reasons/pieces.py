@@ -1,21 +1,19 @@
 """The groups of a masked table, and the pieces that refinements would make of them.
 
 The papers' search keeps levels of candidates, not the groups behind them. Here they are counted again, on the cuts
-where the search ended, by a plain group-by over the rows. The joint search has its groups; `Left` finds their rows.
+where the search ended, by a plain group-by over the rows. The joint search has its groups.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from unveil.arrays import BoolArray, IntArray, group_numbers, grouped, packed_keys
+from unveil.arrays import BoolArray, IntArray, grouped, packed_keys
 from unveil.masking import Block
-from unveil.refine import JointSearch, Remaining
-from unveil.refine.boxes import NONE, Partition
+from unveil.refine import Remaining
 from unveil.schema import Level, share_above
 from unveil.tables import Table
 
@@ -192,16 +190,6 @@ class _Cells:
         )
 
 
-class Short(NamedTuple):
-    """The pieces of a group that break something, if an attribute of it is refined into all parts of its block."""
-
-    partition: int
-    box: int
-    column: int
-    pieces: tuple[int, ...]
-    """Their places among the pieces that hold records."""
-
-
 class Fewest(NamedTuple):
     """How few records keep a block from being refined into all its parts: those in groups that would fall short."""
 
@@ -220,70 +208,6 @@ def cost_of(table: Table, rows: BoolArray, out: BoolArray, into: tuple[str, ...]
         return Fewest(records, into, share_above(int(table.row_records[out].sum()), table.records))
     held, gone = (len(np.unique(table.person[part])) for part in (rows, out))
     return Fewest(records, into, share_above(gone, table.persons.count), held)
-
-
-class Left:
-    """What is left out of the rows of a table at the end of a joint search, and what else would have to be."""
-
-    def __init__(self, table: Table, search: JointSearch) -> None:
-        self._table, self._search = table, search
-
-    def fewest(self, short: Sequence[Short], into: tuple[str, ...]) -> Fewest:
-        """The records in some pieces, each counted once, though it may be in pieces of several sets of attributes."""
-        held = np.zeros(self._table.rows, dtype=np.bool_)
-        for item in short:
-            held[self._rows(item)] = True
-        return cost_of(self._table, held & ~self._gone, held | self._gone, into)
-
-    def _rows(self, short: Short) -> IntArray:
-        """The rows in some pieces of a group."""
-        partition, shapes = self._search.partitions[short.partition], self._search.blocks.shapes
-        order, starts = self._in_groups[short.partition]
-        rows = order[starts[short.box] : starts[short.box + 1]]
-        block = partition.blocks.rows[short.box, short.column]
-        cells = shapes.cell_of[shapes.depth[block], self._codes(int(partition.attributes[short.column]))[rows]]
-        held: IntArray = rows[np.isin(cells, np.unique(cells)[list(short.pieces)])]
-        return held
-
-    def _codes(self, attribute: int) -> IntArray:
-        """The codes of a masked attribute, numbered over all of them as in the search."""
-        blocks = self._search.blocks
-        codes = self._table.column(blocks.hierarchies[attribute].attribute.name).codes
-        numbered: IntArray = codes.astype(np.int64) + blocks.offsets[attribute]
-        return numbered
-
-    @cached_property
-    def _gone(self) -> BoolArray:
-        """The rows that are left out: those in no group of some set of attributes."""
-        gone = np.zeros(self._table.rows, dtype=np.bool_)
-        for order, starts in self._in_groups:
-            gone[order[: starts[0]]] = True
-        return gone
-
-    @cached_property
-    def _in_groups(self) -> list[tuple[IntArray, IntArray]]:
-        """For each set of attributes the rows in the order of their groups, and where each group begins."""
-        found = []
-        for partition in self._search.partitions:
-            group = self._groups(partition)
-            order = np.argsort(group, kind="stable")
-            found.append((order, np.searchsorted(group[order], np.arange(len(partition.live) + 1))))
-        return found
-
-    def _groups(self, partition: Partition) -> IntArray:
-        """The group of each row of the table, by its values, if any group has them."""
-        known: IntArray = np.full(len(partition.rows), NONE)
-        for box in np.flatnonzero(partition.live.rows).tolist():
-            known[partition.start.rows[box] : partition.stop.rows[box]] = box
-        values = [
-            np.concatenate([partition.rows.codes(0, len(known), place), self._codes(attribute)])
-            for place, attribute in enumerate(partition.attributes.tolist())
-        ]
-        number, numbers = group_numbers(values)
-        group: IntArray = np.full(numbers, NONE)
-        live = known != NONE
-        group[number[: len(known)][live]] = known[live]
-        return group[number[len(known) :]]
 
 
 def _block_numbers(cut: Sequence[Block], size: int) -> IntArray:

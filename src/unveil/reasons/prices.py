@@ -143,7 +143,6 @@ class Relaxation:
 class Unrelaxed:
     """A number that is not relaxed, and why."""
 
-    requirement: int
     reason: str
 
 
@@ -164,9 +163,9 @@ def relaxations(spec: Spec, table: Table) -> Iterator[Relaxation | Unrelaxed]:
             specs = {after: with_bound(spec, number, key, after) for after in steps}
             asked = f"{_name(key, bound)} = {bound.text(before)}{where}"
             if not steps:
-                yield Unrelaxed(number, f"{asked}: any less would require nothing.")
+                yield Unrelaxed(f"{asked}: any less would require nothing.")
             elif all(_searched(relaxed, table) == _searched(spec, table) for relaxed in specs.values()):
-                yield Unrelaxed(number, f"{asked}: other requirements imply it, so relaxing it alone buys nothing.")
+                yield Unrelaxed(f"{asked}: other requirements imply it, so relaxing it alone buys nothing.")
             else:
                 for after, relaxed in specs.items():
                     yield Relaxation(number, key, before, after, where, relaxed, steps[after], bound)

@@ -254,22 +254,13 @@ def panels(release: Release, figure: Figure, spec: Spec | None) -> list[Panel]:
     return [_panel(release, name, figure, spec) for name in release.masking]
 
 
-@dataclass(frozen=True)
-class Untouched:
-    """Columns that are released as they are, for the same reason and with the same kind of values."""
-
-    kind: str
-    holds: str
-    names: list[str]
-
-
-def untouched(panels: list[Panel]) -> list[Untouched]:
-    """The columns of which nothing is drawn, folded: one entry for all that hold the same."""
+def untouched(panels: list[Panel]) -> dict[tuple[str, str], list[str]]:
+    """The columns of which nothing is drawn, by why they are released as they are and what they hold."""
     folded: dict[tuple[str, str], list[str]] = {}
     for panel in panels:
         if not panel.drawn:
             folded.setdefault((panel.kind, panel.holds), []).append(panel.name)
-    return [Untouched(kind, holds, names) for (kind, holds), names in folded.items()]
+    return folded
 
 
 def _panel(release: Release, name: str, figure: Figure, spec: Spec | None) -> Panel:

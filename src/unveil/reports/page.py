@@ -75,45 +75,33 @@ class Accuracy:
 
     chart: Dots
     sentence: str
-    scores: tuple[tuple[str, ...], ...]
-    people: tuple[tuple[str, ...], ...]
+    scores: Sequence[tuple[str, ...]]
+    people: Sequence[tuple[str, ...]]
     """The error and other scores for the population, if the table is a survey."""
     classes: Sequence[tuple[str, ...]]
 
 
 def accuracies(evaluation: Evaluation) -> list[Accuracy]:
     """The accuracy of each classifier on the release, between what raw rows and fully masked rows give."""
-    return [
-        Accuracy(
-            _chart(evaluation, name),
-            _sentence(evaluation, name),
-            tuple((_setting(line), *line.other) for line in evaluation.lines if line.classifier == name),
-            tuple((_setting(line), *line.population) for line in evaluation.lines if line.classifier == name),
-            evaluation.classes(name)[:CLASSES],
-        )
-        for name in evaluation.classifiers
-    ]
+    found = []
+    for name in evaluation.classifiers:
+        lines = [line for line in evaluation.lines if line.classifier == name]
+        # What was learned from, without the papers' name for the error.
+        settings = [SETTINGS[line.setting].rpartition(" (")[0] for line in lines]
+        dots = [_dot(setting, line) for setting, line in zip(settings, lines, strict=True)]
+        chart = Dots(f"Accuracy of a {CLASSIFIERS[name].label}", dots)
+        scores = [(setting, *line.other) for setting, line in zip(settings, lines, strict=True)]
+        people = [(setting, *line.population) for setting, line in zip(settings, lines, strict=True)]
+        sentence, classes = _sentence(evaluation, name), evaluation.classes(name)[:CLASSES]
+        found.append(Accuracy(chart, sentence, scores, people, classes))
+    return found
 
 
-def _chart(evaluation: Evaluation, classifier: str) -> Dots:
-    dots = [
-        Dot(
-            full=_setting(line),
-            mark=line.setting,
-            value=line.accuracy,
-            low=line.accuracy if line.high is None else 1 - min(line.high, 1.0),
-            high=line.accuracy if line.low is None else 1 - max(line.low, 0.0),
-            text=f"{line.accuracy:.1%}" + ("" if line.high is None else f" ± {100 * (line.high - line.error):.1f}"),
-        )
-        for line in evaluation.lines
-        if line.classifier == classifier
-    ]
-    return Dots(f"Accuracy of a {CLASSIFIERS[classifier].label}", dots)
-
-
-def _setting(line: Line) -> str:
-    """What was learned from, without the papers' name for the error."""
-    return SETTINGS[line.setting].rpartition(" (")[0]
+def _dot(setting: str, line: Line) -> Dot:
+    low = line.accuracy if line.high is None else 1 - min(line.high, 1.0)
+    high = line.accuracy if line.low is None else 1 - max(line.low, 0.0)
+    reach = "" if line.high is None else f" ± {100 * (line.high - line.error):.1f}"
+    return Dot(setting, line.setting, line.accuracy, low, high, f"{line.accuracy:.1%}{reach}")
 
 
 def _sentence(evaluation: Evaluation, classifier: str) -> str:

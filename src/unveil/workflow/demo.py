@@ -119,8 +119,7 @@ def _published(name: str, spec: Spec, train: pa.Table, test: pa.Table, folder: P
 
 def _complete(rows: pa.Table, spec: Spec) -> pa.Table:
     """The rows without missing values."""
-    keep = pa.array([True] * rows.num_rows)
     for name in rows.column_names:
         if pa.types.is_string(rows[name].type):
-            keep = pc.and_(keep, pc.invert(pc.is_in(rows[name], pa.array(spec.table.missing.values))))
-    return rows.filter(keep)
+            rows = rows.filter(pc.invert(pc.is_in(rows[name], pa.array(spec.table.missing.values))))
+    return rows

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -245,14 +246,6 @@ class _Trial(NamedTuple):
     part: Split
 
 
-def _trials_of(rows: Rows, parts: Sequence[Split]) -> Iterator[_Trial]:
-    """Those of releases take longest and come first, so that all cores are busy until the end."""
-    settings: dict[Setting, list[str]] = {"released": [], **reference_columns(rows.spec, rows.names)}
-    for setting, names in settings.items():
-        for number, part in enumerate(parts):
-            yield _Trial(setting, names, number, part)
-
-
 @dataclass(frozen=True)
 class _Trials:
     """How a spec is evaluated on its rows: each setting on each split, several of them at a time."""
@@ -282,9 +275,12 @@ class _Trials:
         of_all = begun(self.of_all)
         tally = Tally(self.classifiers, learned)
         kept: list[Statistics] = []
+        # Those of releases take longest and come first, so that all cores are busy until the end.
+        settings: dict[Setting, list[str]] = {"released": [], **reference_columns(spec, rows.names)}
+        tries = [_Trial(*setting, *part) for setting, part in product(settings.items(), enumerate(parts))]
         perform = map if any(classifier(name).alone for name in self.classifiers) else following
         try:
-            for found, figures in perform(self.perform, _trials_of(rows, parts)):
+            for found, figures in perform(self.perform, tries):
                 tally.extend(found)
                 kept += figures
                 trials.finish()
