@@ -59,6 +59,7 @@ def test_a_column_tells_the_parts() -> None:
         (lambda: Holdout(1.0), "share to test on is 1"),
         (lambda: Holdout(seeds=()), "at least one seed"),
         (lambda: Folds(1), "number of folds is 1"),
+        (lambda: Given("part", "x", "x"), "column .part. to learn from and to test on are both called .x."),
     ],
 )
 def test_a_protocol_that_makes_no_sense(make: object, sentence: str) -> None:

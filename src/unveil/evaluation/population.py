@@ -63,6 +63,7 @@ class Population:
         """Everything in plain values, for JSON."""
         return {
             "weight": self.weight,
+            "records": self.records,
             "people": self.people,
             "classes": [asdict(item) for item in self.classes],
             "statistics": None if self.statistics is None else self.statistics.to_dict(),

@@ -88,6 +88,13 @@ class Given:
     train: str = "train"
     test: str = "test"
 
+    def __post_init__(self) -> None:
+        if self.train == self.test:
+            raise UnveilError(
+                f"the rows of column {self.column!r} to learn from and to test on are both called {self.train!r}; "
+                "test on other rows."
+            )
+
     def splits(self, table: pa.Table) -> list[Split]:
         """The one split that the column gives."""
         if self.column not in table.column_names:
