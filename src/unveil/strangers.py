@@ -62,8 +62,7 @@ def read_bytes(folder: Path, name: str, most: int) -> bytes:
 def paths_below(folder: Path) -> Iterator[Path]:
     """Everything in a folder, at any depth, folders too; links are not followed.
 
-    Raises:
-        OSError: A folder cannot be listed; `filename` says which. `Path.rglob` would skip it without a word.
+    A folder that cannot be listed raises `OSError`; `Path.rglob` would skip it without a word.
     """
 
     def refuse(error: OSError) -> NoReturn:

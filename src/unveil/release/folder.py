@@ -124,12 +124,10 @@ def write_release(
     formulas: Formulas = "guarded",
     enter: Callable[[Manifest], None] = lambda manifest: None,
 ) -> Manifest:
-    """Writes a release folder, whole or not at all. The rows are always written as parquet, which `verify` reads.
+    """Writes a release folder, whole or not at all, and gives the manifest with the hashes of the data files.
 
-    `enter` is called when all is written, before the folder comes to its place.
-
-    Returns:
-        The manifest with the hashes of the data files.
+    The rows are always written as parquet, which `verify` reads. `enter` is called when all is written, before the
+    folder comes to its place.
     """
     if strange := [format_ for format_ in formats if format_ not in FORMATS]:
         raise ReleaseError(
@@ -192,14 +190,17 @@ def write_text(path: Path, text: str, what: str) -> None:
 
 
 def replace_text(path: Path, text: str, what: str) -> None:
-    """Replaces a text file and keeps its mode; at any time, either the old or the new file exists.
+    """Replaces a text file and keeps its mode and, if possible, its owner; at any time, one of the two files exists.
 
     When it returns, the text is on disk and survives a crash of the machine.
     """
     with _reported(path, what), drafted(path) as (draft, _):
         draft.write_text(text, encoding="utf-8")
         if path.exists():
-            _own_like(draft, path.stat())
+            older = path.stat()
+            with suppress(PermissionError):  # only some processes may give a file away
+                os.chown(draft, older.st_uid, older.st_gid)
+            draft.chmod(stat.S_IMODE(older.st_mode))
         _sync(draft)
         settle(draft, path, over=True)
         _sync(path.absolute().parent)
@@ -214,13 +215,6 @@ def _reported(path: Path, what: str) -> Iterator[None]:
         if error.errno in (errno.EEXIST, errno.ENOTEMPTY):  # it appeared after the first check
             raise ReleaseError(f"{path}: the {what} exists already; nothing was written.") from error
         raise ReleaseError(f"{path}: the {what} cannot be written: {error.strerror or error}.") from error
-
-
-def _own_like(draft: Path, older: os.stat_result) -> None:
-    """Copies the mode of the older file, and its owner if this process may change it."""
-    with suppress(PermissionError):
-        os.chown(draft, older.st_uid, older.st_gid)
-    draft.chmod(stat.S_IMODE(older.st_mode))
 
 
 def _sync(path: Path) -> None:
@@ -252,7 +246,6 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def _settle(draft: Path, folder: Path) -> None:
-    """Moves a finished draft to its place."""
     for path in [*_files(draft), draft]:
         _sync(path)
     settle(draft, folder)
@@ -260,7 +253,6 @@ def _settle(draft: Path, folder: Path) -> None:
 
 
 def _files(folder: Path) -> list[Path]:
-    """The files in a folder, recursively."""
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
@@ -270,11 +262,7 @@ def _sha256(path: Path) -> str:
 
 
 def check_limits(manifest: Manifest, folder: Path) -> None:
-    """Refuses a release that is too large to be verified.
-
-    Raises:
-        ReleaseError: It has too many columns, too long a name or label, or too large a tree or manifest.
-    """
+    """Refuses a release that is too large to be verified."""
     content = manifest.model_dump(mode="json", by_alias=True, exclude={"guarantee"})
     if len(manifest.columns) > COLUMNS:
         raise ReleaseError(f"{folder}: {len(manifest.columns):,} columns cannot be released, only {COLUMNS:,}.")
@@ -290,7 +278,6 @@ def check_limits(manifest: Manifest, folder: Path) -> None:
 
 
 def _texts(content: Any) -> Iterator[str]:
-    """All names and texts in a manifest."""
     if isinstance(content, str):
         yield content
     elif isinstance(content, dict):

@@ -75,11 +75,7 @@ class History:
         return self.folder / f"{last + 1:04}.parquet"
 
     def links(self, after: Sequence[Path] | None = None) -> list[Link]:
-        """The releases that are entered, or those of some folders.
-
-        Raises:
-            ReleaseError: A folder holds a release that is not entered, or an entry cannot be read.
-        """
+        """The releases that are entered, or those of some folders; refuses one that is not entered."""
         found = [self._read(name) for name in self.entries]
         if after is None:
             return found
@@ -104,13 +100,7 @@ class History:
         return b"".join(blake2b(one, key=key, digest_size=16).digest() for one in each)
 
     def enter(self, link: Link, manifest: Manifest, place: Path) -> None:
-        """Enters a release; the folder is created for the first one.
-
-        Args:
-            link: Whom it shows; the numbers are those that any table gives.
-            manifest: What it claims, with the hashes of its files.
-            place: Where it is entered.
-        """
+        """Enters a release and whom it shows, by the numbers that any table gives; the first one creates the folder."""
         about = json.dumps({"sha256": release_hash(manifest, place), "key": _fingerprint(self._key())})
         people = pa.FixedSizeBinaryArray.from_buffers(
             pa.binary(16), len(link.people), [None, pa.py_buffer(self._hashes(link.people))]
@@ -137,7 +127,6 @@ class History:
         return key
 
     def _create_key(self, path: Path) -> None:
-        """Draws the key of a new history."""
         with suppress(FileExistsError):
             self.folder.mkdir(mode=0o700)
         with suppress(FileExistsError):

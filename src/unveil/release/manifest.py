@@ -39,11 +39,7 @@ class Learn(Entry):
     """How many persons the records are of, if the table says so."""
 
     def sentence(self, released: int) -> str:
-        """What the guarantee says about these records, after its requirements.
-
-        Args:
-            released: How many records the release has.
-        """
+        """What the guarantee says about these records, after its requirements, in a release of so many others."""
         total, verb = records_text(released + self.records), "was" if self.records == 1 else "were"
         return f"{self.records:,} of {total} {verb} set aside at random, only to choose the masking."
 
@@ -64,11 +60,7 @@ class LeaveOut(Entry):
     """For rows released fully masked: the label of every masked attribute."""
 
     def sentence(self, released: int) -> str:
-        """What the guarantee says about the records set aside, after its requirements; empty if there are none.
-
-        Args:
-            released: How many records the release has.
-        """
+        """What the guarantee says, after its requirements, about the records set aside; empty if there are none."""
         if not self.records:
             return ""
         total, done = (released, "fully masked") if self.as_ == "mask" else (released + self.records, "left out")
@@ -79,13 +71,7 @@ class LeaveOut(Entry):
 
 
 def succession_sentence(earlier: int, held_back: int, persons: int) -> str:
-    """What the guarantee says about earlier releases, after its requirements; empty if there are none.
-
-    Args:
-        earlier: How many there are.
-        held_back: How many people are held back because of them.
-        persons: How many people the release shows.
-    """
+    """What the guarantee says, after its requirements, about earlier releases and the people held back for them."""
     if not earlier:
         return ""
     together = (
@@ -162,8 +148,8 @@ class Claims(Entry):
     @property
     def masking(self) -> Masking:
         """How the columns are masked, for rows that arrive later."""
-        weight = getattr(self, "weight", None)
-        return Masking(self.columns, self.class_, self.class_type, weight, (), self.derived, self.class_missing)
+        weight, boxes = getattr(self, "weight", None), getattr(self, "boxes", ())
+        return Masking(self.columns, self.class_, self.class_type, weight, boxes, self.derived, self.class_missing)
 
     @property
     def weighed_by(self) -> str | None:
@@ -227,24 +213,23 @@ class RefinementManifest(Claims):
     """For each set of attributes in a requirement, the tree of its groups; none if every group is refined alike."""
 
     @property
-    def masking(self) -> Masking:
-        """How the columns are masked, for rows that arrive later."""
-        told = self.boxes, self.derived, self.class_missing
-        return Masking(self.columns, self.class_, self.class_type, self.weight, *told)
-
-    @property
     def weighed_by(self) -> str | None:
         """The owner's weight column, if there is one."""
         return self.weight
 
 
-class DiffGenManifest(Claims):
-    """A release of noisy counts. It depends on the data only through the draws that the ledger lists."""
+class PrivateClaims(Claims):
+    """What a release claims that depends on the data only through the draws that its ledger lists."""
 
-    method: Literal["diffgen"] = "diffgen"
     private: bool
     """Whether the draws came from the operating system; a seeded release is for tests and experiments."""
     classes: tuple[str, ...]
+
+
+class DiffGenManifest(PrivateClaims):
+    """A release of noisy counts."""
+
+    method: Literal["diffgen"] = "diffgen"
     specializations: int
     utility: Literal["max", "infogain"]
     choice: Literal["exponential", "permute-and-flip"]
@@ -291,12 +276,9 @@ class TreeLeaf(Entry):
     leaf: int
 
 
-class WeightsManifest(Claims):
-    """A release of weights. It depends on the data only through the draws that the ledger lists, and shows them all."""
+class WeightsManifest(PrivateClaims):
+    """A release of weights, which shows all its draws."""
 
-    private: bool
-    """Whether the draws came from the operating system; a seeded release is for tests and experiments."""
-    classes: tuple[str, ...]
     ledger: tuple[LedgerEntry, ...]
     totals: tuple[int, ...]
     """The noisy number of records per class."""
@@ -342,13 +324,10 @@ class StatisticsManifest(WeightsManifest):
     pairs: tuple[PairEntry, ...]
 
 
-class SafeManifest(Claims):
-    """A release of true rows. It depends on the data only through the draws that the ledger lists."""
+class SafeManifest(PrivateClaims):
+    """A release of true rows."""
 
     method: Literal["safe"] = "safe"
-    private: bool
-    """Whether the draws came from the operating system; a seeded release is for tests and experiments."""
-    classes: tuple[str, ...]
     ledger: tuple[LedgerEntry, ...]
     specializations: int
     utility: Literal["max", "infogain"]

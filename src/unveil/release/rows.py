@@ -28,52 +28,39 @@ FORMULA = r"^'*[=+\-@\t\r\n＝＋－＠]"
 NUMBER = r"^'*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
-class ReleasedRows(Protocol):
-    """Rows in their released order."""
+class Described(Protocol):
+    """Rows of which the number and the columns are known."""
 
     @property
     def num_rows(self) -> int:
         """The number of rows."""
-        ...
 
     @property
     def schema(self) -> pa.Schema:
         """Names and types of the columns."""
-        ...
+
+
+class ReleasedRows(Described, Protocol):
+    """Rows in their released order."""
 
     def table(self) -> pa.Table:
         """All rows."""
-        ...
 
     def batches(self) -> Iterator[pa.Table]:
         """Some rows at a time."""
-        ...
 
     def counted(self) -> tuple[pa.Table, IntArray]:
         """The distinct rows, in any order, and the number of each."""
-        ...
 
     def write(self, path: Path, progress: Watcher = unwatched, formulas: Formulas = "guarded") -> None:
         """Writes all rows as csv or parquet, by the file extension, and reports progress."""
-        ...
 
 
-class DistinctTable(Protocol):
+class DistinctTable(Described, Protocol):
     """Rows that become an Arrow table when they are sliced, such as an Arrow table itself."""
-
-    @property
-    def num_rows(self) -> int:
-        """The number of rows."""
-        ...
-
-    @property
-    def schema(self) -> pa.Schema:
-        """Names and types of the columns."""
-        ...
 
     def slice(self, offset: int = 0, length: int | None = None) -> pa.Table:
         """`length` rows from an offset on, or all from there."""
-        ...
 
 
 class CountedRows:
@@ -170,7 +157,7 @@ def write_group(writer: pa.parquet.ParquetWriter, rows: pa.Table) -> None:
 
 
 def _write_csv(path: Path, schema: pa.Schema, batches: Iterable[pa.Table], formulas: Formulas) -> None:
-    guard = guarded if formulas == "guarded" else _unchanged
+    guard = guarded if formulas == "guarded" else lambda texts: texts
     names = guard(pa.array(schema.names, pa.string())).to_pylist()
     plain = pa.schema([pa.field(name, kind) for name, kind in zip(names, _stored_types(schema), strict=True)])
     with pa.csv.CSVWriter(path, plain) as writer:
@@ -183,8 +170,7 @@ def _stored_types(schema: pa.Schema) -> list[pa.DataType]:
     """The types that the parquet files give back, so that both formats say the same: times with a zone are in UTC."""
     sink = pa.BufferOutputStream()
     parquet_writer(sink, schema).close()
-    types: list[pa.DataType] = pa.parquet.read_schema(pa.BufferReader(sink.getvalue())).types
-    return types
+    return list(pa.parquet.read_schema(pa.BufferReader(sink.getvalue())).types)
 
 
 def guarded(texts: pa.Array) -> pa.Array:
@@ -194,10 +180,6 @@ def guarded(texts: pa.Array) -> pa.Array:
     """
     risky = pc.and_not(pc.match_substring_regex(texts, FORMULA), pc.match_substring_regex(texts, NUMBER))
     return pc.if_else(risky, pc.binary_join_element_wise("'", texts, ""), texts)
-
-
-def _unchanged(texts: pa.Array) -> pa.Array:
-    return texts
 
 
 def _guarded_column(column: pa.ChunkedArray, guard: Callable[[pa.Array], pa.Array]) -> pa.ChunkedArray:
@@ -211,12 +193,7 @@ class StoredRows:
     """The rows of several parquet files in sequence."""
 
     def __init__(self, folder: Path, names: Sequence[str]) -> None:
-        """Reads the metadata of the files.
-
-        Args:
-            folder: The release folder.
-            names: The files in order, relative to the folder.
-        """
+        """Reads the metadata of some files of a release folder, in order."""
         self.folder = folder
         self._names = tuple(names)
         self._sizes = []

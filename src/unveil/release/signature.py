@@ -44,18 +44,14 @@ def make_key(path: Path) -> Path:
             file.write(secret)
     except OSError as error:
         raise ReleaseError(f"{path}: the private key cannot be written: {error.strerror}.") from error
-    write_text(public, _public_text(key), "public key")
+    number = _number(key)
+    held = base64.b64encode(b"Ed" + number + key.public_key().public_bytes_raw()).decode()
+    write_text(public, f"untrusted comment: minisign public key {key_name(number)}\n{held}\n", "public key")
     return public
 
 
 def signature(content: bytes, key: Path, about: str) -> str:
-    """The signature of a file: the text of a file in the format of minisign.
-
-    Args:
-        content: The file.
-        key: The private key.
-        about: What it says about itself, in one line; signed too.
-    """
+    """The signature of a file in the format of minisign; `about` is a line about it that is signed too."""
     secret = _read_key(key)
     number = _number(secret)
     signed = secret.sign(hashlib.blake2b(content).digest())
@@ -74,11 +70,6 @@ def signature(content: bytes, key: Path, about: str) -> str:
 def named_by(key: Path) -> str:
     """The name of a private key, which readers compare with that of the public key."""
     return key_name(_number(_read_key(key)))
-
-
-def _public_text(key: Ed25519PrivateKey) -> str:
-    held = base64.b64encode(b"Ed" + _number(key) + key.public_key().public_bytes_raw()).decode()
-    return f"untrusted comment: minisign public key {key_name(_number(key))}\n{held}\n"
 
 
 def key_name(number: bytes) -> str:
@@ -112,7 +103,6 @@ def _passphrase() -> bytes | None:
 
 
 def _library(part: str) -> Any:
-    """A part of the library, which is an extra."""
     try:
         return import_module(f"cryptography.hazmat.primitives.{part}")
     except ImportError as error:
