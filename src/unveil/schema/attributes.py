@@ -54,15 +54,6 @@ class Missing:
         """The values that take the place of missing ones."""
         return tuple(label for label, _ in self.kinds)
 
-    @property
-    def label_of(self) -> dict[str | None, str]:
-        """The label of each text that means a missing value, and of a null; empty if none is kept.
-
-        A null counts as the empty text; if no kind has that, it is of the first kind.
-        """
-        marked: dict[str | None, str] = {mark: label for label, marks in self.kinds for mark in marks}
-        return {None: marked.get("", self.kinds[0][0]), **marked} if self.kinds else {}
-
     def spares(self, values: Iterable[Any]) -> bool:
         """Whether all of some values, none of which is NaN, are read as they are."""
         return {None, *marks_of(self.values), *self.labels}.isdisjoint(values)
@@ -70,14 +61,16 @@ class Missing:
     def reader(self) -> Callable[[Any], Any]:
         """What a raw value is read as: itself, or for a missing one its label, or None if that is not kept.
 
-        A text that means a missing value also means the number that it writes. A value that is called like a missing
-        one is None as well.
+        A text that means a missing value also means the number that it writes. A null counts as the empty text; if no
+        kind has that, it is of the first kind. A value that is called like a missing one is None as well.
         """
-        marks, label_of, labels = marks_of(self.values), self.label_of, frozenset(self.labels)
+        marks, labels = marks_of(self.values), frozenset(self.labels)
+        label_of = {mark: label for label, texts in self.kinds for mark in texts}
+        of_null = label_of.get("", self.kinds[0][0] if self.kinds else None)
 
         def read(value: Any) -> Any:
             if value is None or value != value:
-                return label_of.get(None)
+                return of_null
             if value in marks and not isinstance(value, bool):
                 return label_of.get(marks[value])
             return None if value in labels else value

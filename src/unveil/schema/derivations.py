@@ -85,12 +85,9 @@ class Derivation(Section):
     @model_serializer
     def describe(self) -> dict[str, Any]:
         """The keys that are given, as a manifest has them."""
-        given = {field: getattr(self, name) for name, field in self._keys.items() if name in self.model_fields_set}
+        keys = {name: field.alias or name for name, field in type(self).model_fields.items()}
+        given = {key: getattr(self, name) for name, key in keys.items() if name in self.model_fields_set}
         return {key: list(value) if isinstance(value, tuple) else value for key, value in given.items() if value != ()}
-
-    @property
-    def _keys(self) -> dict[str, str]:
-        return {name: field.alias or name for name, field in type(self).model_fields.items()}
 
     @cached_property
     def tests(self) -> dict[str, int | float | str]:
@@ -127,11 +124,7 @@ class Derivation(Section):
         return *inner, f"{bound_text(starts[-1], unit)} and above"
 
     def of(self, value: object) -> str | None:
-        """What is derived from a raw value; None from a missing one, or its text if that is kept or there are labels.
-
-        Raises:
-            UnfitError: The value is not a number or a date, or lies below the bands.
-        """
+        """What is derived from a raw value; None from a missing one, or its text if it is kept or there are labels."""
         if value is None or value != value:
             return None
         mark = None if isinstance(value, bool) else self._marks.get(value)

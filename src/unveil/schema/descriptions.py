@@ -145,12 +145,14 @@ def needed(policy: Missing, invalid: Literal["drop", "refuse"]) -> Missing:
 
 
 def _kept(kinds: dict[str, tuple[str, ...]], place: str) -> Missing:
-    """Named kinds of missing values, each with its texts."""
     if not 0 < len(kinds) <= MOST_KINDS:
         raise SpecError(f"{place} keep has {len(kinds)} kinds, but there must be from 1 to {MOST_KINDS}.")
     owner: dict[str, str] = {}
     for label, marks in kinds.items():
-        _check_label(label, place)
+        if not label or label == SUPPRESSED:
+            raise SpecError(f"{place} keep has the label {label!r}, which cannot name a kind of missing values.")
+        if character := hidden_character(label):
+            raise SpecError(f"{place} keep has the label {label!r} with the character {character}, which is invisible.")
         for mark in marks:
             if mark in owner:
                 raise SpecError(f"{place} keep lists the text {mark!r} twice, for {owner[mark]!r} and {label!r}.")
@@ -160,19 +162,8 @@ def _kept(kinds: dict[str, tuple[str, ...]], place: str) -> Missing:
     return Missing(tuple(owner), "keep", tuple(kinds.items()))
 
 
-def _check_label(label: str, place: str) -> None:
-    if not label or label == SUPPRESSED:
-        raise SpecError(f"{place} keep has the label {label!r}, which cannot name a kind of missing values.")
-    if character := hidden_character(label):
-        raise SpecError(f"{place} keep has the label {label!r} with the character {character}, which is invisible.")
-
-
 def with_missing(attribute: Attribute, missing: Missing, place: str) -> Attribute:
-    """The attribute with the kinds of missing values that are kept among its values.
-
-    Raises:
-        SpecError: A label or a text that means a missing value is a value, too.
-    """
+    """The attribute with the kinds of missing values that are kept among its values; refuses a name for two things."""
     if attribute.taxonomy is not None:
         inner = attribute.taxonomy.inner_labels
         _check_apart(missing, attribute.taxonomy.leaves, inner, place)
@@ -214,12 +205,10 @@ def _check_ordered(attribute: Attribute, missing: Missing, place: str) -> None:
         raise SpecError(f"{place} has a range that ends at {attribute.range[1]:g}, too far to keep missing values.")
 
 
-def read_class(
-    section: AttributeSection | None, name: str, origin: str, folder: Path, policy: Missing
-) -> tuple[tuple[str, ...] | None, Derivation | None, Missing]:
-    """The declared labels of the class, how it is derived, and what happens to rows without one."""
+def read_class(section: AttributeSection | None, name: str, origin: str, folder: Path, policy: Missing) -> Attribute:
+    """The class as an attribute: its declared labels, how it is derived, and what happens to rows without one."""
     if section is None:
-        return None, None, policy
+        return Attribute(name, missing=policy)
     place = f"{origin}: [attributes.{name}]"
     extra = section.model_fields_set - {"values", "kind", "derive", "labels", "missing"}
     if extra or section.kind not in (None, "category"):
@@ -231,7 +220,8 @@ def read_class(
     derive = _derivation(name, section, own, place, folder)
     if derive is not None and own.kinds:
         raise SpecError(f"{place} is a class that is derived or has labels, so rows without a value cannot be kept.")
-    return with_labels(_distinct(_values(section, derive), place), own, place), derive, own
+    labels = with_labels(_distinct(_values(section, derive), place), own, place)
+    return Attribute(name, values=labels, derive=derive, missing=own)
 
 
 def _derivation(name: str, section: AttributeSection, own: Missing, place: str, folder: Path) -> Derivation | None:

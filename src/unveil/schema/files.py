@@ -22,20 +22,21 @@ DATABASES = frozenset({".duckdb", ".ddb"})
 
 
 def check_regular(path: Path, what: str, error: type[UnveilError]) -> None:
-    """Refuses what is not a regular file: a pipe or a device may never end."""
+    """Refuses what is not a regular file."""
     try:
         str(path).encode()
         mode = path.stat().st_mode
-    except OSError as cause:
-        raise error(f"{path}: the {what} cannot be read: {cause.strerror or 'it cannot be opened'}.") from cause
-    except UnicodeEncodeError as cause:
-        raise error(f"{path}: the {what} cannot be read: its name is not UTF-8 text.") from cause
-    except ValueError as cause:
-        raise error(f"{path}: the {what} cannot be read: {cause}.") from cause
-    if stat.S_ISDIR(mode):
-        raise error(f"{path}: the {what} cannot be read: it is a folder.")
+    except (OSError, ValueError) as cause:
+        raise error(f"{path}: the {what} cannot be read: {_reason(cause)}.") from cause
     if not stat.S_ISREG(mode):
-        raise error(f"{path}: the {what} cannot be read: it is not a regular file.")
+        kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
+        raise error(f"{path}: the {what} cannot be read: it is {kind}.")
+
+
+def _reason(cause: OSError | ValueError) -> str:
+    if isinstance(cause, OSError):
+        return cause.strerror or "it cannot be opened"
+    return "its name is not UTF-8 text" if isinstance(cause, UnicodeEncodeError) else str(cause)
 
 
 def read_text(path: Path, what: str, error: type[UnveilError]) -> str:
@@ -44,8 +45,7 @@ def read_text(path: Path, what: str, error: type[UnveilError]) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except OSError as cause:
-        reason = cause.strerror or "it cannot be opened"
-        raise error(f"{path}: the {what} cannot be read: {reason}.") from cause
+        raise error(f"{path}: the {what} cannot be read: {_reason(cause)}.") from cause
     except UnicodeDecodeError as cause:
         raise error(f"{path}: the {what} is not UTF-8 text (byte {cause.start}).") from cause
 

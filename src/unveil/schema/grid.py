@@ -161,7 +161,7 @@ def round_split(left: float, right: float, attribute: Attribute) -> float:
     if right >= AFTER_ALL:
         return right
     if attribute.unit == "date":
-        return float(_round_day(int(left), int(right)))
+        return _round_day(left, right)
     steps = _steps(attribute)
     digits = max(_decimals(number) for number in (left, right, *(steps or ())))
     unit: int = 10 ** (digits if steps else digits + FINER)
@@ -196,17 +196,10 @@ def _nearest(twice_middle: int, power: int, start: int, step: int) -> int | None
     return first - (apart - twice_middle + 2 * first) // (2 * apart) * apart
 
 
-def _round_day(left: int, right: int) -> int:
+def _round_day(left: float, right: float) -> float:
     """The first day of a year, else of a quarter, else of a month, else any day; the nearest to the middle."""
-    years = range(day_of(left).year, day_of(right).year + 1)
     for months in PERIODS:
-        days = [
-            day
-            for year in years
-            for month in range(1, 13, months)
-            if left < (day := datetime.date(year, month, 1).toordinal() - EPOCH) < right
-        ]
-        if days:
+        if days := [day for day in _days(months, left, right) if left < day < right]:
             return min(days, key=lambda day: abs(2 * day - left - right))
     return (left + right + 1) // 2
 

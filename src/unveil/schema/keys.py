@@ -80,13 +80,12 @@ def _frozen(value: Any) -> Any:
 
 LONGEST = 200
 """How many characters a title or the name of an owner may have."""
-Number = float
 Bound = Annotated[Any, BeforeValidator(_bound)]
 """An end of a range. Its type depends on the kind of the attribute, so it is checked with the attribute."""
 Names = Annotated[tuple[str, ...], BeforeValidator(_frozen), Field(min_length=1)]
 NameOrNames = Annotated[tuple[str, ...], BeforeValidator(_one_or_several), Field(min_length=1)]
 """A column, or several of them together."""
-Share = Annotated[Number, Field(gt=0, le=1)]
+Share = Annotated[float, Field(gt=0, le=1)]
 Size = Annotated[int, Field(ge=1, le=10**15)]
 """A number of records, which an array can hold."""
 Line = Annotated[str, AfterValidator(_line)]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import chain
 from typing import Any, ClassVar, Literal
 
 from unveil.errors import SpecError
-from unveil.schema.attributes import Attribute, Missing, number_text
+from unveil.schema.attributes import Attribute, number_text
 from unveil.schema.grid import fraction, grid_of
 from unveil.schema.sections import DifferentialPrivacySection, PublishSection, SpecSections, TableSection
-from unveil.schema.taxonomy import OBSERVED, Node
+from unveil.schema.taxonomy import OBSERVED
 from unveil.strangers import COLUMNS, NAME
 
 SPECIALIZATIONS = 10
@@ -224,7 +224,6 @@ def _contributions(section: DifferentialPrivacySection, table: TableSection, ori
 
 
 def _weights_plan(publish: PublishSection, origin: str) -> type[AdditivePlan]:
-    """The plan of weights, by what they are for."""
     if isinstance(publish.goal, tuple):
         raise SpecError(
             f"{origin}: [publish] goal is a list of columns, but the method 'additive' has the goal 'class' or "
@@ -234,7 +233,6 @@ def _weights_plan(publish: PublishSection, origin: str) -> type[AdditivePlan]:
 
 
 def _safe_plan(epsilon: Fraction, contributions: int | None, publish: PublishSection, origin: str) -> SafePlan:
-    """The plan of true rows, with the owner's δ."""
     if publish.delta is None:
         raise SpecError(f"{origin}: [publish] lacks the key 'delta' (such as 1e-9).")
     if not 0 < publish.delta <= LARGEST_DELTA:
@@ -254,18 +252,10 @@ def _check_keys(publish: PublishSection, origin: str) -> None:
         raise SpecError(f"{origin}: [publish] {key} belongs to the method {owner!r}, not to {publish.method!r}.")
 
 
-def check_public(
-    plan: Plan,
-    attributes: Iterable[Attribute],
-    class_: str,
-    labels: tuple[str, ...] | None,
-    others: str,
-    origin: str,
-) -> None:
+def check_public(plan: Plan, attributes: Sequence[Attribute], class_: Attribute, others: str, origin: str) -> None:
     """Refuses anything that would let the data affect the release except through the private draws."""
-    attributes = list(attributes)
     taken, held = (WEIGHT, "weights") if isinstance(plan, AdditivePlan) else (COUNT, "counts")
-    if not isinstance(plan, SafePlan) and taken in [*(attribute.name for attribute in attributes), class_]:
+    if not isinstance(plan, SafePlan) and taken in [attribute.name for attribute in [*attributes, class_]]:
         raise SpecError(f"{origin}: a column is called {taken!r}, which is what a private release calls its {held}.")
     if not attributes:
         raise SpecError(f"{origin}: no attribute is described except the class, so there is nothing to release.")
@@ -275,11 +265,12 @@ def check_public(
             raise SpecError(f"{place} belongs to the method 'refinement', not to {plan.asked!r}.")
     if others == "release":
         raise SpecError(f"{origin}: [table] others = 'release' would publish raw values, which no budget covers.")
+    labels = class_.values
     if labels is None:
         raise SpecError(f"{origin}: the class needs its labels declared (values), since observed ones are private.")
     if len(labels) < 2:
         raise SpecError(f"{origin}: the class has one label only, {labels[0]!r}, so there is nothing to learn.")
-    _check_sizes(attributes, (class_, *labels), origin)
+    _check_sizes(attributes, (class_.name, *labels), origin)
     most = most_specializations(attributes, origin)
     if isinstance(plan, AdditivePlan):
         if most == 0:
@@ -300,16 +291,12 @@ def _measurable(attribute: Attribute) -> bool:
     if attribute.ordered:
         grid = grid_of(attribute)
         return grid is not None and grid.total > 1
-    sizes = [len(attribute.values or ())]
-    if attribute.taxonomy is not None:
-        nodes: tuple[Node, ...] = (attribute.taxonomy.root,)
-        while any(node.children for node in nodes):
-            nodes = tuple(child for node in nodes for child in (node.children or (node,)))
-            sizes.append(len(nodes))
-    return any(1 < size <= MOST_BINS for size in sizes)
+    tree = attribute.taxonomy
+    levels = [attribute.values or ()] if tree is None else [tree.root.level(depth) for depth in range(1, tree.depth)]
+    return any(1 < len(level) <= MOST_BINS for level in levels)
 
 
-def _check_sizes(attributes: list[Attribute], texts: Iterable[str], origin: str) -> None:
+def _check_sizes(attributes: Sequence[Attribute], texts: Iterable[str], origin: str) -> None:
     """Refuses what is too large for a release, before the ledger is charged for it."""
     if len(attributes) > COLUMNS:
         raise SpecError(f"{origin}: {len(attributes):,} attributes cannot be released, only {COLUMNS:,}.")
@@ -324,9 +311,9 @@ def _check_sizes(attributes: list[Attribute], texts: Iterable[str], origin: str)
             )
 
 
-def check_dropped(table: TableSection, policies: Mapping[str, Missing], origin: str) -> None:
+def check_dropped(table: TableSection, columns: Iterable[Attribute], origin: str) -> None:
     """Invalid rows are dropped so that no error reveals a single row; so no row may be refused for what it misses."""
-    refusing = [name for name, policy in policies.items() if policy.rows == "refuse"]
+    refusing = [column.name for column in columns if column.missing.rows == "refuse"]
     if table.invalid == "drop" and refusing:
         raise SpecError(
             f"{origin}: [table] invalid = 'drop' refuses no row, so missing.rows must be 'drop' or 'keep', "

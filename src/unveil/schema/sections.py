@@ -14,21 +14,8 @@ from pydantic import BeforeValidator, Field
 from unveil.characters import hidden_character, hidden_in_value
 from unveil.errors import SpecError, did_you_mean, listed
 from unveil.schema.attributes import Attribute
-from unveil.schema.derivations import Derivation, Derived
-from unveil.schema.keys import (
-    AsFine,
-    Bound,
-    Day,
-    Labels,
-    Line,
-    NameOrNames,
-    Names,
-    Number,
-    Purpose,
-    Section,
-    Size,
-    Tree,
-)
+from unveil.schema.derivations import Derived
+from unveil.schema.keys import AsFine, Bound, Day, Labels, Line, NameOrNames, Names, Purpose, Section, Size, Tree
 from unveil.schema.requirements import KINDS as REQUIREMENTS
 from unveil.schema.requirements import Requirement
 
@@ -67,7 +54,7 @@ class TableSection(Section):
     missing: MissingSection = MissingSection()
     invalid: Literal["drop", "refuse"] = "refuse"
     others: Literal["refuse", "drop", "release"] = "refuse"
-    budget: Number | None = None
+    budget: float | None = None
     weight: str | None = None
     person: NameOrNames | None = None
     title: Line | None = None
@@ -82,7 +69,7 @@ class AttributeSection(Section):
     kind: Literal["number", "date", "category"] | None = None
     range: Annotated[list[Bound], Field(min_length=2, max_length=2)] | None = None
     whole: bool = False
-    step: Number | None = None
+    step: float | None = None
     release: Literal["no", "exact", "rounded", "group-mean"] | None = None
     outside: Literal["refuse", "clamp"] = "refuse"
     values: Names | None = None
@@ -90,7 +77,7 @@ class AttributeSection(Section):
     derive: Derived | None = None
     missing: Annotated[MissingSection, BeforeValidator(_policy)] | None = None
     labels: Labels | None = None
-    weight: Number | None = None
+    weight: float | None = None
     keep: AsFine | None = None
     finest: AsFine | None = None
 
@@ -99,7 +86,7 @@ class DifferentialPrivacySection(Section):
     """`[[require]]` of kind `differential-privacy`."""
 
     kind: Literal["differential-privacy"]
-    epsilon: Number
+    epsilon: float
     contributions: Size | None = None
 
 
@@ -128,7 +115,7 @@ class PublishSection(Section):
     choice: Literal["exponential", "permute-and-flip"] | None = None
     budget: Literal["full", "paper"] = "full"
     threshold: Size | None = None
-    delta: Number | None = None
+    delta: float | None = None
     history: str | None = None
 
 
@@ -146,15 +133,13 @@ KINDS: dict[str, type[Section]] = {**REQUIREMENTS, "differential-privacy": Diffe
 """The kinds of requirement and the section of each."""
 
 
-def check_readable(
-    attributes: Iterable[Attribute], class_: str, weight: str | None, labels: tuple[str, ...] | None, origin: str
-) -> None:
+def check_readable(attributes: Iterable[Attribute], class_: Attribute, weight: str | None, origin: str) -> None:
     """Refuses names and labels with hidden characters: two that differ could look the same.
 
     A raw value may hold tabs and line breaks, also where it is declared or a leaf of a taxonomy.
     """
-    names = [("the column", name) for name in (class_, weight or "")]
-    classes = [("the class label", label) for label in labels or ()]
+    names = [("the column", name) for name in (class_.name, weight or "")]
+    classes = [("the class label", label) for label in class_.values or ()]
     found = [(place, text, hidden_character(text)) for place, text in [*names, *classes]]
     for place, text, character in [*found, *_found(attributes)]:
         if character:
@@ -174,19 +159,16 @@ def _found(attributes: Iterable[Attribute]) -> Iterator[tuple[str, str, str | No
                 yield f"{place} the label", label, (hidden_in_value if label in raw else hidden_character)(label)
 
 
-def check_derived(
-    attributes: Mapping[str, Attribute], class_: str, class_derive: Derivation | None, weight: str | None, origin: str
-) -> None:
+def check_derived(columns: Mapping[str, Attribute], weight: str | None, origin: str) -> None:
     """Refuses a derivation from a column that is derived itself or is the weight, and values without a leaf."""
-    found = {name: item.derive for name, item in attributes.items() if item.derive is not None}
-    found |= {} if class_derive is None else {class_: class_derive}
+    found = {name: item.derive for name, item in columns.items() if item.derive is not None}
     for name, derive in found.items():
         place = f"{origin}: [attributes.{name}] derive"
         if derive.from_ in found and found[derive.from_].names is None:
             raise SpecError(f"{place} is from {derive.from_!r}, which is derived itself.")
         if derive.from_ == weight:
             raise SpecError(f"{place} is from {weight!r}, which is the weight of a row.")
-        taxonomy = attributes[name].taxonomy if name in attributes else None
+        taxonomy = columns[name].taxonomy
         if lost := [value for value in derive.values if taxonomy is not None and value not in taxonomy.leaves]:
             raise SpecError(f"{place} gives {lost[0]!r}, which is not a leaf of its taxonomy.")
 
@@ -267,15 +249,17 @@ def _check_masked(requirement: Requirement, attributes: Mapping[str, Attribute],
             raise SpecError(f"{place}: the {what} names {name!r} twice.")
         if name == requirement.sensitive:
             raise SpecError(f"{place}: the sensitive attribute {name!r} appears in its own {what}.")
-        _check_described(name, f"the {what}", attributes, place)
+        check_described(name, attributes, f"{place}: the {what}")
 
 
-def _check_described(name: str, what: str, attributes: Mapping[str, Attribute], place: str) -> None:
+def check_described(name: str, attributes: Mapping[str, Attribute], place: str, *others: str) -> None:
+    """Refuses a name that is not that of an attribute; `others` could be named too."""
     if name not in attributes:
-        hint = did_you_mean(name, attributes) or f"; there are {listed(attributes)}."
-        raise SpecError(f"{place}: {what} names {name!r}, which is not described{hint}")
+        known = [*attributes, *others]
+        hint = did_you_mean(name, known) or f"; there are {listed(known)}."
+        raise SpecError(f"{place} names {name!r}, which is not described{hint}")
     if attributes[name].role != "attribute":
-        raise SpecError(f"{place}: {what} names {attributes[name].called}.")
+        raise SpecError(f"{place} names {attributes[name].called}.")
 
 
 def _check_sensitive(
@@ -283,7 +267,7 @@ def _check_sensitive(
 ) -> None:
     if name == class_:
         raise SpecError(f"{place}: {name!r} is the class, which is there to be inferred, and cannot be sensitive.")
-    _check_described(name, "sensitive", attributes, place)
+    check_described(name, attributes, f"{place}: sensitive")
     attribute = attributes[name]
     if attribute.kind not in requirement.takes():
         raise SpecError(

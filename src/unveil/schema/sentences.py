@@ -82,13 +82,10 @@ def _sentence(problem: Mapping[str, Any]) -> str:
 
 
 def _rule(problem: Mapping[str, Any]) -> str:
-    rule = RULES.get(problem["type"], "cannot be read").format(**_context(problem))
+    given = {key: f"{value:g}" if isinstance(value, float) else value for key, value in problem.get("ctx", {}).items()}
+    rule = RULES.get(problem["type"], "cannot be read").format(**given)
     numeric = problem["type"] in ("int_type", "int_from_float", "float_type")
     return f"{rule}, without quotes" if numeric and isinstance(problem["input"], str) else rule
-
-
-def _context(problem: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: f"{value:g}" if isinstance(value, float) else value for key, value in problem.get("ctx", {}).items()}
 
 
 def _value(loc: Place, value: Any) -> str:

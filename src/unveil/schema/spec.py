@@ -251,19 +251,18 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
     described = dict(sections.attributes)
     policy = read_missing(table.missing, REFUSED, f"{origin}: [table]")
     class_policy = needed(inherited(table.class_, described, policy, origin), table.invalid)
-    class_section = described.pop(table.class_, None)
-    labels, class_derive, class_policy = read_class(class_section, table.class_, origin, folder, class_policy)
+    class_ = read_class(described.pop(table.class_, None), table.class_, origin, folder, class_policy)
     attributes = {
         name: read_attribute(name, section, origin, folder, inherited(name, described, policy, origin))
         for name, section in described.items()
     }
-    _check_columns(sections, attributes, labels, class_derive, origin)
+    _check_columns(sections, attributes, class_, origin)
     plan = read_plan(sections, origin)
     requirements = _requirements(sections, attributes, origin)
     attributes = settled_weights(attributes, requirements, sections, origin)
-    _check_method(sections, plan, attributes, requirements, labels, class_policy, origin)
+    _check_method(sections, plan, attributes, requirements, class_, origin)
     return Spec(
-        table=_table_spec(table, labels, class_derive, policy, class_policy, origin),
+        table=_table_spec(table, class_, policy, origin),
         attributes=attributes,
         requirements=requirements,
         search=search_of(publish),
@@ -284,20 +283,14 @@ def _resolve(sections: SpecSections, origin: str, parent: Path | None) -> Spec:
     )
 
 
-def _check_columns(
-    sections: SpecSections,
-    attributes: Mapping[str, Attribute],
-    labels: tuple[str, ...] | None,
-    class_derive: Derivation | None,
-    origin: str,
-) -> None:
+def _check_columns(sections: SpecSections, attributes: Mapping[str, Attribute], class_: Attribute, origin: str) -> None:
     """Columns can be read, have one meaning each, and some of them are protected."""
     table, publish = sections.table, sections.publish
     named = [attribute for attribute in attributes.values() if attribute.role != "identifier"]
-    check_readable(named, table.class_, table.weight, labels, origin)
+    check_readable(named, class_, table.weight, origin)
     if table.weight is not None and (table.weight in attributes or table.weight == table.class_):
         raise SpecError(f"{origin}: [table] weight names {table.weight!r}, which is described as another column.")
-    check_derived(attributes, table.class_, class_derive, table.weight, origin)
+    check_derived({**attributes, class_.name: class_}, table.weight, origin)
     check_history(publish.history, publish.method, table.person or (), origin)
     check_person(table.person or (), table, attributes, origin)
     if not sections.require:
@@ -316,16 +309,15 @@ def _check_method(
     plan: Plan | None,
     attributes: Mapping[str, Attribute],
     requirements: Sequence[Requirement],
-    labels: tuple[str, ...] | None,
-    class_policy: Missing,
+    class_: Attribute,
     origin: str,
 ) -> None:
     """What the method needs, and what it cannot work with."""
     table = sections.table
     kept = [attribute for attribute in attributes.values() if attribute.role == "attribute"]
     if plan is not None:
-        check_public(plan, kept, table.class_, labels, table.others, origin)
-        check_dropped(table, {table.class_: class_policy, **{item.name: item.missing for item in kept}}, origin)
+        check_public(plan, kept, class_, table.others, origin)
+        check_dropped(table, [class_, *kept], origin)
         return
     check_steering(sections.publish, attributes, requirements, table.class_, origin)
     check_kinds(kept, {name for requirement in requirements for name in requirement.attributes}, origin)
@@ -341,23 +333,16 @@ def _check_method(
         )
 
 
-def _table_spec(
-    table: TableSection,
-    labels: tuple[str, ...] | None,
-    class_derive: Derivation | None,
-    policy: Missing,
-    class_policy: Missing,
-    origin: str,
-) -> TableSpec:
+def _table_spec(table: TableSection, class_: Attribute, policy: Missing, origin: str) -> TableSpec:
     return TableSpec(
         class_=table.class_,
         source=table.source,
         query=table.query,
         name=table.name,
-        class_values=labels,
-        class_derive=class_derive,
+        class_values=class_.values,
+        class_derive=class_.derive,
         missing=policy,
-        class_missing=class_policy,
+        class_missing=class_.missing,
         invalid=table.invalid,
         others=table.others,
         budget=_budget(table.budget, origin),

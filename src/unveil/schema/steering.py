@@ -10,13 +10,13 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from unveil.errors import SpecError, did_you_mean, listed
+from unveil.errors import SpecError, did_you_mean
 from unveil.schema.attributes import Attribute, Fineness, number_text
 from unveil.schema.grid import MONTHS, fraction
 from unveil.schema.requirements import Requirement
-from unveil.schema.sections import AttributeSection, Goal, PublishSection, Recoding, SearchName
+from unveil.schema.sections import AttributeSection, Goal, PublishSection, Recoding, SearchName, check_described
 from unveil.schema.sentences import toml_text
-from unveil.schema.taxonomy import Node, Taxonomy
+from unveil.schema.taxonomy import Taxonomy
 
 PERCENT_DECIMALS = 6
 """How many decimals a percentage of records may have."""
@@ -105,7 +105,7 @@ def _cut(value: Any, taxonomy: Taxonomy, place: str) -> tuple[str, ...]:
         deepest = taxonomy.depth - 1
         if not 0 <= value <= deepest:
             raise SpecError(f"{place} is {value}, but {taxonomy.origin} has the levels 0 to {deepest} below its root.")
-        return tuple(node.label for node in _level(taxonomy.root, value))
+        return tuple(node.label for node in taxonomy.root.level(value))
     if not isinstance(value, tuple):
         raise SpecError(f"{place} is {toml_text(value)}, but it must be a depth below the root or a list of labels.")
     for label in value:
@@ -125,13 +125,6 @@ def _cut(value: Any, taxonomy: Taxonomy, place: str) -> tuple[str, ...]:
     if reached < len(taxonomy.leaves):
         raise SpecError(f"{place} is not a cut of {taxonomy.origin}: no label covers {taxonomy.leaves[reached]!r}.")
     return tuple(node.label for node in nodes)
-
-
-def _level(node: Node, depth: int) -> list[Node]:
-    """The nodes at a depth below a node, and the leaves that end above it."""
-    if depth == 0 or not node.children:
-        return [node]
-    return [below for child in node.children for below in _level(child, depth - 1)]
 
 
 def _values(value: Any, declared: tuple[str, ...] | None, place: str) -> tuple[str, ...]:
@@ -262,12 +255,7 @@ def _check_goal(goal: Goal, attributes: Mapping[str, Attribute], masked: set[str
             raise SpecError(f"{place} names {name!r} twice.")
         if name == class_:
             continue
-        if name not in attributes:
-            known = [*attributes, class_]
-            hint = did_you_mean(name, known) or f"; there are {listed(known)}."
-            raise SpecError(f"{place} names {name!r}, which is not described{hint}")
-        if attributes[name].role != "attribute":
-            raise SpecError(f"{place} names {attributes[name].called}.")
+        check_described(name, attributes, place, class_)
         if name in masked:
             raise SpecError(f"{place} names {name!r}, which a requirement masks, so it cannot be predicted as it is.")
         if attributes[name].kind != "category":

@@ -43,6 +43,12 @@ class Node:
         for child in self.children:
             yield from child.walk()
 
+    def level(self, depth: int) -> list[Node]:
+        """The nodes at a depth below this one, and the leaves that end above it."""
+        if depth == 0 or not self.children:
+            return [self]
+        return [below for child in self.children for below in child.level(depth - 1)]
+
 
 class Taxonomy:
     """A tree of distinct labels. Leaves are numbered in tree order, so that every node is a range of leaves."""

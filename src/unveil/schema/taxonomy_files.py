@@ -12,9 +12,8 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
-from typing import NamedTuple
 
 from unveil.errors import TaxonomyError, count_text, did_you_mean, listed
 from unveil.schema.files import read_text
@@ -56,38 +55,20 @@ def tree_file(name: str) -> str:
     return "".join(character if character.isalnum() or character in "-_." else "_" for character in name) + ".tree"
 
 
-class HchyEntry(NamedTuple):
-    """An entry of a `.hchy` file."""
-
-    name: str
-    number: bool
-    """Whether it is about a number; the label of its root is then a range."""
-    mark: str | None
-    """How the tree was drafted from data, if it was."""
-    branch: Branch
-
-
-def hchy_entries(path: Path) -> Iterator[HchyEntry]:
-    """The entries of a `.hchy` file."""
-    return _hchy_entries(read_text(path, "taxonomy", TaxonomyError), path)
-
-
-def _hchy_entries(text: str, path: Path) -> Iterator[HchyEntry]:
-    for name, kind, comment, body in _entries(text, path.name):
-        yield HchyEntry(name, kind == "continuous", _mark(comment), _braced_branch(body, path.name))
-
-
 def _chosen(text: str, path: Path, attribute: str | None) -> Taxonomy:
     """The tree of an attribute out of a `.hchy` file; the only one where none is named."""
-    entries: dict[str, HchyEntry] = {}
-    for entry in _hchy_entries(text, path):
-        if entry.name in entries:
-            raise TaxonomyError(f"{path.name}: the attribute {entry.name!r} appears twice.")
-        if entry.name not in NOT_ATTRIBUTES:
-            entries[entry.name] = entry
-    trees = [name for name, entry in entries.items() if not entry.number]
-    name = _name(trees, attribute, path.name)
-    return Taxonomy(entries[name].branch, path.name, entries[name].mark)
+    branches: dict[str, Branch] = {}
+    marks: dict[str, str | None] = {}  # of the trees of categories
+    for name, kind, comment, lines in _entries(text, path.name):
+        branch = _braced_branch(" ".join(lines), path.name)
+        if name in branches:
+            raise TaxonomyError(f"{path.name}: the attribute {name!r} appears twice.")
+        if name not in NOT_ATTRIBUTES:
+            branches[name] = branch
+            if kind != "continuous":
+                marks[name] = _mark(comment)
+    name = _name(list(marks), attribute, path.name)
+    return Taxonomy(branches[name], path.name, marks[name])
 
 
 def _name(trees: list[str], attribute: str | None, origin: str) -> str:
@@ -102,21 +83,20 @@ def _name(trees: list[str], attribute: str | None, origin: str) -> str:
     return attribute
 
 
-def _entries(text: str, origin: str) -> Iterator[tuple[str, str | None, str, str]]:
-    """Names and kinds, the comments after them, and the braces that follow them without comments."""
-    entries: list[tuple[re.Match[str], str, list[str]]] = []
+def _entries(text: str, origin: str) -> list[tuple[str, str | None, str, list[str]]]:
+    """Names and kinds, the comments after them, and the lines of braces that follow them without comments."""
+    entries: list[tuple[str, str | None, str, list[str]]] = []
     for number, raw in enumerate(text.split("\n"), start=1):
         content, _, comment = raw.partition("|")
         line = content.rstrip()
         header = _HEADER.match(line)
         if header:
-            entries.append((header, comment.strip(), []))
+            entries.append((header[1], header[2], comment.strip(), []))
         elif line and not entries:
             raise TaxonomyError(f"{origin}: line {number}: {line.strip()!r} comes before the first attribute.")
         elif line:
-            entries[-1][2].append(line)
-    for header, comment, lines in entries:
-        yield header[1], header[2], comment, " ".join(lines)
+            entries[-1][-1].append(line)
+    return entries
 
 
 def _braced_branch(body: str, origin: str) -> Branch:
@@ -152,7 +132,8 @@ def _arx_branch(text: str, path: Path) -> Branch:
     """ARX csv: one line per leaf, from the leaf to the root."""
     paths: dict[str, list[str]] = {}
     for number, row in enumerate(_rows(text, path.name), start=1):
-        labels = _without_repeats([cell.strip() for cell in row])
+        # A value that does not change on the next level is the same block; ARX repeats it, a tree does not.
+        labels = [label for label, _ in groupby(cell.strip() for cell in row)]
         if not any(labels):
             continue
         if labels[0] in paths:
@@ -167,11 +148,6 @@ def _rows(text: str, origin: str) -> Iterator[list[str]]:
         yield from csv.reader(io.StringIO(text), delimiter=";" if len(first) > 1 else ",")
     except csv.Error as error:
         raise TaxonomyError(f"{origin}: the taxonomy is not csv: {error}.") from error
-
-
-def _without_repeats(path: list[str]) -> list[str]:
-    """A value that does not change on the next level is the same block; ARX repeats it, a tree does not."""
-    return [label for place, label in enumerate(path) if place == 0 or label != path[place - 1]]
 
 
 def _joined(paths: list[list[str]], origin: str) -> Branch:
@@ -229,11 +205,6 @@ def _unquoted(content: str, place: str) -> str:
         raise TaxonomyError(f"{place}: {content} begins with a quote but is not a label in JSON quotes.") from error
 
 
-def tree_text(taxonomy: Taxonomy, attribute: str) -> str:
-    """The project's own format, which can hold every label."""
-    return f"{taxonomy}\n"
-
-
 def with_comments(text: str, before: str) -> str:
     """An edited tree with the comments of the file that it replaces, each above the label it was above.
 
@@ -253,7 +224,7 @@ def with_comments(text: str, before: str) -> str:
     return "\n".join([*found, *chain.from_iterable(above.values()), *waiting, ""])
 
 
-def arx_text(taxonomy: Taxonomy, attribute: str) -> str:
+def arx_text(taxonomy: Taxonomy) -> str:
     """ARX csv: one line per leaf, from the leaf to the root. A short path repeats its leaf, as ARX does."""
     if taxonomy.observed is not None:
         raise TaxonomyError(
@@ -283,7 +254,11 @@ def hchy_text(taxonomy: Taxonomy, attribute: str) -> str:
     return f"{attribute}:discrete{mark}\n{_braces(taxonomy.root)}\n"
 
 
-WRITERS: dict[str, Callable[[Taxonomy, str], str]] = {".tree": tree_text, ".csv": arx_text, ".hchy": hchy_text}
+WRITERS: dict[str, Callable[[Taxonomy, str], str]] = {
+    ".tree": lambda taxonomy, attribute: f"{taxonomy}\n",  # the project's own format, which can hold every label
+    ".csv": lambda taxonomy, attribute: arx_text(taxonomy),
+    ".hchy": hchy_text,
+}
 """The writers, by file extension."""
 
 

@@ -70,11 +70,7 @@ def settled_weights(
     sections: SpecSections,
     origin: str,
 ) -> dict[str, Attribute]:
-    """The attributes, with the groups that a weight is the mean of.
-
-    Raises:
-        SpecError: There are two survey weights, or one that a release of this kind cannot show.
-    """
+    """The attributes, with the groups that a weight is the mean of; refuses a weight that a release cannot show."""
     found = [item for item in attributes.values() if item.weighting is not None]
     if len(found) > 1:
         raise SpecError(

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
+from unveil.schema.requirements.counts import AlphaKAnonymity, Confidence, KAnonymity, Template
 from unveil.schema.requirements.diversity import BetaLikeness, KEAnonymity, LDiversity, TCloseness
 from unveil.schema.requirements.kind import PERSONS, Bound, Domain, Kind, Promise
 from unveil.schema.requirements.levels import Atom, Level, Worst, hold_alone, without_redundant
-from unveil.schema.requirements.shares import AlphaKAnonymity, Confidence, Template
-from unveil.schema.requirements.sizes import KAnonymity
 
 Requirement = KAnonymity | Confidence | LDiversity | TCloseness | AlphaKAnonymity | BetaLikeness | KEAnonymity
 KINDS: dict[str, type[Kind]] = {kind.model_fields["kind"].default: kind for kind in get_args(Requirement)}

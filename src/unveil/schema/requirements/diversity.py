@@ -12,11 +12,9 @@ from pydantic import Field, PrivateAttr
 from unveil.arrays import FloatArray, IntArray
 from unveil.errors import SpecError, count_text, quoted
 from unveil.schema.attributes import number_text
-from unveil.schema.keys import Number
+from unveil.schema.requirements.counts import LEAST_SIZE, AtLeastK, more
 from unveil.schema.requirements.kind import DECIMALS, Bound, Domain, LikeWhole, OnSensitive, Promise, figure
 from unveil.schema.requirements.levels import ROUNDING, Level, Worst
-from unveil.schema.requirements.shares import more
-from unveil.schema.requirements.sizes import LEAST_SIZE, AtLeastK
 
 
 def less_diverse(least: float) -> dict[float, str]:
@@ -26,12 +24,6 @@ def less_diverse(least: float) -> dict[float, str]:
     if least <= 1:
         return {}
     return {round((1 + least) / 2, DECIMALS): "halfway to requiring nothing"}
-
-
-def distinct_values(counts: IntArray) -> FloatArray:
-    """How many different values each group holds."""
-    values: FloatArray = np.count_nonzero(counts, axis=1).astype(np.float64)
-    return values
 
 
 def entropies(counts: IntArray) -> FloatArray:
@@ -48,7 +40,7 @@ class LDiversity(OnSensitive):
     kind: Literal["l-diversity"] = "l-diversity"
     bounds: ClassVar = {"l": Bound("least", less_diverse)}
     title: ClassVar = "{variant} {l}-diversity"
-    l: Annotated[Number, Field(ge=1)]  # noqa: E741 - the name of the model
+    l: Annotated[float, Field(ge=1)]  # noqa: E741 - the name of the model
     variant: Literal["distinct", "entropy"] = "distinct"
 
     @property
@@ -75,7 +67,9 @@ class LDiversity(OnSensitive):
         """
         if self.variant == "distinct":
             held = count_text(int(np.count_nonzero(total)), "different value")
-            return Level(distinct_values, self.l, lambda: f"the table holds {held}")
+            return Level(
+                lambda counts: np.count_nonzero(counts, axis=1).astype(float), self.l, lambda: f"the table holds {held}"
+            )
 
         def shortfall() -> str:
             return f"the whole table is only {math.exp(entropies(total[None, :])[0]):.2f}-diverse"
@@ -127,7 +121,7 @@ class TCloseness(LikeWhole):
         "among {records}, {sensitive} is distributed as in the whole release up to a distance ({distance}) of {t}."
     )
     measure: ClassVar = "distance"
-    t: Annotated[Number, Field(ge=0, le=1)]
+    t: Annotated[float, Field(ge=0, le=1)]
     distance: Literal["equal", "ordered"] = "equal"
     _order: tuple[str, ...] | None = PrivateAttr(None)
     """For the ordered distance on a category: its values in order."""
@@ -189,7 +183,7 @@ class BetaLikeness(LikeWhole):
         "release."
     )
     measure: ClassVar = "gain"
-    beta: Annotated[Number, Field(gt=0, allow_inf_nan=False)]
+    beta: Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
     def apart(self, shares: FloatArray, table: FloatArray) -> FloatArray:
         """The gain: max (q − p) / p over the values, with p the share in the table and q in a group; convex in q."""
@@ -223,7 +217,7 @@ class KEAnonymity(OnSensitive, AtLeastK):
     kinds: ClassVar = ("number",)
     title: ClassVar = "({k:,}, {e})-anonymity"
     guarantee: ClassVar = "{records} hold at least {k:,} different values of {sensitive}, and these span at least {e}."
-    e: Annotated[Number, Field(gt=0, allow_inf_nan=False)]
+    e: Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
     def level(self, values: tuple[str, ...], total: IntArray) -> Level:
         """The largest sensitive number of a group less the smallest; below 0 by what it lacks of k different ones.

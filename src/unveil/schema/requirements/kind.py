@@ -7,9 +7,8 @@ A requirement consists of atoms, each with its own level: a set of sensitive val
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -19,11 +18,10 @@ from unveil.arrays import FloatArray, IntArray
 from unveil.errors import SpecError, braced, named, quoted
 from unveil.schema.attributes import number_text
 from unveil.schema.keys import Names, Section
-from unveil.schema.requirements.levels import ROUNDING, Atom, Level, covers
+from unveil.schema.requirements.levels import ROUNDING, Atom, Level
 
 DECIMALS = 6
 """How many decimals a share may have, so that the shares of any table differ from it by more than rounding."""
-WHO = "Somebody who knows"
 PERSONS = "persons"
 """What the entry of a requirement in a manifest says if it counts these."""
 DIGITS = 4
@@ -197,7 +195,7 @@ class OneLevel(OnQuasiIdentifier):
         A group on a subset of the attributes is a union of groups on all of them. For every level, a union is at least
         as private as its least private part.
         """
-        if not isinstance(other, type(self)) or not covers(self.attributes, other.attributes):
+        if not isinstance(other, type(self)) or not set(other.attributes) <= set(self.attributes):
             return False
         pairs = {key: (getattr(self, key), getattr(other, key)) for key in type(self).model_fields}
         del pairs["quasi_identifier"]
@@ -273,19 +271,6 @@ class LikeWhole(OnSensitive):
         return Level(negated, -self.bound - ROUNDING, lambda: f"the {self.measure} of the fully masked table is 0")
 
 
-def percent(share: float) -> str:
-    """A share in percent, exact, so that sentences say what is checked."""
-    return f"{Decimal(str(share)).scaleb(2).normalize():f}%"
-
-
 def figure(value: float) -> str:
     """A measured number, rounded for a sentence."""
     return number_text(float(f"{value:.{DIGITS}g}"))
-
-
-def each(values: Sequence[str] | None) -> str:
-    """Values in a sentence; a promise about several values is about each of them."""
-    words = [repr(value) for value in values or ()]
-    if len(words) == 1:
-        return f"the value {words[0]}"
-    return f"each of the values {', '.join(words)}" if words else "each value"

@@ -75,43 +75,30 @@ class Atom(Protocol):
     @property
     def attributes(self) -> tuple[str, ...]:
         """The attributes that are masked for it."""
-        ...
 
     @property
     def sensitive(self) -> str | None:
         """The attribute by whose values it counts a group, if any."""
-        ...
 
     @property
     def bound(self) -> float:
         """The number that it asks for."""
-        ...
 
     @property
     def scale(self) -> float:
         """The unit for distances from the bound, so that atoms of all kinds can be ranked."""
-        ...
 
     def implies(self, other: Atom) -> bool:
         """Whether every table that satisfies this atom satisfies the other."""
-        ...
 
     def level(self, values: tuple[str, ...], total: IntArray) -> Level:
         """Its level in a table with these counts in total, in the order of the values of the sensitive attribute."""
-        ...
 
     def in_unit(self, level: float) -> float:
         """A level in the unit of the bound."""
-        ...
 
     def break_sentence(self, worst: Worst) -> str:
         """Which group would break it, and how far."""
-        ...
-
-
-def covers(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether the groups on the attributes `one` are pieces of the groups on the attributes `other`."""
-    return set(other) <= set(one)
 
 
 def without_redundant(atoms: Sequence[Atom]) -> tuple[Atom, ...]:

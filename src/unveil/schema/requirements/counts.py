@@ -1,32 +1,111 @@
-"""Privacy templates and (α, k)-anonymity: what share of a group holds a sensitive value."""
+"""How many records a group has, and what share of them holds a value: k-anonymity, privacy templates, both together."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import ClassVar, Literal
 
-from unveil.arrays import FloatArray, IntArray
+from unveil.arrays import IntArray
 from unveil.errors import braced, count_text, named, quoted
-from unveil.schema.keys import Names, Share
-from unveil.schema.requirements.kind import DECIMALS, Bound, Kind, Promise, each, figure, percent
-from unveil.schema.requirements.levels import Atom, Level, Worst, covers
-from unveil.schema.requirements.sizes import LEAST_SIZE, AtLeastK, KAnonymity
+from unveil.schema.keys import Names, Share, Size
+from unveil.schema.requirements.kind import DECIMALS, Bound, Kind, OneLevel, OnQuasiIdentifier, Promise, figure
+from unveil.schema.requirements.levels import Atom, Level, Worst
 
-STEP = 0.05
+STEP = 5
+"""The usual step of k."""
+POINTS = 0.05
 """Five points of a confidence, of α, or of a distance."""
 SHOWN = 5
 """How many values are named on a page."""
+
+
+def fewer(k: int) -> dict[float, str]:
+    """The usual step and half of k; a k of 2 is the last that asks for anything."""
+    if k <= 2:
+        return {}
+    wishes: dict[float, str] = {max(k - STEP, 2): "" if k - STEP >= 2 else "the last k that asks for anything"}
+    if k // 2 >= 2:
+        wishes.setdefault(k // 2, "half of it")
+    return wishes
 
 
 def more(share: float) -> dict[float, str]:
     """The usual step, or half the way to 1, which would ask for nothing."""
     if share >= 1:
         return {}
-    wish = round(share + STEP, DECIMALS)
+    wish = round(share + POINTS, DECIMALS)
     if wish < 1:
         return {wish: ""}
     return {round((1 + share) / 2, DECIMALS): "halfway to requiring nothing"}
+
+
+LEAST_SIZE = Bound("least", fewer)
+
+
+class AtLeastK(OnQuasiIdentifier):
+    """A requirement that asks for at least k of something in every group."""
+
+    k: Size
+
+
+class KAnonymity(OneLevel, AtLeastK):
+    """TDR, Definition 1: every group on the quasi-identifier has at least k records, or records of k persons."""
+
+    kind: Literal["k-anonymity"] = "k-anonymity"
+    sensitive: ClassVar[None] = None
+    bounds: ClassVar = {"k": LEAST_SIZE}
+    sized: ClassVar = True
+
+    def level(self, values: tuple[str, ...], total: IntArray) -> Level:
+        """A(QID), the size of a group.
+
+        Anti-monotone because every piece of a group is at most as large as the group, and has at most its persons.
+        """
+        shortfall = f"it has {count_text(int(total.sum()), self.unit)}"
+        return Level(lambda counts: counts.sum(axis=1).astype(float), self.k, lambda: shortfall)
+
+    def in_unit(self, level: float) -> float:
+        """Records or persons."""
+        return int(level)
+
+    def break_sentence(self, worst: Worst) -> str:
+        """Which group would be too small, and by how much."""
+        size = count_text(int(worst.level), self.unit)
+        return f"the group {worst.who} would have {size}; k asks for {self.k:,}: {int(worst.short):,} short"
+
+    def sentence(self) -> str:
+        """The guarantee as a reader of the release gets it."""
+        return (
+            f"Every combination of released values of {braced(self.quasi_identifier)} "
+            f"is shared by at least {self.k:,} {self.unit}s."
+        )
+
+    def promise(self) -> Promise:
+        """What a linkage attack finds."""
+        found = f"records of at least {self.k:,} persons" if self._persons else f"at least {self.k:,} records"
+        return Promise(
+            kind="k-anonymity",
+            headline=f"At least {self.k:,} {self.unit}s look alike",
+            promise=(
+                f"Somebody who knows a person's {named(self.quasi_identifier)}, however exactly, finds {found} that "
+                "match, or none. The released values of these columns do not distinguish these records."
+            ),
+            cannot=(
+                f"point at one person's record: to somebody who knows nothing else, a guess among the {self.unit}s "
+                f"that match is right at most once in {self.k:,}."
+            ),
+            can=(
+                *(("suspect that many similar matching records are of one person.",) if self._persons else ()),
+                "see what all matching records have in common: if all have the same class, it is that person's too.",
+                "distinguish the records by columns that are not named here.",
+            ),
+        )
+
+    def __str__(self) -> str:
+        persons = " persons" if self._persons else ""
+        return f"k = {self.k:,}{persons} on {braced(self.quasi_identifier)}"
 
 
 @dataclass(frozen=True)
@@ -55,7 +134,7 @@ class Template:
             isinstance(other, Template)
             and (other.sensitive, other.value) == (self.sensitive, self.value)
             and other.limit >= self.limit
-            and covers(self.attributes, other.attributes)
+            and set(other.channel) <= set(self.channel)
         )
 
     def level(self, values: tuple[str, ...], total: IntArray) -> Level:
@@ -69,10 +148,6 @@ class Template:
         """
         place = values.index(self.value)
 
-        def negated_shares(counts: IntArray) -> FloatArray:
-            shares: FloatArray = -counts[:, place] / counts.sum(axis=1)
-            return shares
-
         def shortfall() -> str:
             """Lemma 3.3: the fully masked table has the smallest confidence there is."""
             held, size = int(total[place]), int(total.sum())
@@ -81,7 +156,7 @@ class Template:
                 f"with everything masked ({held:,} of {count_text(size, 'record')})"
             )
 
-        return Level(negated_shares, -self.limit, shortfall)
+        return Level(lambda counts: -counts[:, place] / counts.sum(axis=1), -self.limit, shortfall)
 
     def in_unit(self, level: float) -> float:
         """A share."""
@@ -193,6 +268,19 @@ class AlphaKAnonymity(AtLeastK):
 def share_clause(values: Sequence[str] | None, sensitive: str, share: float) -> str:
     """What a bound on shares says. It bounds a share of records, and not what a reader can conclude."""
     return f"{each(values)} of {quoted(sensitive)} is held by at most {percent(share)}"
+
+
+def percent(share: float) -> str:
+    """A share in percent, exact, so that sentences say what is checked."""
+    return f"{Decimal(str(share)).scaleb(2).normalize():f}%"
+
+
+def each(values: Sequence[str] | None) -> str:
+    """Values in a sentence; a promise about several values is about each of them."""
+    words = [repr(value) for value in values or ()]
+    if len(words) == 1:
+        return f"the value {words[0]}"
+    return f"each of the values {', '.join(words)}" if words else "each value"
 
 
 def value_list(values: Sequence[str]) -> str:
