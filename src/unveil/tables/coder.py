@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
-from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
@@ -58,11 +57,11 @@ class Reading:
             return checked_column(name, shown, self.missing[name], self.origin, self.checks)
 
         read = [*names, *needed]
-        columns, missing = dict(zip(read, each(column, read, batch.num_rows), strict=True)), {}
+        columns = dict(zip(read, each(column, read, batch.num_rows), strict=True))
+        missing = dict.fromkeys(columns, 0)
         kept = np.ones(batch.num_rows, dtype=np.bool_)
         for name, raw in columns.items():
-            missing[name] = 0
-            if raw.has_missing:
+            if MISSING in raw.place_of:
                 gone = raw.missing
                 missing[name] = int(gone.sum())
                 kept &= ~gone
@@ -74,7 +73,7 @@ class Reading:
             withheld, columns = int(gone.sum()), _filtered(columns, ~gone)
             kept[kept] = ~gone
         # Values that only dropped rows hold get numbers too, but no counts.
-        numbers = {name: columns[name].by_entry(numbered(columns[name])) for name in names}
+        numbers = {name: followed(columns[name].place_of, numbered(columns[name])) for name in names}
         return Sight(kept, withheld, columns, numbers, missing)
 
 
@@ -210,39 +209,6 @@ class Recount:
         """Refuses rows that were not those of the survey, as far as single columns show."""
         if any(not np.array_equal(counts, self._coder.rows[name]) for name, counts in self.counts.items()):
             raise changed(self._coder.reading.origin)
-
-
-class Sequences:
-    """What each column held from the first row to the last, as a checksum, in every pass over the rows.
-
-    Passes that read different columns see the same rows only if each column has its values at the same rows. Counts of
-    values do not show that: rows may have exchanged them.
-    """
-
-    def __init__(self) -> None:
-        self._known: dict[str, int] = {}
-
-    def same(self, chunks: Iterable[Chunk], origin: str) -> Iterator[Chunk]:
-        """The chunks of a pass; at its end, refuses columns that are not as an earlier pass read them."""
-        seen: dict[str, int] = {}
-        for chunk in chunks:
-            for name, values in _columns(chunk):
-                seen[name] = crc32(np.ascontiguousarray(values).data, seen.get(name, 0))
-            yield chunk
-        if any(self._known.setdefault(name, checksum) != checksum for name, checksum in seen.items()):
-            raise TableError(
-                f"{origin}: the source changed while it was being read, or gave its rows in another order (sort them "
-                "without ties, or use the engine 'memory', which reads once); nothing was released."
-            )
-
-
-def _columns(chunk: Chunk) -> Iterator[tuple[str, Array]]:
-    """What is counted of each row."""
-    yield from ((f"attribute {place}", codes) for place, codes in chunk.codes.items())
-    yield "class", chunk.classes
-    if chunk.weight is not None:
-        yield "weight", chunk.weight
-    yield from ((f"person {place}", numbers) for place, numbers in enumerate(chunk.persons))
 
 
 def changed(origin: str) -> TableError:

@@ -45,11 +45,6 @@ class RawColumn:
         return self.place_of[self.entries]
 
     @property
-    def has_missing(self) -> bool:
-        """Whether some entry is not a value."""
-        return bool((self.place_of == MISSING).any())
-
-    @property
     def missing(self) -> BoolArray:
         """Which rows hold no value."""
         gone: BoolArray = self.place_of == MISSING
@@ -58,10 +53,6 @@ class RawColumn:
     def rows(self) -> IntArray:
         """How many rows hold each entry."""
         return np.bincount(self.entries, minlength=len(self.place_of))
-
-    def by_entry(self, numbers: Codes) -> Codes:
-        """Numbers of the distinct values as numbers of the entries; what is missing has none."""
-        return followed(self.place_of, numbers)
 
 
 def followed(places: Codes, numbers: Array) -> Array:
@@ -127,7 +118,7 @@ def checked_column(
     held = np.delete(np.arange(len(raw.distinct)), wrong)
     numbers = np.full(len(raw.distinct), MISSING, dtype=np.int32)
     numbers[held] = np.arange(len(held))
-    return replace(raw, distinct=tuple(raw.distinct[place] for place in held), place_of=raw.by_entry(numbers))
+    return replace(raw, distinct=tuple(raw.distinct[place] for place in held), place_of=followed(raw.place_of, numbers))
 
 
 def plain_type(type_: pa.DataType) -> pa.DataType:
@@ -144,13 +135,7 @@ def plain_type(type_: pa.DataType) -> pa.DataType:
 def is_usable(type_: pa.DataType) -> bool:
     """Whether values of a type can be compared and written: numbers, booleans, times, text, or only nulls."""
     plain = plain_type(type_)
-    return bool(
-        is_number(plain)
-        or pa.types.is_boolean(plain)
-        or pa.types.is_null(plain)
-        or pa.types.is_string(plain)
-        or any(test(plain) for test in TIMES)
-    )
+    return any(test(plain) for test in (is_number, pa.types.is_boolean, pa.types.is_null, pa.types.is_string, *TIMES))
 
 
 def number_type(raw: pa.DataType, attribute: Attribute) -> pa.DataType:

@@ -73,8 +73,7 @@ class ParquetFile:
 
     def rows(self) -> int:
         """How many rows it has."""
-        count: int = self._open().metadata.num_rows
-        return count
+        return int(self._open().metadata.num_rows)
 
     def table(self, columns: Sequence[str]) -> pa.Table:
         """These columns of all rows."""
@@ -221,30 +220,33 @@ def header_doubt(names: Sequence[str]) -> str:
 
 
 def _trimmed(table: pa.Table) -> pa.Table:
-    return pa.table({name: _trimmed_column(table[name]) for name in table.column_names})
+    columns = {}
+    for name in table.column_names:
+        parts = [(part.indices, pc.utf8_trim_whitespace(part.dictionary)) for part in table[name].chunks]
+        columns[name] = pa.chunked_array([pa.DictionaryArray.from_arrays(*part) for part in parts], type=TEXT)
+    return pa.table(columns)
 
 
-def _trimmed_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    chunks = [
-        pa.DictionaryArray.from_arrays(chunk.indices, pc.utf8_trim_whitespace(chunk.dictionary))
-        for chunk in column.chunks
-    ]
-    return pa.chunked_array(chunks, type=TEXT)
-
-
-class WholeBreaks(io.RawIOBase):
-    """A file that is read block by block, none of which ends within a line break.
-
-    If one did, Arrow would lose the second half of the break, also in quotes.
-    """
+class _Unpacked(io.RawIOBase):
+    """A file that may be compressed, and what was read of it but is not given yet."""
 
     def __init__(self, path: Path) -> None:
         self._stream = pa.input_stream(path, compression="detect")
         self._held = b""
 
     def readable(self) -> bool:
-        """It can be read."""
         return True
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
+
+
+class WholeBreaks(_Unpacked):
+    """A file that is read block by block, none of which ends within a line break.
+
+    If one did, Arrow would lose the second half of the break, also in quotes.
+    """
 
     def read(self, size: int = -1) -> bytes:
         """At most `size` bytes; all that are left by default."""
@@ -253,13 +255,8 @@ class WholeBreaks(io.RawIOBase):
         self._held = b"\r" + after if after else b""
         return block[:-1] if after else block
 
-    def close(self) -> None:
-        """Closes the file."""
-        self._stream.close()
-        super().close()
 
-
-class RowLines(io.RawIOBase):
+class RowLines(_Unpacked):
     """A csv file in which every line after the header is a row.
 
     A quote that is not closed swallows the lines after it, bytes that are not text make a whole file unreadable, and
@@ -268,13 +265,15 @@ class RowLines(io.RawIOBase):
     """
 
     def __init__(self, path: Path, delimiter: str, columns: int) -> None:
-        self._stream = pa.input_stream(path, compression="detect")
-        self._chunks = _Lines(delimiter, columns).chunks(self._stream)
-        self._held = b""
-
-    def readable(self) -> bool:
-        """It can be read."""
-        return True
+        super().__init__(path)
+        self._mark = delimiter.encode()
+        self._marks = columns - 1
+        self._empty = self._mark.join([b'""'] * columns) + b"\n"
+        mark = re.escape(self._mark)
+        # Possessive, so that a long line takes no longer than its length.
+        field = rb'(?:"(?:[^"]|"")*+"|[^"' + mark + rb"\r\n]*+)"
+        self._quoted = re.compile(field + rb"(?:" + mark + field + rb"){%d}[\r\n]*" % self._marks)
+        self._chunks = self._some_lines()
 
     def read(self, size: int = -1) -> bytes:
         """At most `size` bytes; all that are left by default."""
@@ -287,28 +286,10 @@ class RowLines(io.RawIOBase):
         given, self._held = self._held[:end], self._held[end:]
         return given
 
-    def close(self) -> None:
-        """Closes the file."""
-        self._stream.close()
-        super().close()
-
-
-class _Lines:
-    """What a line must be to be a row, and what replaces one that is not."""
-
-    def __init__(self, delimiter: str, columns: int) -> None:
-        self._mark = delimiter.encode()
-        self._marks = columns - 1
-        self._empty = self._mark.join([b'""'] * columns) + b"\n"
-        mark = re.escape(self._mark)
-        # Possessive, so that a long line takes no longer than its length.
-        field = rb'(?:"(?:[^"]|"")*+"|[^"' + mark + rb"\r\n]*+)"
-        self._quoted = re.compile(field + rb"(?:" + mark + field + rb"){%d}[\r\n]*" % self._marks)
-
-    def chunks(self, stream: pa.NativeFile) -> Iterator[bytes]:
+    def _some_lines(self) -> Iterator[bytes]:
         """The file, some lines at a time. The header is as it is."""
         rest, header = b"", True
-        while block := stream.read(BLOCK):
+        while block := self._stream.read(BLOCK):
             *lines, rest = (rest + block).splitlines(keepends=True)
             if rest.endswith(b"\n"):  # a line that ends in \r may continue with \n
                 lines, rest = [*lines, rest], b""

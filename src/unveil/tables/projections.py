@@ -76,8 +76,7 @@ TYPES = (
 def foreign_part(connection: DuckDBPyConnection, query: str) -> str | None:
     """What in a single SELECT is not a selection of columns and rows of one table, row by row; None if nothing.
 
-    Raises:
-        duckdb.Error: The query cannot be planned, or a constant in it does not fit.
+    An error of DuckDB means that the query cannot be planned, or that a constant in it does not fit.
     """
     # By its full name: the database may hold a macro of the same name.
     found = connection.execute("select system.main.json_serialize_plan(?)", [query]).fetchall()
@@ -200,7 +199,6 @@ def _digits(type_: Json) -> tuple[int, int]:
 
 
 def _type_text(type_: Json) -> str:
-    """A type as SQL writes it."""
     info = type_["type_info"]
     return f"DECIMAL({info['width']}, {info['scale']})" if type_["id"] == "DECIMAL" else str(type_["id"])
 

@@ -55,8 +55,7 @@ class QuerySource:
     def rows(self) -> int:
         """How many rows there are."""
         with self._reported():
-            count: int = self._rows().aggregate("count(*)").fetchall()[0][0]
-        return count
+            return int(self._rows().aggregate("count(*)").fetchall()[0][0])
 
     def stamp(self) -> object:
         """Size and time of the database file."""
@@ -129,7 +128,6 @@ class QuerySource:
 
     @contextmanager
     def _reported(self) -> Iterator[None]:
-        """Turns an error of DuckDB into one sentence."""
         import duckdb
 
         try:

@@ -88,8 +88,7 @@ class FrameSource:
 
     def rows(self) -> int:
         """How many rows there are."""
-        count: int = self.frame.num_rows
-        return count
+        return int(self.frame.num_rows)
 
     def stamp(self) -> object:
         """An Arrow table never changes."""
@@ -119,7 +118,9 @@ class FileSource:
     """
 
     def __init__(self, path: Path, *, by_line: bool = False) -> None:
-        if not found(path):
+        with told_unreadable(path):  # a name that is too long, or a parent that cannot be read
+            found = path.exists()
+        if not found:
             raise TableError(f"{path}: there is no such file or folder.")
         self.origin = path.name
         self._path = path
@@ -219,12 +220,6 @@ def _parts(number: int, groups: Sequence[int]) -> Iterator[Part]:
         yield Part(number, tuple(held))
 
 
-def found(path: Path) -> bool:
-    """Whether there is such a file or folder; refuses a name that is too long, or a parent that cannot be read."""
-    with told_unreadable(path):
-        return path.exists()
-
-
 def _files_in(folder: Path) -> list[Path]:
     """The files of a table. If one cannot be read, the table is refused: without it the table would be different."""
 
@@ -269,50 +264,32 @@ def draw_sample(source: Source, size: int, seed: int = 0) -> Sample:
     of the rows, but not on the batches that they come in, and no more than about twice as many rows are held.
     """
     generator = np.random.default_rng(seed)
-    held = _Held(size, source.schema)
-    rows = 0
+    tables, numbers, highest, rows = [_plain(source.schema.empty_table())], np.zeros(0), 1.0, 0
     for batch in source.batches(source.schema.names):
-        held.add(batch, generator.random(batch.num_rows))
-        rows += batch.num_rows
-    return Sample(held.table(), rows)
-
-
-class _Held:
-    """The rows with the lowest numbers so far."""
-
-    def __init__(self, size: int, schema: pa.Schema) -> None:
-        self._size = size
-        self._schema = schema
-        self._tables = [_plain(schema.empty_table())]
-        self._numbers: FloatArray = np.zeros(0)
-        self._highest = 1.0
-
-    def add(self, batch: pa.Table, numbers: FloatArray) -> None:
-        """Adds rows that may be among the lowest, and prunes when there are twice as many."""
-        low = numbers < self._highest
+        drawn = generator.random(batch.num_rows)
+        low = drawn < highest
         # As plain values, so that a few rows do not keep the dictionary of all in memory.
-        self._tables.append(_plain(batch.filter(pa.array(low))))
-        self._numbers = np.concatenate([self._numbers, numbers[low]])
-        if len(self._numbers) > 2 * self._size:
-            self._shrink()
+        tables.append(_plain(batch.filter(pa.array(low))))
+        numbers = np.concatenate([numbers, drawn[low]])
+        rows += batch.num_rows
+        if len(numbers) > 2 * size:
+            tables, numbers = _lowest(tables, numbers, size)
+            highest = float(numbers.max())
+    [table], _ = _lowest(tables, numbers, size)
+    columns = {
+        field.name: table[field.name].dictionary_encode() if pa.types.is_dictionary(field.type) else table[field.name]
+        for field in source.schema
+    }
+    return Sample(pa.table(columns), rows)
 
-    def table(self) -> pa.Table:
-        """The sample, with columns of the types that the source has."""
-        self._shrink()
-        [table] = self._tables
-        columns = {
-            field.name: table[field.name].dictionary_encode() if pa.types.is_dictionary(field.type) else column
-            for field, column in zip(self._schema, table.columns, strict=True)
-        }
-        return pa.table(columns)
 
-    def _shrink(self) -> None:
-        table = pa.concat_tables(self._tables)
-        if len(self._numbers) > self._size:
-            lowest = np.sort(np.argpartition(self._numbers, self._size)[: self._size])
-            table, self._numbers = table.take(pa.array(lowest)), self._numbers[lowest]
-            self._highest = float(self._numbers.max())
-        self._tables = [table]
+def _lowest(tables: list[pa.Table], numbers: FloatArray, size: int) -> tuple[list[pa.Table], FloatArray]:
+    """One table of the rows with the lowest numbers, in their own order."""
+    table = pa.concat_tables(tables)
+    if len(numbers) > size:
+        lowest = np.sort(np.argpartition(numbers, size)[:size])
+        table, numbers = table.take(pa.array(lowest)), numbers[lowest]
+    return [table], numbers
 
 
 def _plain(table: pa.Table) -> pa.Table:

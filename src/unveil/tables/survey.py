@@ -79,7 +79,8 @@ class Survey:
     """Reads rows batch by batch, and checks the result against the spec."""
 
     def __init__(self, spec: Spec, schema: pa.Schema, origin: str, withheld: Withheld | None = None) -> None:
-        check_columns(spec, schema.names, origin)
+        self.others = other_names(spec, schema.names, origin)
+        """The columns that are released although the spec does not describe them."""
         self._spec = spec
         self._schema = schema
         self._origin = origin
@@ -100,11 +101,6 @@ class Survey:
     def names(self) -> list[str]:
         """The columns to read."""
         return [*self.columns, *self._needed]
-
-    @property
-    def others(self) -> tuple[str, ...]:
-        """The columns that are released although the spec does not describe them."""
-        return tuple(other_names(self._spec, self._schema.names))
 
     def fresh(self) -> Survey:
         """A survey of the same table that has seen nothing yet."""
@@ -154,10 +150,11 @@ class Survey:
         self._check_rows()
         codings: dict[str, Coding] = {}
         codes: dict[str, Codes] = {}
-        for attribute in self._spec.released:
-            codings[attribute.name], codes[attribute.name] = self._coded(attribute)
         class_ = self._spec.table.class_
-        codings[class_], codes[class_] = self._coded_class()
+        for name in [*self.attributes, class_]:
+            held, numbers = self.columns[name].held()
+            codings[name] = self._class_coding(held) if name == class_ else self._coding(held)
+            codes[name] = _spread(codings[name].code_of, numbers, len(self.columns[name].number_of))
         records = self._records()
         histograms = tuple(
             self._histogram(name, codings[name], codes[name], codes[class_], len(codings[class_].domain))
@@ -168,7 +165,7 @@ class Survey:
             columns=tuple(codings[name].domain for name in self.attributes),
             classes=codings[class_].domain,
             histograms=histograms,
-            others=self._others(),
+            others=self._others_schema(),
             read=self.read,
             dropped=self.read - self._kept - self._withheld,
             withheld=self._withheld,
@@ -196,30 +193,23 @@ class Survey:
             needed=self._spec.needed,
         )
 
-    def _coded(self, attribute: Attribute) -> tuple[Coding, Codes]:
-        seen = self.columns[attribute.name]
-        held, numbers = seen.held()
-        private = self._spec.plan is not None
+    def _coding(self, held: RawValues) -> Coding:
+        attribute, private = self._spec.attributes[held.name], self._spec.plan is not None
         if attribute.weighting is not None:
-            coding = weight_coding(held, attribute, self._origin)
-        elif attribute.ordered:
-            coding = number_coding(held, attribute, self._origin, snap=private)
-        else:
-            coding = text_coding(held, attribute, self._origin, private=private)
-        return coding, _spread(coding.code_of, numbers, len(seen.number_of))
+            return weight_coding(held, attribute, self._origin)
+        if attribute.ordered:
+            return number_coding(held, attribute, self._origin, snap=private)
+        return text_coding(held, attribute, self._origin, private=private)
 
-    def _coded_class(self) -> tuple[Coding, Codes]:
-        seen = self.columns[self._spec.table.class_]
-        held, numbers = seen.held()
-        private = self._spec.plan is not None
-        table = self._spec.table
-        labels = Attribute(seen.name, values=table.class_values, missing=table.class_missing)
+    def _class_coding(self, held: RawValues) -> Coding:
+        table, private = self._spec.table, self._spec.plan is not None
+        labels = Attribute(held.name, values=table.class_values, missing=table.class_missing)
         coding = class_coding(held, labels, self._origin, private=private)
         # The release must not reveal that a private table is empty or has one class, so these are published as usual.
         if len(held.distinct) < 2 and not private:
             label = coding.domain.values[int(coding.code_of[0])]
-            raise one_label(self._origin, seen.name, str(label))
-        return coding, _spread(coding.code_of, numbers, len(seen.number_of))
+            raise one_label(self._origin, held.name, str(label))
+        return coding
 
     def _histogram(self, name: str, coding: Coding, codes: Codes, class_codes: Codes, width: int) -> IntArray:
         seen = self.columns[name]
@@ -270,9 +260,8 @@ class Survey:
             return ", the survey weight,"
         return ", which says whose row it is," if name in self._needed else ""
 
-    def _others(self) -> pa.Schema:
-        names = other_names(self._spec, self._schema.names)
-        empty = pa.schema([self._schema.field(name) for name in names]).empty_table()
+    def _others_schema(self) -> pa.Schema:
+        empty = pa.schema([self._schema.field(name) for name in self.others]).empty_table()
         return other_columns(empty, self._origin).schema
 
 
@@ -281,14 +270,11 @@ def one_label(origin: str, class_: str, label: str) -> TableError:
     return TableError(f"{origin}: the class {class_!r} has one label only, {label!r}, so there is nothing to learn.")
 
 
-def other_names(spec: Spec, names: Sequence[str]) -> list[str]:
-    """The columns that the spec does not describe and releases as they are."""
-    described = {*spec.attributes, spec.table.class_, spec.table.weight, *spec.table.person}
-    return [name for name in names if name not in described] if spec.table.others == "release" else []
+def other_names(spec: Spec, names: Sequence[str], origin: str) -> tuple[str, ...]:
+    """The columns that the spec does not describe and releases as they are.
 
-
-def check_columns(spec: Spec, names: Sequence[str], origin: str) -> None:
-    """Checks that the table has the columns that the spec describes, and no others if those are refused."""
+    Refuses a table without the columns that the spec describes, and others if it asks for that.
+    """
     table = spec.table
     described = [*spec.attributes, table.class_, *([table.weight] if table.weight else []), *table.person]
     for name in described:
@@ -302,6 +288,7 @@ def check_columns(spec: Spec, names: Sequence[str], origin: str) -> None:
             f"{origin}: {spec.origin} does not describe the {columns} {listed(unknown, 30)}; describe {them}, "
             "or set [table] others to 'drop' or 'release'."
         )
+    return tuple(unknown) if spec.table.others == "release" else ()
 
 
 def _spread(codes: Codes, numbers: IntArray, size: int) -> Codes:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
 
-from unveil.arrays import BoolArray, FloatArray, IntArray
+from unveil.arrays import Array, BoolArray, FloatArray, IntArray
+from unveil.errors import TableError
 from unveil.progress import Watcher, unwatched
 from unveil.schema import Spec
-from unveil.tables.coder import Chunk, Recount, Sequences, Sight, changed
+from unveil.tables.coder import Chunk, Recount, Sight, changed
 from unveil.tables.columns import Codes
 from unveil.tables.domains import Column, Domain, Outline, RawValues, declared_values, survey_weights
 from unveil.tables.persons import WORDS, Persons, RowsOfPersons, Withheld, person_numbers, person_words
 from unveil.tables.sources import Source, open_source
-from unveil.tables.survey import Survey, one_label, other_names
+from unveil.tables.survey import Survey, one_label
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ def load_table(
 def _loaded(spec: Spec, opened: Source, progress: Watcher, withheld: Withheld | None) -> Table:
     survey = Survey(spec, opened.schema, opened.origin, withheld)
     progress(f"reading {opened.origin}", 0, None)
-    raw = opened.table([*survey.names, *other_names(spec, opened.schema.names)])
+    raw = opened.table([*survey.names, *survey.others])
     progress(f"checking {opened.origin}", 0, None)
     sight = survey.add(raw)
     outline, coder = survey.result()
@@ -212,7 +214,7 @@ class StreamedTable:
         self._progress = progress
         self._source: Source = open_source(spec.source if source is None else source, spec)
         self._stamp = self._source.stamp()
-        self._sequences = Sequences()
+        self._checksums: dict[str, int] = {}
         survey = Survey(spec, self._source.schema, self._source.origin, withheld)
         rows = RowsOfPersons()
         for batch in self._batches(survey.names, self._source.rows()):
@@ -229,10 +231,27 @@ class StreamedTable:
         """
         recount = Recount(self._coder, places, others=others, persons=persons)
         chunks = recount.chunks(self._batches(recount.names, self.outline.read))
-        yield from self._sequences.same(chunks, self._source.origin)
+        yield from self._in_order(chunks)
         if self._source.stamp() != self._stamp:
             raise changed(self._source.origin)
         recount.check()
+
+    def _in_order(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        """The chunks of a pass; at its end, refuses columns that are not as an earlier pass read them.
+
+        Passes that read different columns see the same rows only if each column has its values at the same rows. Counts
+        of values do not show that: rows may have exchanged them. So each column has a checksum.
+        """
+        seen: dict[str, int] = {}
+        for chunk in chunks:
+            for name, values in _counted(chunk):
+                seen[name] = crc32(np.ascontiguousarray(values).data, seen.get(name, 0))
+            yield chunk
+        if any(self._checksums.setdefault(name, checksum) != checksum for name, checksum in seen.items()):
+            raise TableError(
+                f"{self._source.origin}: the source changed while it was being read, or gave its rows in another order "
+                "(sort them without ties, or use the engine 'memory', which reads once); nothing was released."
+            )
 
     def _batches(self, names: Sequence[str], total: int) -> Iterator[pa.Table]:
         """One pass. In the first pass over a csv file the total is an estimate, and dropped if it is too low."""
@@ -241,6 +260,15 @@ class StreamedTable:
             yield batch
             done += batch.num_rows
             self._progress(f"reading {self._source.origin}", done, total if done <= total else None)
+
+
+def _counted(chunk: Chunk) -> Iterator[tuple[str, Array]]:
+    """What is counted of each row."""
+    yield from ((f"attribute {place}", codes) for place, codes in chunk.codes.items())
+    yield "class", chunk.classes
+    if chunk.weight is not None:
+        yield "weight", chunk.weight
+    yield from ((f"person {place}", numbers) for place, numbers in enumerate(chunk.persons))
 
 
 class PartOfRows:
