@@ -20,8 +20,8 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from io import TextIOWrapper
 from typing import Annotated, Any, NoReturn, cast
@@ -57,7 +57,7 @@ HOMES = {
     "report": "verbs.report",
     "explain": "evaluation.explain",
     "taxonomy": "taxonomy.commands",
-    "studio": "studio.studio",
+    "studio": "verbs.studio",
 }
 """Where each command is, below `unveil.cli`: a function, or an app with its own commands."""
 ENVIRONMENT = {"PYDANTIC_DISABLE_PLUGINS": "__all__", "OPENBLAS_NUM_THREADS": "1"}
@@ -68,8 +68,6 @@ starts threads to multiply matrices, of which a command has only small ones.
 """
 ALONE = "alone"
 """What the installed command passes to its commands: the process has no other use."""
-
-
 UNPRINTED = frozenset({errno.ENOSPC, errno.EIO, errno.EBADF})
 """Errors of a stream, which has no name, such as a full disk."""
 
@@ -144,26 +142,10 @@ def _numbered(error: UnicodeError) -> tuple[str, int]:
     return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
-class Verbs(Mapping[str, Any]):
-    """The commands by name, each built when it is asked for."""
-
-    def __init__(self) -> None:
-        self._built: dict[str, Any] = {}
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._built:
-            module, verb = HOMES[name].split(".")
-            self._built[name] = _built(getattr(import_module(f"unveil.cli.{module}"), verb))
-        return self._built[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(HOMES)
-
-    def __len__(self) -> int:
-        return len(HOMES)
-
-
-def _built(verb: Any) -> Any:
+@cache
+def _built(home: str) -> Any:
+    module, name = home.split(".")
+    verb = getattr(import_module(f"unveil.cli.{module}"), name)
     if isinstance(verb, typer.Typer):
         return typer.main.get_command(verb)
     single = typer.Typer(add_completion=False)
@@ -176,7 +158,11 @@ class Commands(TyperGroup):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.commands = cast("MutableMapping[str, Any]", Verbs())
+        self.commands: dict[str, Any] = dict.fromkeys(HOMES)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of this name, built when it is asked for; None if there is none."""
+        return _built(HOMES[cmd_name]) if cmd_name in HOMES else None
 
     def invoke(self, ctx: Any) -> Any:
         """Runs a command."""

@@ -15,9 +15,8 @@ from unveil.cli.verbs import show_exposure
 from unveil.errors import braced, count_text
 
 if TYPE_CHECKING:
-    from unveil.evaluation.evaluation import Comparison, Evaluation, Line, Measures
+    from unveil.evaluation.evaluation import Comparison, Evaluation, Measures
     from unveil.evaluation.population import Population
-    from unveil.evaluation.protocol import Folds, Given, Holdout
     from unveil.reasons import Explanation
 
 SEEDS = 5
@@ -65,9 +64,9 @@ def evaluate(
     """Compare what a classifier learns from a release, from raw data and from full masking."""
     from unveil.workflow.evaluate import evaluate as run
 
-    protocol = protocol_of(folds, test, split, seeds)
+    asked = experiment(classifiers, folds, test, split, seeds, together, sample)
     with watched() as progress:
-        found = run(spec, **experiment(classifiers, protocol, seeds, together, sample), progress=progress)
+        found = run(spec, **asked, progress=progress)
         exposure = None
         if attacked:
             from unveil.workflow.attack import attack
@@ -103,9 +102,9 @@ def compare(
 
     if plot is not None:
         check_plot(plot)
-    protocol = protocol_of(folds, test, split, seeds)
+    asked = experiment(classifiers, folds, test, split, seeds, together, sample)
     with watched() as progress:
-        found = run(specs, **experiment(classifiers, protocol, seeds, together, sample), progress=progress)
+        found = run(specs, **asked, progress=progress)
     if plot is not None:
         draw(found, plot)
     if as_json:
@@ -116,32 +115,26 @@ def compare(
         console.print(f"The plot is in {plot}.")
 
 
-def protocol_of(folds: int | None, test: float | None, split: str | None, seeds: int) -> Holdout | Folds | Given:
-    """How the options say to split the rows."""
+def experiment(
+    classifiers: list[str] | None,
+    folds: int | None,
+    test: float | None,
+    split: str | None,
+    seeds: int,
+    together: bool,
+    sample: int | None,
+) -> dict[str, Any]:
+    """The arguments that both commands pass on. A private release is drawn once per hold-out, else once per seed."""
     from unveil.evaluation.protocol import Folds, Given, Holdout
 
     if sum(option is not None for option in (folds, test, split)) > 1:
         raise typer.BadParameter("only one of --folds, --test and --split can be given.")
+    passed = {"classifiers": classifiers or ("tree",), "together": together, "sample": sample, "seeds": range(seeds)}
     if split is not None:
-        return Given(split)
+        return {**passed, "protocol": Given(split)}
     if folds is not None:
-        return Folds(folds)
-    return Holdout(1 / 3 if test is None else test, range(seeds))
-
-
-def experiment(
-    classifiers: list[str] | None, protocol: Holdout | Folds | Given, seeds: int, together: bool, sample: int | None
-) -> dict[str, Any]:
-    """The arguments that both commands pass on. A private release is drawn once per hold-out, else once per seed."""
-    from unveil.evaluation.protocol import Holdout
-
-    return {
-        "classifiers": classifiers or ("tree",),
-        "protocol": protocol,
-        "together": together,
-        "seeds": range(1 if isinstance(protocol, Holdout) else seeds),
-        "sample": sample,
-    }
+        return {**passed, "protocol": Folds(folds)}
+    return {**passed, "protocol": Holdout(1 / 3 if test is None else test, range(seeds)), "seeds": range(1)}
 
 
 def show_evaluation(console: Console, evaluation: Evaluation) -> None:
@@ -156,7 +149,7 @@ def show_evaluation(console: Console, evaluation: Evaluation) -> None:
         people = _table("for the population", "error", *SCORES)
         for line in evaluation.lines:
             if line.classifier == name:
-                errors.add_row(SETTINGS[line.setting], _percent(line.error), line.bounds, str(line.n))
+                errors.add_row(SETTINGS[line.setting], f"{line.error:.2%}", line.bounds, str(line.n))
                 others.add_row(SETTINGS[line.setting], *line.other)
                 people.add_row(SETTINGS[line.setting], *line.population)
         console.print()
@@ -197,7 +190,8 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
         tables.add_row(item.spec.origin, *kept)
         for name in item.classifiers:
             raw, released, masked = (item.line(setting, name) for setting in ("raw", "released", "masked"))
-            found = (_percent(raw.error), _percent(released.error), _reach(released), _percent(masked.error))
+            reach = "" if released.high is None else f"± {released.high - released.error:.2%}"
+            found = f"{raw.error:.2%}", f"{released.error:.2%}", reach, f"{masked.error:.2%}"
             errors.add_row(item.spec.origin, guarantee_text(item.spec), name, *found)
             others.add_row(item.spec.origin, name, *released.other, kept[0])
     console.print(f"Errors on the same test rows, {comparison.evaluations[0].protocol}.")
@@ -291,14 +285,6 @@ def _table(*names: str) -> Table:
     return Table(*names, box=None, header_style="bold", pad_edge=False)
 
 
-def _percent(share: float) -> str:
-    return f"{share:.2%}"
-
-
-def _reach(line: Line) -> str:
-    return "" if line.high is None else f"± {line.high - line.error:.2%}"
-
-
 def explain(
     spec: SpecArgument,
     shadow: Annotated[
@@ -340,6 +326,4 @@ def show_explanation(console: Console, found: Explanation, *, every: bool) -> No
             console.print(part.heading, style="bold")
         for line in part.lines:
             console.print(line)
-    console.print()
-    for note in found.notes:
-        console.print(note, style="yellow")
+    _show_notes(console, found.notes)

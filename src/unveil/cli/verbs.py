@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,7 +24,7 @@ from unveil.cli.terminal import (
     print_text,
     watched,
 )
-from unveil.errors import UnverifiedError
+from unveil.errors import TableError, UnveilError, UnverifiedError, rows_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -130,7 +133,6 @@ def apply(
     as_json: Json = False,
 ) -> None:
     """Mask new rows with the masking of a release."""
-    from unveil.errors import rows_text
     from unveil.workflow.apply import apply_to_file
 
     if spec is not None:
@@ -243,12 +245,8 @@ def default_target(release: Path, owner: Path | None) -> Path:
 
 def fresh_folder(wish: Path) -> Path:
     """The folder `wish`, or the first numbered one that does not exist."""
-    number = 2
-    folder = wish
-    while folder.exists():
-        folder = wish.with_name(f"{wish.name}-{number}")
-        number += 1
-    return folder
+    numbered = (wish.with_name(f"{wish.name}-{number}") for number in count(2))
+    return next(folder for folder in chain([wish], numbered) if not folder.exists())
 
 
 def attack(
@@ -309,3 +307,29 @@ def show_exposure(console: Console, found: Exposure) -> None:
     console.print(table)
     for note in found.notes:
         console.print(note, style="yellow")
+
+
+def studio(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[TABLE|SPEC]", help="A table or a spec; without it, choose in the page.")
+    ] = None,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
+) -> None:
+    """See and steer a release in the browser, on this machine only."""
+    import webbrowser
+
+    try:
+        from unveil.studio.server import Studio
+    except ImportError as error:
+        raise UnveilError(f"unveil studio needs the extra unveil[studio]: {error}.") from error
+    if file is not None and not file.exists():
+        raise TableError(f"{file}: there is no such file or folder.")
+    folder = Path() if file is None else file.absolute().parent
+    served = Studio(folder, None if file is None else file.name)
+    console.print(f"The studio is at {served.address}", soft_wrap=True)
+    console.print("Whoever has this address can read the table. Nothing leaves this machine. Ctrl-C ends it.")
+    if browser:
+        webbrowser.open(served.address)
+    served.run()
+    sys.stdout.flush()
+    os._exit(0)  # work that is under way in threads is not waited for; its drafts are removed by the next run
