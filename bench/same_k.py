@@ -48,7 +48,7 @@ def _cell(given: Given, way: str, split: int, made: Made) -> Cell:
 def main() -> None:
     options = _options()
     # A file or a pipe is 80 characters wide to rich, which would cut the table.
-    console = Console(width=max(Console().width, 110))
+    console = Console(width=max(Console().width, 120))
     CACHE.mkdir(exist_ok=True)
     found = kept()
     found.machine, found.boosting = str(this_machine()), BOOSTING
