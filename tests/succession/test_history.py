@@ -13,6 +13,7 @@ from commands import Run
 from project import Project
 from succession.chains import ATTRIBUTES, KINDS, Chain, crowd, table_of
 from unveil.errors import ReleaseError, UnveilError
+from unveil.interruption import settle as settle_as_usual
 
 
 @pytest.fixture
@@ -93,6 +94,19 @@ def test_figures_that_leave_the_history_out_say_so(verb: str, project: Project, 
 def test_no_key_of_a_person_is_in_the_history(chain: Chain) -> None:
     content = b"".join(path.read_bytes() for path in (chain.place / "history").iterdir())
     assert b"person 7" not in content
+
+
+def test_an_entry_can_never_be_read_by_others(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even between the moment it comes to its place and the next."""
+    modes = {}
+
+    def settle(draft: Path, place: Path, **options: bool) -> None:
+        modes[place.parent.name] = stat.S_IMODE(draft.stat().st_mode)
+        settle_as_usual(draft, place, **options)
+
+    monkeypatch.setattr("unveil.release.folder.settle", settle)
+    unveil.publish(table_of(crowd(120)), chain.spec).write(chain.place / "release-2")
+    assert modes["history"] == 0o600
 
 
 def test_a_release_that_cannot_be_written_is_not_entered(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -169,12 +169,16 @@ def write_folder(folder: Path, write: Callable[[Path], None], what: str) -> None
         _settle(draft, folder)
 
 
-def write_whole(path: Path, write: Callable[[Path], None], what: str) -> None:
-    """Writes a single file next to its final place and moves it there when it is complete."""
+def write_whole(path: Path, write: Callable[[Path], None], what: str, *, private: bool = False) -> None:
+    """Writes a single file next to its final place and moves it there when it is complete.
+
+    A private file can be read by its owner alone, at any time.
+    """
     check_absent(path, what)
     with _reported(path, what), drafted(path) as (draft, mode):
         write(draft)
-        draft.chmod(mode)
+        if not private:
+            draft.chmod(mode)
         _sync(draft)
         settle(draft, path)
         _sync_after(path)

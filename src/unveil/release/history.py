@@ -110,8 +110,7 @@ class History:
         table = pa.table({PERSON: people, **labels}).sort_by(PERSON).replace_schema_metadata({ABOUT: about})
         from pyarrow import parquet
 
-        write_whole(place, lambda draft: parquet.write_table(table, draft), "entry in the history")
-        place.chmod(0o600)
+        write_whole(place, lambda draft: parquet.write_table(table, draft), "entry in the history", private=True)
 
     def _key(self) -> bytes:
         path = self.folder / KEY
