@@ -153,7 +153,6 @@ class Exposure:
         return f"Exposure({self.summary}{worst})"
 
     def _repr_html_(self) -> str:
-        """The attacks, worst first, for notebooks."""
         return html.page_part(
             html.paragraph(f"{self.summary}.", stripe=html.BAD if self.leaks else html.GOOD),
             html.table(

@@ -171,7 +171,6 @@ class MeasuredNeighbours:
 
 
 def _chosen(manifest: AdditiveManifest | StatisticsManifest) -> tuple[tuple[str, str], ...]:
-    """All choices that a release shows."""
     if isinstance(manifest, StatisticsManifest):
         return tuple((pair.attributes[0], pair.attributes[1]) for pair in manifest.pairs)
     return tuple((done.attribute, done.class_) for done in manifest.rounds)

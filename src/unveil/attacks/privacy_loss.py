@@ -185,7 +185,6 @@ def _pair(truth: Truth) -> Pair:
 
 
 def _counted_rows(truth: Truth) -> pa.Table:
-    """The raw rows that the release counts."""
     return truth.rows.take(pa.array(used_by(truth.spec, truth.table)))
 
 

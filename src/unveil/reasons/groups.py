@@ -30,6 +30,7 @@ class Tried:
     partition: int
     box: int
     column: int
+    block: int
     way: int
     cells: range
     """The cells at which it would be the same; several for the split of an interval."""
@@ -108,7 +109,7 @@ class Groups:
         for place, (scan, valid, _, sizes, mixed) in enumerate(partition.scan(live, every)):
             if partition.endless:
                 self._note_valid(number, scan, valid)
-            for tried in _tried(number, live, scan, partition.levels, self._atoms[number]):
+            for tried in _tried(number, partition, live, scan, self._atoms[number]):
                 self._note(tried)
             if not place:  # the arrays are of all groups, and are filled as the scan goes on
                 self._sizes.append(sizes)
@@ -136,10 +137,9 @@ class Groups:
             if key not in self._by_group or tried.distance < self._by_group[key].distance:
                 self._by_group[key] = tried
             return
-        block = int(partition.blocks.rows[tried.box, tried.column])
         if tried.way == ALL:
-            self._everywhere.setdefault(block, []).append(tried)
-        ways = self._by_block.setdefault(block, {})
+            self._everywhere.setdefault(tried.block, []).append(tried)
+        ways = self._by_block.setdefault(tried.block, {})
         for cell in tried.cells:
             way = tried.way, cell
             if way not in ways or tried.distance > ways[way].distance:
@@ -155,9 +155,9 @@ class Groups:
             if (number, box, column) in self._open and self._mixed[number][place]:
                 yield Stop(blocks.label(block), (), "noise", records, group=group)
             elif tried is not None and self._mixed[number][place]:
-                stop = self._stop(block, tried, tried.cells[-1], records, group)
+                stop = self._stop(tried, tried.cells[-1], records, group)
                 if (at_once := self._at_once.get((number, box, column))) is not None:
-                    stop = replace(stop, fewest=self._fewest(block, at_once, [at_once], records))
+                    stop = replace(stop, fewest=self._fewest(at_once, [at_once], records))
                 yield stop
             elif tried is None or not blocks.shapes.cells[block]:
                 yield Stop(blocks.label(block), (), "unveiled", records, group=group)
@@ -179,14 +179,14 @@ class Groups:
                 yield Stop(blocks.label(block), (), "noise", records)
             elif ways and mixed:
                 (_, cell), nearest = min(ways.items(), key=lambda item: item[1].distance)
-                stop = self._stop(block, nearest, cell, records, None)
+                stop = self._stop(nearest, cell, records, None)
                 if (every := self._everywhere.get(block)) is not None:
-                    stop = replace(stop, fewest=self._fewest(block, ways[ALL, 0], every, records))
+                    stop = replace(stop, fewest=self._fewest(ways[ALL, 0], every, records))
                 yield stop
             else:
                 yield Stop(blocks.label(block), (), "pure" if ways else "unveiled", records)
 
-    def _fewest(self, block: int, shown: Tried, tried: Sequence[Tried], records: int) -> Fewest | None:
+    def _fewest(self, shown: Tried, tried: Sequence[Tried], records: int) -> Fewest | None:
         """How many records keep a block from being refined into all its parts, if they are few.
 
         Of an interval or one part alone it says nothing: to leave out a small piece is always enough to cut it off.
@@ -196,33 +196,32 @@ class Groups:
             sizes[item.partition] += item.small
         if not self._may_leave_out or sizes.max() > FEW * records:
             return None
-        found = self._left.fewest(tried, self._into(block, shown, 0))
+        found = self._left.fewest(tried, self._into(shown, 0))
         return found if found.records <= FEW * records else None
 
-    def _stop(self, block: int, tried: Tried, cell: int, records: int, group: dict[str, str] | None) -> Stop:
-        into = self._into(block, tried, cell)
+    def _stop(self, tried: Tried, cell: int, records: int, group: dict[str, str] | None) -> Stop:
+        into = self._into(tried, cell)
         breaks = tuple(self._break(tried, cell, *broken) for broken in tried.breaks)
-        return Stop(self._search.blocks.label(block), into, "invalid", records, breaks, group)
+        return Stop(self._search.blocks.label(tried.block), into, "invalid", records, breaks, group)
 
-    def _into(self, block: int, tried: Tried, cell: int) -> tuple[str, ...]:
+    def _into(self, tried: Tried, cell: int) -> tuple[str, ...]:
         """The labels that would take the place of a block; of values disclosed at once, those that are held."""
         blocks = self._search.blocks
-        if tried.way == ALL and blocks.hides(block):
-            return (*self._pieces(tried, block), SUPPRESSED)
-        return tuple(blocks.label(child) for child in blocks.into(block, tried.way, cell))
+        if tried.way == ALL and blocks.hides(tried.block):
+            return (*self._pieces(tried), SUPPRESSED)
+        return tuple(blocks.label(child) for child in blocks.into(tried.block, tried.way, cell))
 
-    def _pieces(self, tried: Tried, block: int) -> list[str]:
+    def _pieces(self, tried: Tried) -> list[str]:
         """The labels of the pieces of a group that hold records, if it is refined into all parts at once."""
         blocks = self._search.blocks
-        start = int(blocks.lists(np.array([block]), np.array([ALL]), np.array([0]))[0])
+        start = int(blocks.lists(np.array([tried.block]), np.array([ALL]), np.array([0]))[0])
         cells = self._search.partitions[tried.partition].occupied(tried.box, tried.column)
         return [blocks.label(int(blocks.members[start + cell])) for cell in cells.tolist()]
 
     def _break(self, tried: Tried, cell: int, place: int, piece: Piece) -> Break:
         search = self._search
-        block = int(search.partitions[tried.partition].blocks.rows[tried.box, tried.column])
-        labels = self._pieces(tried, block) if tried.way == ALL else self._into(block, tried, cell)
-        name = search.blocks.attribute(block).name
+        labels = self._pieces(tried) if tried.way == ALL else self._into(tried, cell)
+        name = search.blocks.attribute(tried.block).name
         group = {**search.labels(tried.partition, tried.box), name: labels[piece.child]}
         roots = search.labels(tried.partition, 0)
         telling = tuple(held for held, label in group.items() if held == name or label != roots[held])
@@ -248,8 +247,7 @@ class Left:
         partition, shapes = self._search.partitions[tried.partition], self._search.blocks.shapes
         order, starts = self._in_groups[tried.partition]
         rows = order[starts[tried.box] : starts[tried.box + 1]]
-        block = partition.blocks.rows[tried.box, tried.column]
-        cells = shapes.cell_of[shapes.depth[block], self._codes(int(partition.attributes[tried.column]))[rows]]
+        cells = shapes.cell_of[shapes.depth[tried.block], self._codes(int(partition.attributes[tried.column]))[rows]]
         held: IntArray = rows[np.isin(cells, np.unique(cells)[list(tried.short)])]
         return held
 
@@ -294,13 +292,11 @@ class Left:
         return group[number[len(known) :]]
 
 
-def _tried(
-    number: int, live: IntArray, scan: Scan, levels: Sequence[tuple[Level, slice]], atoms: Sequence[Atom]
-) -> Iterator[Tried]:
+def _tried(number: int, partition: Partition, live: IntArray, scan: Scan, atoms: Sequence[Atom]) -> Iterator[Tried]:
     """The candidates of a scan that would break something."""
     breaks: dict[int, list[tuple[int, Piece]]] = {}
     fails: BoolArray = np.zeros(len(scan.owner), dtype=np.bool_)
-    for place, (level, section) in enumerate(levels):
+    for place, (level, section) in enumerate(partition.levels):
         fails |= ~level.holds(level.of(scan.pieces[:, section]))
         for candidate, piece in _broken(level, scan.pieces[:, section], scan):
             breaks.setdefault(candidate, []).append((place, piece))
@@ -308,10 +304,10 @@ def _tried(
     for candidate, found in breaks.items():
         distance = max(_share(atoms[place], piece.level) for place, piece in found)
         box, column = int(live[scan.box[candidate]]), int(scan.column[candidate])
-        way, cells = int(scan.way[candidate]), _cells(scan, candidate)
+        block, way, cells = int(partition.blocks.rows[box, column]), int(scan.way[candidate]), _cells(scan, candidate)
         short = first[candidate] + np.flatnonzero(fails[first[candidate] : first[candidate + 1]])
         small, places = int(scan.pieces[short, 0].sum()), tuple((short - first[candidate]).tolist())
-        yield Tried(number, box, column, way, cells, tuple(found), distance, small, places)
+        yield Tried(number, box, column, block, way, cells, tuple(found), distance, small, places)
 
 
 def _cells(scan: Scan, candidate: int) -> range:

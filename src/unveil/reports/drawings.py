@@ -58,7 +58,6 @@ class Bar:
     """A row of a bar chart: the label is above its bar, the figure at the right."""
 
     full: str
-    """The whole label."""
     share: float | None
     """None where there is a text and nothing to draw."""
     text: str
@@ -106,7 +105,6 @@ class Dot:
     """A row of a dot chart: a value and, where it is known, its interval."""
 
     full: str
-    """The whole label."""
     mark: str
     """What is drawn at the value; every row of a chart has its own mark."""
     value: float

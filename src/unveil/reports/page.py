@@ -87,11 +87,10 @@ def accuracies(evaluation: Evaluation) -> list[Accuracy]:
     for name in evaluation.classifiers:
         lines = [line for line in evaluation.lines if line.classifier == name]
         # What was learned from, without the papers' name for the error.
-        settings = [SETTINGS[line.setting].rpartition(" (")[0] for line in lines]
-        dots = [_dot(setting, line) for setting, line in zip(settings, lines, strict=True)]
-        chart = Dots(f"Accuracy of a {CLASSIFIERS[name].label}", dots)
-        scores = [(setting, *line.other) for setting, line in zip(settings, lines, strict=True)]
-        people = [(setting, *line.population) for setting, line in zip(settings, lines, strict=True)]
+        settings = [(SETTINGS[line.setting].rpartition(" (")[0], line) for line in lines]
+        chart = Dots(f"Accuracy of a {CLASSIFIERS[name].label}", [_dot(setting, line) for setting, line in settings])
+        scores = [(setting, *line.other) for setting, line in settings]
+        people = [(setting, *line.population) for setting, line in settings]
         sentence, classes = _sentence(evaluation, name), evaluation.classes(name)[:CLASSES]
         found.append(Accuracy(chart, sentence, scores, people, classes))
     return found
@@ -174,7 +173,6 @@ def _people(release: Release, owner: Owner | None) -> dict[str, Any] | None:
 
 
 def _facts(release: Release, figure: Figure, spec: Spec | None, summaries: Sequence[GroupSummary]) -> dict[str, Any]:
-    """What both pages say."""
     manifest = release.manifest
     private = not isinstance(manifest, RefinementManifest)
     shown = panels(release, figure, spec)
@@ -267,7 +265,6 @@ def audit_page(audit: Audit) -> str:
 
 
 def _duties(*, private: bool, signed: bool) -> list[tuple[str, str, str]]:
-    """Who can check what, and how."""
     shown = "the arithmetic of the ledger, the cut and the plan" if private else "every requirement, in every group"
     behind = "that the noise follows its law" if private else "that the rows are true, and none was lost or moved"
     return [

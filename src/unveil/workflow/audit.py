@@ -93,7 +93,6 @@ def audit_to_file(
 
 
 def _files(folder: Path, release: Release) -> Iterator[Paper]:
-    """The files of a release with their hashes."""
     yield Paper(MANIFEST, _sha256((folder / MANIFEST).read_bytes()))
     for name, file in release.manifest.files.items():
         yield Paper(name, file.sha256)

@@ -118,7 +118,6 @@ def _published(name: str, spec: Spec, train: pa.Table, test: pa.Table, folder: P
 
 
 def _complete(rows: pa.Table, spec: Spec) -> pa.Table:
-    """The rows without missing values."""
     for name in rows.column_names:
         if pa.types.is_string(rows[name].type):
             rows = rows.filter(pc.invert(pc.is_in(rows[name], pa.array(spec.table.missing.values))))

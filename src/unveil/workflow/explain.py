@@ -122,7 +122,6 @@ def cuts_at_end(table: Table, spec: Spec, progress: Watcher) -> tuple[int, tuple
 
 
 def _joint(table: Table, spec: Spec, progress: Watcher) -> tuple[Ended, JointSearch]:
-    """A joint search to its end."""
     from unveil.counting.memory import MemoryEngine
 
     search, steps, bits = start_joint(table, spec, MemoryEngine(table), progress), 0, 0.0

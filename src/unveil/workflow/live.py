@@ -70,7 +70,6 @@ class Live:
     """A table in memory. Specs that read it the same way share its codes and its counts."""
 
     def __init__(self, source: Any) -> None:
-        """Reads the table."""
         self.look: Look = look_at(source)
         self._held: Held | None = None
         self._references: dict[tuple[object, tuple[str, ...]], Scores] = {}
