@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -180,11 +180,14 @@ def cuts_of(table: Table, requirements: Sequence[Requirement], search: Search) -
     for item in search.remaining():
         left[item.column].append(item)
     counted = _counted(table, requirements, search)
-    found = _breaks(table, search.cuts, counted, left)
     omissible = not any(requirement.of_whole for requirement in requirements)
-    return tuple(
-        _cut(table, column, items, found[column], counted if omissible else ()) for column, items in left.items()
-    )
+    cuts = []
+    for column, items in left.items():
+        about = [held for held in counted if column in held.columns]
+        ways = [way for item in items if item.beneficial for way in ways_of(item)]
+        breaks = _breaks(table, search.cuts, about, column, ways)
+        cuts.append(_cut(table, column, items, breaks, about if omissible else ()))
+    return tuple(cuts)
 
 
 class Counted(NamedTuple):
@@ -212,8 +215,7 @@ def _fewest(table: Table, column: int, item: Remaining, counted: Sequence[Counte
     way = Way(item.block, item.parts, False)
     short = np.zeros(table.rows, dtype=np.bool_)
     for held in counted:
-        if column in held.columns:
-            short |= held.groups.short(column, way, held.levels)
+        short |= held.groups.short(column, way, held.levels)
     records = int(table.row_records[short].sum())
     kept = set(np.unique(table.columns[column].codes[~short]).tolist())
     if not 0 < records <= FEW * item.records or sum(not kept.isdisjoint(part.codes.tolist()) for part in way.parts) < 2:
@@ -255,39 +257,24 @@ def _stop(item: Remaining, why: Why, into: tuple[str, ...] = (), breaks: tuple[B
 
 
 def _breaks(
-    table: Table,
-    cuts: Mapping[int, Sequence[Block]],
-    counted: Sequence[Counted],
-    left: dict[int, list[Remaining]],
-) -> dict[int, list[list[Break]]]:
-    """For each attribute, and each of its beneficial refinements in order, the requirements that would break."""
-    ways = {
-        column: [way for item in items if item.beneficial for way in ways_of(item)] for column, items in left.items()
-    }
-    found: dict[int, list[list[Break]]] = {column: [[] for _ in held] for column, held in ways.items()}
+    table: Table, cuts: Mapping[int, Sequence[Block]], counted: Sequence[Counted], refined: int, ways: Sequence[Way]
+) -> list[list[Break]]:
+    """For each way to refine an attribute the requirements that would break."""
+    found: list[list[Break]] = [[] for _ in ways]
     for held in counted:
-        for column in held.columns:
-            for place, broken in _broken(table, cuts, held, column, ways[column]):
-                found[column][place].append(broken)
+        worst = [_Worst(level, len(ways)) for level in held.levels]
+        for pieces in held.groups.pieces(refined, ways):
+            for item in worst:
+                item.take(pieces)
+        names = {column: table.attributes[column].name for column in held.columns}
+        # Fully masked attributes tell nothing.
+        telling = tuple(name for column, name in names.items() if column == refined or len(cuts[column]) > 1)
+        for (number, atom), item in zip(held.atoms, worst, strict=True):
+            for place, piece in item.broken():
+                group = {name: held.groups.block(column, piece.group).label for column, name in names.items()}
+                group[names[refined]] = ways[place].labels[piece.child]
+                found[place].append(break_of(number, atom, piece, group, telling))
     return found
-
-
-def _broken(
-    table: Table, cuts: Mapping[int, Sequence[Block]], held: Counted, refined: int, ways: Sequence[Way]
-) -> Iterator[tuple[int, Break]]:
-    """The breaks of the requirements on some groups, each with the place of the way to refine that makes it."""
-    worst = [_Worst(level, len(ways)) for level in held.levels]
-    for pieces in held.groups.pieces(refined, ways):
-        for item in worst:
-            item.take(pieces)
-    names = {column: table.attributes[column].name for column in held.columns}
-    # Fully masked attributes tell nothing.
-    telling = tuple(name for column, name in names.items() if column == refined or len(cuts[column]) > 1)
-    for (number, atom), item in zip(held.atoms, worst, strict=True):
-        for place, piece in item.broken():
-            group = {name: held.groups.block(column, piece.group).label for column, name in names.items()}
-            group[names[refined]] = ways[place].labels[piece.child]
-            yield place, break_of(number, atom, piece, group, telling)
 
 
 class _Worst:
