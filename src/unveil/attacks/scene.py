@@ -14,7 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from unveil.arrays import BoolArray, IntArray, NumberArray, group_numbers, run_starts, sorted_order
+from unveil.counting.learning import learning_rows
+from unveil.counting.memory import MemoryEngine
 from unveil.masking import AnyMasking, AsIs, Discretization, Generalization, dictionary_of, python_values
+from unveil.publishers import tried
 from unveil.release import RefinementManifest, Release, SafeManifest
 from unveil.schema import Spec, number_of, value_text
 from unveil.tables import Table
@@ -185,11 +188,6 @@ def shown_rows(table: Table, spec: Spec) -> BoolArray:
     """Which rows a trial release shows, and does not only learn from."""
     if not spec.learn:
         return np.ones(table.rows, dtype=np.bool_)
-    # They compile their loops on import, which other verbs need not wait for.
-    from unveil.counting.learning import learning_rows
-    from unveil.counting.memory import MemoryEngine
-    from unveil.publishers import tried
-
     return ~learning_rows(tried(spec), MemoryEngine(table))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from unveil.counting import Engine
+from unveil.counting.memory import MemoryEngine
 from unveil.noise import SeededSource, Source
 from unveil.progress import Watcher, unwatched
 from unveil.publishers.guards import hardened
@@ -21,9 +22,6 @@ def trial_release(
     A private one is drawn from a seed, says that it is not private, and is not entered into the owner's ledger. What
     `progress` raises ends the work.
     """
-    # The engine compiles its loops on import, which other verbs need not wait for.
-    from unveil.counting.memory import MemoryEngine
-
     counts = MemoryEngine(table) if engine is None else engine
     if spec.plan is None:
         return publish_refinement(table, tried(spec, seed), counts, __version__, progress=progress)

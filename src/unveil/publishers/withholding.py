@@ -9,20 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from unveil.arrays import BoolArray, IntArray, group_numbers
 from unveil.counting.earlier import Earlier, Then
+from unveil.counting.memory import MemoryEngine
 from unveil.errors import RequirementError, SpecError, count_text, listed
 from unveil.publishers.guards import level_then, resolved_requirements, shared_groups
 from unveil.schema import Atom, Level, Spec, without_redundant
 from unveil.tables import Outline
-
-if TYPE_CHECKING:
-    # It compiles its loops on import.
-    from unveil.counting.memory import MemoryEngine
 
 Columns = tuple[int, ...]
 

@@ -324,7 +324,7 @@ def _all_disclosed(release: Release, name: str, entry: Suppression) -> bool:
 
 
 def _blocks(name: str, count: int) -> str:
-    return f"{count} {'block' if count == 1 else 'blocks'} of {name}"
+    return f"{count_text(count, 'block')} of {name}"
 
 
 def _points(name: str, gain: Interval) -> str:

@@ -101,7 +101,6 @@ class Noise:
 def private_facts(manifest: PrivateManifest) -> dict[str, Any]:
     """Everything that a page says about the budget and the noise of a differentially private release."""
     epsilon = Fraction(manifest.requirements[0]["epsilon"])
-    charges = {entry.purpose: Fraction(entry.epsilon) for entry in manifest.ledger}
     noise = Noise(Fraction(counted_by(manifest).epsilon) / (manifest.contributions or 1))
     factor = exp(min(float(epsilon), 700.0))
     threshold = manifest.threshold if isinstance(manifest, DiffGenManifest) else None
@@ -123,7 +122,7 @@ def private_facts(manifest: PrivateManifest) -> dict[str, Any]:
             }
             for entry in manifest.ledger
         ],
-        "spent": decimal_text(sum(charges.values(), Fraction(0))),
+        "spent": decimal_text(sum((Fraction(entry.epsilon) for entry in manifest.ledger), Fraction(0))),
         "counts_epsilon": manifest.ledger[-1].epsilon,
         "deviation": number(noise.deviation),
         "reach": f"{noise.reach:,}",

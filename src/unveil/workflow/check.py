@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from unveil import html
+from unveil.counting import Engine
+from unveil.counting.learning import parted
+from unveil.counting.memory import MemoryEngine
 from unveil.errors import count_text, rows_text
 from unveil.evaluation.population import Population, population
 from unveil.evaluation.risk import GroupRisk, InferenceRisk, group_risk, inference_risk, table_warnings
@@ -14,12 +17,6 @@ from unveil.publishers import make_guards, redundant_atoms, resolved_requirement
 from unveil.schema import Atom, KAnonymity, Requirement, Spec, SpecLike, Template, load_spec, share_text
 from unveil.tables import Outline, Table, Withheld, load_table
 from unveil.workflow.succession import earlier_of, succeeding
-
-if TYPE_CHECKING:
-    # They compile their loops on import.
-    from unveil.counting import Engine
-    from unveil.counting.memory import MemoryEngine
-
 
 ALONE = "The history plays no part in these figures: they are those of the table by itself."
 
@@ -146,7 +143,6 @@ def check(table: Any, spec: SpecLike | None = None, *, progress: Watcher = unwat
 
 def _opened(spec: Spec, source: Any, progress: Watcher) -> tuple[Table, MemoryEngine]:
     """The table without those who would be held back because of earlier releases, and what counts it."""
-    from unveil.counting.memory import MemoryEngine
 
     def opened(withheld: Withheld | None = None) -> tuple[Table, MemoryEngine]:
         table = load_table(spec, source, progress, withheld)
@@ -158,14 +154,9 @@ def _opened(spec: Spec, source: Any, progress: Watcher) -> tuple[Table, MemoryEn
 
 def fit_of(spec: Spec, table: Table, progress: Watcher = unwatched, engine: MemoryEngine | None = None) -> Fit:
     """Checks a table that was read already."""
-    # The engine compiles its loops on import, which other verbs need not wait for.
-    from unveil.counting.memory import MemoryEngine
-
     requirements = resolved_requirements(table, spec)
     released: tuple[Outline, Engine] = table, engine or MemoryEngine(table)
     if spec.learn:
-        from unveil.counting.learning import parted
-
         released = parted(tried(spec), released[1])[:2]
     if spec.plan is None and spec.search == "joint":
         start_joint(released[0], spec, released[1], progress)

@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from unveil.counting.memory import MemoryEngine
 from unveil.errors import ReleaseError, RequirementError, SpecError, TableError
 from unveil.evaluation.evaluation import Tally
 from unveil.evaluation.information import information_loss
@@ -111,9 +112,6 @@ def cuts_at_end(table: Table, spec: Spec, progress: Watcher) -> tuple[int, tuple
         bought = bought_by_omissions(table, spec, progress, found)
         progress("counting reasons", 0, None)
         return found.steps, group_cuts(table, requirements, joint, pure_too=spec.goal == "statistics"), bought
-    # The engine compiles its loops on import, which other verbs need not wait for.
-    from unveil.counting.memory import MemoryEngine
-
     search, steps = start_search(table, spec, MemoryEngine(table), progress), 0
     for steps, _ in enumerate(search.steps(), start=1):
         progress("refining", steps, None)
@@ -122,8 +120,6 @@ def cuts_at_end(table: Table, spec: Spec, progress: Watcher) -> tuple[int, tuple
 
 
 def _joint(table: Table, spec: Spec, progress: Watcher) -> tuple[Ended, JointSearch]:
-    from unveil.counting.memory import MemoryEngine
-
     search, steps, bits = start_joint(table, spec, MemoryEngine(table), progress), 0, 0.0
     for steps, step in enumerate(search.steps(), start=1):
         bits += step.gain

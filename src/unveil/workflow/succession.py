@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from unveil.arrays import BoolArray, IntArray, group_numbers
 from unveil.counting.earlier import Earlier
 from unveil.counting.engine import Engine, open_engine
+from unveil.counting.memory import MemoryEngine
 from unveil.errors import ReleaseError, SpecError, TableError, listed, rows_text
 from unveil.masking import AsIs
 from unveil.progress import Watcher, unwatched
@@ -19,9 +20,6 @@ from unveil.release import History, Link, RefinementManifest, Release, read_mani
 from unveil.schema import EPSILON_ADDS_UP, Spec, SpecLike, load_spec
 from unveil.tables import Outline, Withheld
 from unveil.version import __version__
-
-if TYPE_CHECKING:
-    from unveil.counting.memory import MemoryEngine
 
 Checked = TypeVar("Checked", bound=Outline)
 
@@ -129,7 +127,6 @@ def succeeding(
     Where the masking is known, `groups` gives the group of each row on the attributes of requirements.
     """
     table, engine = opened()
-    # It needs the compiled loops, which were loaded while the rows were read.
     from unveil.publishers.withholding import Withholding
 
     withholding = Withholding(table, spec, engine, earlier, groups(table, engine))
