@@ -25,13 +25,13 @@ def command_page() -> str:
 
 def _section(command: Any, context: typer.Context) -> Iterator[str]:
     """A command, and after it the commands below it."""
-    below = getattr(command, "commands", {})
+    names = command.list_commands(context) if hasattr(command, "list_commands") else []
     yield f"## `{context.command_path}`\n"
     yield f"{(command.help or '').strip()}\n"
     yield f"```text\n{' '.join([context.command_path, *command.collect_usage_pieces(context)])}\n```\n"
     yield from _parameters(command, context)
-    for name, one in below.items():
-        if not one.hidden:
+    for name in names:
+        if not (one := command.get_command(context, name)).hidden:
             yield from _section(one, typer.Context(one, info_name=name, parent=context))
 
 
