@@ -13,7 +13,7 @@ from unveil.masking.entries import (
     Suppression,
     SurveyWeight,
 )
-from unveil.masking.freeze import as_is, domain_of, freeze, vocabulary
+from unveil.masking.freeze import as_is, freeze, vocabulary
 from unveil.masking.masking import Masking, without_marks
 from unveil.masking.trees import (
     Block,

@@ -66,8 +66,7 @@ class BoxTree(Entry):
     def edges(self) -> tuple[IntArray, IntArray]:
         """For each node its parent, and which part of the parent's split it is; -1 for the root.
 
-        Raises:
-            ReleaseError: The order is not a tree of these splits.
+        Refuses an order that is not a tree of these splits.
         """
         parent, part = [LEAF] * len(self.order), [LEAF] * len(self.order)
         unfinished: list[int] = []
@@ -131,7 +130,7 @@ class Sketched:
             yield from (f"{'  ' if last else '│ '} {line}" for line in others)
 
 
-def sketch(tree: BoxTree, records: Sequence[int] | None = None, levels: int = LEVELS, most: int = MOST) -> Sketched:
+def sketch(tree: BoxTree, records: Sequence[int] | None = None) -> Sketched:
     """The top of a tree. Values split off one after the other count as one level.
 
     If the records in each leaf are known, leaves without any are not groups, parts without any are not shown, and the
@@ -144,7 +143,7 @@ def sketch(tree: BoxTree, records: Sequence[int] | None = None, levels: int = LE
         held[is_leaf] = records
         groups = (held > 0).astype(np.int64)
     totals = _Totals(tree, part, _children(parent), _below(parent, groups), _below(parent, held))
-    return totals.sketched(0, "all rows", levels, most)
+    return totals.sketched(0, "all rows", LEVELS)
 
 
 @dataclass(frozen=True)
@@ -157,15 +156,15 @@ class _Totals:
     groups: IntArray
     records: IntArray
 
-    def sketched(self, node: int, label: str, levels: int, most: int) -> Sketched:
+    def sketched(self, node: int, label: str, levels: int) -> Sketched:
         """A node with some levels below it."""
         parts = [one for one in self._parts(node) if self.groups[one[0]]] if levels else []
-        shown = sorted(parts, key=lambda one: -self.records[one[0]])[:most]
+        shown = sorted(parts, key=lambda one: -self.records[one[0]])[:MOST]
         return Sketched(
             label,
             int(self.groups[node]),
             int(self.records[node]),
-            tuple(self.sketched(child, text, levels - 1, most) for child, text in shown),
+            tuple(self.sketched(child, text, levels - 1) for child, text in shown),
             len(parts) - len(shown),
         )
 

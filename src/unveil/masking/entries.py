@@ -275,7 +275,8 @@ class AsIs(Entry):
         return "every value as it is" if self.survey_weight is None else self.survey_weight.words
 
 
-AnyMasking = Generalization | Suppression | Discretization | AsIs
+Masked = Generalization | Suppression | Discretization
+AnyMasking = Masked | AsIs
 ColumnMasking = Annotated[AnyMasking, Field(discriminator="kind")]
 
 
@@ -285,7 +286,7 @@ def known_values(entry: AnyMasking, values: Sequence[Any]) -> list[Any]:
     return list(map(Missing(marks, "keep", tuple(entry.missing.items())).reader(), values))
 
 
-def _check_cut(entry: Generalization | Suppression | Discretization) -> None:
+def _check_cut(entry: Masked) -> None:
     """Refuses to mask by a vocabulary: a label that holds a value may be finer than the value's group allows."""
     if entry.local:
         raise BrokenPromiseError("an attribute that is refined group by group has no label without its boxes.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from unveil.masking.boxes import REST
@@ -10,10 +10,10 @@ from unveil.masking.entries import (
     AsIs,
     Bound,
     Discretization,
-    Domain,
     Generalization,
     Generalized,
     Interval,
+    Masked,
     Suppression,
     SurveyWeight,
 )
@@ -21,47 +21,41 @@ from unveil.masking.trees import Block
 from unveil.schema import SUPPRESSED, Attribute, Taxonomy, Unit, day_of, plain_number
 
 
-def freeze(attribute: Attribute, cut: Sequence[Block]) -> Generalization | Suppression | Discretization:
+def freeze(attribute: Attribute, cut: Iterable[Block]) -> Masked:
     """The manifest entry of a masked attribute."""
-    blocks = sorted(cut, key=lambda block: block.bounds or (block.first, 0))
-    facts = _facts(attribute)
-    if attribute.taxonomy is not None:
-        leaves = attribute.taxonomy.leaves
-        return Generalization(
-            **facts,
-            blocks=tuple(
-                Generalized(label=block.label, values=tuple(leaves[code] for code in block.codes.tolist()))
-                for block in blocks
-            ),
-        )
-    if attribute.kind == "category":
-        disclosed = tuple(block.label for block in blocks if block.label != SUPPRESSED)
-        return Suppression(**facts, disclosed=disclosed)
-    intervals = tuple(_interval(block, attribute.unit) for block in blocks)
-    return Discretization(**facts, unit=attribute.unit, whole=attribute.whole, blocks=intervals)
+    if attribute.taxonomy is None:
+        return _without_taxonomy(attribute, cut, local=False)
+    leaves = attribute.taxonomy.leaves
+    blocks = (
+        Generalized(label=block.label, values=tuple(leaves[code] for code in block.codes.tolist()))
+        for block in sorted(cut, key=lambda block: block.first)
+    )
+    return Generalization(**_facts(attribute), blocks=tuple(blocks))
 
 
-def vocabulary(attribute: Attribute, blocks: Iterable[Block]) -> Generalization | Suppression | Discretization:
+def vocabulary(attribute: Attribute, blocks: Iterable[Block]) -> Masked:
     """The manifest entry of an attribute that is refined group by group, from the blocks of all nodes of its tree.
 
     They come in any order, the root among them, and a label may come more than once.
     """
-    held = {block.label: block for block in blocks}
-    facts = _facts(attribute)
-    taxonomy = attribute.taxonomy
-    if taxonomy is not None:
-        found = [_generalized(label, taxonomy) for label in held]
-        place_of = {leaf: place for place, leaf in enumerate(taxonomy.leaves)}
-        found.sort(key=lambda block: (place_of[block.values[0]], -len(block.values), block.rest))
-        return Generalization(**facts, local=True, blocks=tuple(found))
+    held, taxonomy = {block.label: block for block in blocks}, attribute.taxonomy
+    if taxonomy is None:
+        return _without_taxonomy(attribute, held.values(), local=True)
+    place_of = {leaf: place for place, leaf in enumerate(taxonomy.leaves)}
+    found = sorted(
+        (_generalized(label, taxonomy) for label in held),
+        key=lambda block: (place_of[block.values[0]], -len(block.values), block.rest),
+    )
+    return Generalization(**_facts(attribute), local=True, blocks=tuple(found))
+
+
+def _without_taxonomy(attribute: Attribute, blocks: Iterable[Block], *, local: bool) -> Suppression | Discretization:
+    facts = {**_facts(attribute), "local": local}
     if attribute.kind == "category":
-        disclosed = sorted(
-            (block for block in held.values() if block.label != SUPPRESSED), key=lambda block: block.first
-        )
-        return Suppression(**facts, local=True, disclosed=tuple(block.label for block in disclosed))
-    ordered = sorted(held.values(), key=_coarse_first)
-    intervals = tuple(_interval(block, attribute.unit) for block in ordered)
-    return Discretization(**facts, local=True, unit=attribute.unit, whole=attribute.whole, blocks=intervals)
+        disclosed = sorted((block for block in blocks if block.label != SUPPRESSED), key=lambda block: block.first)
+        return Suppression(**facts, disclosed=tuple(block.label for block in disclosed))
+    intervals = tuple(_interval(block, attribute.unit) for block in sorted(blocks, key=_coarse_first))
+    return Discretization(**facts, unit=attribute.unit, whole=attribute.whole, blocks=intervals)
 
 
 def _coarse_first(block: Block) -> tuple[float, float]:
@@ -87,12 +81,7 @@ def as_is(attribute: Attribute) -> AsIs:
 
 def _facts(attribute: Attribute) -> dict[str, Any]:
     """What an entry says about the attribute, however it is masked."""
-    return {"domain": domain_of(attribute), "missing": dict(attribute.missing.kinds)}
-
-
-def domain_of(attribute: Attribute) -> Domain:
-    """Whether a person declared the attribute's domain."""
-    return "declared" if attribute.declared else "observed"
+    return {"domain": "declared" if attribute.declared else "observed", "missing": dict(attribute.missing.kinds)}
 
 
 def _interval(block: Block, unit: Unit) -> Interval:
@@ -102,6 +91,4 @@ def _interval(block: Block, unit: Unit) -> Interval:
 
 def _plain(value: float, unit: Unit) -> Bound:
     """A date for days, and an int for a whole number, so that the manifest says `17` and not `17.0`."""
-    if unit == "date":
-        return day_of(value)
-    return plain_number(value)
+    return day_of(value) if unit == "date" else plain_number(value)

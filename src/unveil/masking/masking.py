@@ -20,9 +20,8 @@ from unveil.masking.entries import (
     AnyMasking,
     AsIs,
     Discretization,
-    Generalization,
     Kinds,
-    Suppression,
+    Masked,
     SurveyWeight,
     known_values,
 )
@@ -139,19 +138,15 @@ class Masking:
         return {
             name: Vocabulary.of(entry)
             for name, entry in self.columns.items()
-            if isinstance(entry, Generalization | Suppression | Discretization) and entry.local
+            if isinstance(entry, Masked) and entry.local
         }
 
     @cached_property
     def walks(self) -> tuple[Walk, ...]:
-        """The trees of boxes, ready to place rows.
-
-        Raises:
-            ReleaseError: A tree is damaged, or an attribute that is refined group by group is not in exactly one.
-        """
+        """The trees of boxes, ready to place rows; refuses a local attribute that is not in exactly one of them."""
         held = [name for tree in self.boxes for name in tree.attributes]
         for name, entry in self.columns.items():
-            if not isinstance(entry, AsIs) and entry.local and held.count(name) != 1:
+            if isinstance(entry, Masked) and entry.local and held.count(name) != 1:
                 raise ReleaseError(f"boxes: {name!r} is in {held.count(name)} trees; a local attribute is in one.")
         return tuple(Walk(tree, self.columns) for tree in self.boxes)
 

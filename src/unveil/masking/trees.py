@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
@@ -63,9 +62,6 @@ class Rest(Block):
         moments may be filled in, but past ones must not change.
         """
         object.__setattr__(self, "label", label)
-        object.__setattr__(self, "bounds", None)
-        object.__setattr__(self, "numbers", None)
-        object.__setattr__(self, "missing", ())
         object.__setattr__(self, "_disclosed", disclosed)
         object.__setattr__(self, "_moment", moment)
 
@@ -166,26 +162,11 @@ Splitter = Callable[[Block], float | None]
 """The value at which to split an interval, or None if it cannot be split."""
 
 
-class Tree(Protocol):
-    """How one attribute is masked."""
-
-    attribute: Attribute
-    discloses: bool
-    """Whether parts are disclosed one at a time."""
-
-    def root(self) -> Block:
-        """The block that masks every value."""
-        ...
-
-    def parts(self, block: Block) -> tuple[Block, ...]:
-        """The parts into which the block can be refined; none if it cannot."""
-        ...
-
-
 class Generalize:
     """Refinement for generalization: `v → child(v)` in the owner's taxonomy."""
 
     discloses = False
+    """Whether parts are disclosed one at a time."""
 
     def __init__(self, attribute: Attribute, taxonomy: Taxonomy) -> None:
         self.attribute = attribute
@@ -263,3 +244,7 @@ class Discretize:
         if len(codes) and not (bounds[0] <= self._values[codes[0]] and self._values[codes[-1]] < bounds[1]):
             raise BrokenPromiseError(f"a value of {self.attribute.name!r} lies outside its interval {block.label}.")
         return block
+
+
+Tree = Generalize | Suppress | Discretize
+"""How one attribute is masked: its root masks every value, and a block without parts cannot be refined."""

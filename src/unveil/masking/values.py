@@ -38,8 +38,7 @@ def dictionary_of(column: pa.ChunkedArray) -> pa.DictionaryArray:
 def python_values(values: pa.Array) -> list[Any]:
     """The values as Python objects. Times with nanoseconds become text, because Python has no such type.
 
-    Raises:
-        TableError: Python cannot hold a value: bytes that are not UTF-8 text, or a date beyond the year 9999.
+    Refuses what Python cannot hold: bytes that are not UTF-8 text, or a date beyond the year 9999.
     """
     type_ = values.type
     if pa.types.is_temporal(type_) and getattr(type_, "unit", None) == "ns":
@@ -95,11 +94,7 @@ def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def as_type(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:
-    """The values of a column in another type, those of a dictionary one by one where all of them fit.
-
-    Raises:
-        pa.ArrowInvalid: A value of a row does not fit.
-    """
+    """The values of a column in another type, those of a dictionary one by one where all of them fit."""
     if not pa.types.is_dictionary(column.type):
         return column.cast(type_)
     try:
@@ -164,11 +159,7 @@ class Derivations:
     """What messages call the rows, followed by a colon and a space."""
 
     def schema(self, given: pa.Schema) -> pa.Schema:
-        """The columns of rows after derivation.
-
-        Raises:
-            TableError: A source is not there, or a derived column is there already.
-        """
+        """The columns of rows after derivation; refuses rows without a source, or with a derived column already."""
         for name, derivation in self.by_name.items():
             if name in given.names and derivation.from_ != name:
                 raise TableError(f"{self.place}the table has a column {name!r} already, so it cannot be derived.")

@@ -18,7 +18,7 @@ from unveil.schema import SUPPRESSED, day_of
 if TYPE_CHECKING:
     import pandas as pd
 
-    from unveil.masking.entries import ColumnMasking, Discretization, Generalization, Interval, Suppression
+    from unveil.masking.entries import ColumnMasking, Discretization, Interval, Masked
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,10 @@ class View:
 
     def of_pandas(self, labels: pa.Table, entries: Mapping[str, ColumnMasking]) -> pd.DataFrame:
         """The same as a pandas frame, which has a type for intervals."""
-        if self.intervals != "interval":
-            return _frame(self.of(labels, entries))
-        texts = View("text", self.suppressed).of(labels, entries)
-        frame = _frame(texts)
-        for name in texts.column_names:
+        own = self.intervals == "interval"
+        shown = View("text", self.suppressed) if own else self
+        frame: pd.DataFrame = shown.of(labels, entries).to_pandas(date_as_object=False)
+        for name in labels.column_names if own else ():
             entry = entries.get(name)
             if entry is not None and entry.kind == "discretization":
                 frame[name] = _pandas_intervals(labels[name], entry)
@@ -74,8 +73,8 @@ class View:
         if self.intervals == "interval":
             raise TableError("intervals = 'interval' is for pandas; other tables have 'bounds', 'midpoint' and 'text'.")
         encoded = dictionary_of(column)
-        intervals = entry.intervals
-        blocks = [intervals.get(label) for label in encoded.dictionary.to_pylist()]
+        held = _with_numbers(entry)
+        blocks = [held.get(label) for label in encoded.dictionary.to_pylist()]
         shown = _bounds(blocks, entry) if self.intervals == "bounds" else _midpoints(blocks, entry)
         return pa.chunked_array([shown.take(encoded.indices)])
 
@@ -97,7 +96,7 @@ class Vocabulary:
     """The taxonomy labels that others may lie below, apart from the root."""
 
     @classmethod
-    def of(cls, entry: Generalization | Suppression | Discretization) -> Vocabulary:
+    def of(cls, entry: Masked) -> Vocabulary:
         """The vocabulary of an entry of the manifest."""
         coarse = np.zeros(0, dtype=np.int64)
         if entry.kind == "discretization":
@@ -137,17 +136,21 @@ def bound_type(entry: Discretization) -> pa.DataType:
     return pa.int64() if entry.whole else pa.float64()
 
 
+def _with_numbers(entry: Discretization) -> dict[str, Interval]:
+    """The blocks by their labels, without those of missing values only."""
+    return {label: block for label, block in entry.intervals.items() if block.numbers is not None}
+
+
 def _bounds(blocks: list[Interval | None], entry: Discretization) -> pa.Array:
     type_ = pa.struct([("from", bound_type(entry)), ("to", bound_type(entry))])
     # Arrow does not convert an int to a float if the float would not be exact.
     whole = entry.whole
-    held = [None if block is None or block.numbers is None else block for block in blocks]
-    ends = [None if block is None else (block.from_, block.to) if whole else (block.lo, block.hi) for block in held]
+    ends = [None if block is None else (block.from_, block.to) if whole else (block.lo, block.hi) for block in blocks]
     return pa.array([None if pair is None else dict(zip(("from", "to"), pair, strict=True)) for pair in ends], type_)
 
 
 def _midpoints(blocks: list[Interval | None], entry: Discretization) -> pa.Array:
-    middles = [None if block is None or block.numbers is None else entry.middle(block) for block in blocks]
+    middles = [None if block is None else entry.middle(block) for block in blocks]
     if entry.unit == "date":
         return pa.array([None if middle is None else day_of(middle) for middle in middles], pa.date32())
     return pa.array(middles, pa.float64())
@@ -162,17 +165,12 @@ def _text_column(shown: list[str | None], encoded: pa.DictionaryArray) -> pa.Chu
     )
 
 
-def _frame(table: pa.Table) -> pd.DataFrame:
-    frame: pd.DataFrame = table.to_pandas(date_as_object=False)
-    return frame
-
-
 def _pandas_intervals(column: pa.ChunkedArray, entry: Discretization) -> Any:
     """Intervals closed at the left, as the blocks are."""
     import pandas as pd
 
     encoded = dictionary_of(column)
-    blocks = [block for block in entry.intervals.values() if block.numbers is not None]
+    blocks = _with_numbers(entry).values()
     place_of = {block.label: place for place, block in enumerate(blocks)}
     places = np.array([place_of.get(label, -1) for label in [*encoded.dictionary.to_pylist(), None]], dtype=np.int64)
     ends = ([block.from_ for block in blocks], [block.to for block in blocks])

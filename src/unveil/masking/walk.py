@@ -18,7 +18,7 @@ from unveil.arrays import CodeArray, IntArray
 from unveil.cores import each
 from unveil.errors import ReleaseError
 from unveil.masking.boxes import LEAF, BoxTree, Split
-from unveil.masking.entries import AnyMasking, AsIs, Discretization, Generalization, Suppression
+from unveil.masking.entries import AnyMasking, AsIs, Discretization, Masked, Suppression
 from unveil.schema import value_text
 
 UNSEEN = -1
@@ -31,7 +31,6 @@ BLOCK = 1 << 17
 
 
 Range = tuple[int, int]
-Masked = Generalization | Suppression | Discretization
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,59 +38,61 @@ class Cells:
     """The cells of one attribute."""
 
     entry: Masked
+    texts: tuple[str, ...]
+    """What each cell is: a block, a leaf of a taxonomy, or a disclosed value; no texts for intervals."""
     ranges: dict[str, Range]
     """The first cell of each label, and the one after its last. A rest covers no range itself."""
 
     @property
     def number(self) -> int:
         """How many there are."""
-        if not self.entry.local:
-            return len(self.entry.shown)
-        if isinstance(self.entry, Discretization):
+        if self.entry.local and isinstance(self.entry, Discretization):
             return len(_edges(self.entry)) - 1
-        if isinstance(self.entry, Generalization):
-            return len(self.entry.blocks[0].values)
-        return len(self.entry.disclosed) + 1
+        return len(self.texts) + (self.entry.local and isinstance(self.entry, Suppression))
 
     def of(self, values: Sequence[Any]) -> IntArray:
         """The cell of each value; -1 for one that has no block."""
-        if not self.entry.local:
-            place_of = {label: place for place, label in enumerate(self.entry.shown)}
-            return _places([None if label is None else place_of[label] for label in self.entry.labels(values)])
-        if isinstance(self.entry, Discretization):
-            edges = _edges(self.entry)
-            numbers = self.entry.places(values)
+        entry, other = self.entry, UNSEEN
+        if not entry.local:
+            texts = entry.labels(values)
+        elif isinstance(entry, Discretization):
+            edges, numbers = _edges(entry), entry.places(values)
             inside = (numbers >= edges[0]) & (numbers < edges[-1])
             return np.where(inside, np.searchsorted(edges, numbers, side="right") - 1, UNSEEN)
-        texts = [None if value is None else value_text(value) for value in values]
-        if isinstance(self.entry, Generalization):
-            leaf_of = {leaf: place for place, leaf in enumerate(self.entry.blocks[0].values)}
-            return _places([None if text is None else leaf_of.get(text) for text in texts])
-        hidden = len(self.entry.disclosed)
-        place_of = {value: place for place, value in enumerate(self.entry.disclosed)}
-        return _places([None if text is None else place_of.get(text, hidden) for text in texts])
+        else:
+            texts = [None if value is None else value_text(value) for value in values]
+            other = len(self.texts) if isinstance(entry, Suppression) else UNSEEN
+        cell_of = {text: cell for cell, text in enumerate(self.texts)}
+        return np.array([UNSEEN if text is None else cell_of.get(text, other) for text in texts], dtype=np.int64)
 
 
-def cells(name: str, entry: Masked, splits: Iterable[Split]) -> Cells:
-    """The cells of an attribute; for a cut its splits say which blocks a coarser label covers.
-
-    Raises:
-        ReleaseError: A label covers no range, or nothing says what it covers.
-    """
+def _cells(name: str, columns: Mapping[str, AnyMasking], tree: BoxTree) -> Cells:
+    """The cells of an attribute; refuses a label that covers no range, or of which nothing says what it covers."""
+    entry = columns.get(name)
+    if entry is None or isinstance(entry, AsIs):
+        raise ReleaseError(f"boxes: {name!r} is not a masked attribute.")
     if not entry.shown:
         raise ReleaseError(f"masking: {name!r} has no block.")
     if not entry.local:
-        return Cells(entry, _ranges_above(name, entry, splits))
+        return Cells(entry, entry.shown, _ranges_above(name, entry, _splits(tree, name)))
     if isinstance(entry, Discretization):
         place_of = {edge: place for place, edge in enumerate(_edges(entry).tolist())}
-        return Cells(entry, {label: (place_of[lo], place_of[hi]) for label, (lo, hi) in entry.spans.items()})
+        return Cells(entry, (), {label: (place_of[lo], place_of[hi]) for label, (lo, hi) in entry.spans.items()})
     if isinstance(entry, Suppression):
-        return Cells(entry, {value: (place, place + 1) for place, value in enumerate(entry.disclosed)})
-    leaf_of = {leaf: place for place, leaf in enumerate(entry.blocks[0].values)}
-    return Cells(
-        entry,
-        {block.label: _range(name, block.label, block.values, leaf_of) for block in entry.blocks if not block.rest},
-    )
+        return Cells(entry, entry.disclosed, _one_each(entry.disclosed))
+    leaves = entry.blocks[0].values
+    leaf_of = {leaf: place for place, leaf in enumerate(leaves)}
+    blocks = (block for block in entry.blocks if not block.rest)
+    return Cells(entry, leaves, {block.label: _range(name, block.label, block.values, leaf_of) for block in blocks})
+
+
+def _splits(tree: BoxTree, name: str) -> list[Split]:
+    """The splits by an attribute."""
+    return [split for split in tree.splits if split.attribute == name]
+
+
+def _one_each(labels: Sequence[str]) -> dict[str, Range]:
+    return {label: (place, place + 1) for place, label in enumerate(labels)}
 
 
 def _range(name: str, label: str, values: Sequence[str], leaf_of: dict[str, int]) -> Range:
@@ -104,8 +105,11 @@ def _range(name: str, label: str, values: Sequence[str], leaf_of: dict[str, int]
 
 
 def _ranges_above(name: str, entry: Masked, splits: Iterable[Split]) -> dict[str, Range]:
-    """The blocks of a cut that each label covers, from the blocks themselves up to the root."""
-    ranges = {label: (place, place + 1) for place, label in enumerate(entry.shown)}
+    """The blocks of a cut that each label covers, from the blocks themselves up to the root.
+
+    The splits say which blocks a coarser label covers.
+    """
+    ranges = _one_each(entry.shown)
     parts: dict[str, set[str]] = {}
     for split in splits:
         parts.setdefault(split.block, set()).update(set(split.into) - {split.block})
@@ -124,10 +128,6 @@ def _ranges_above(name: str, entry: Masked, splits: Iterable[Split]) -> dict[str
 def _edges(entry: Discretization) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Where the intervals of a vocabulary begin and end, in ascending order."""
     return np.unique(list(entry.spans.values()))
-
-
-def _places(places: Sequence[int | None]) -> IntArray:
-    return np.array([UNSEEN if place is None else place for place in places], dtype=np.int64)
 
 
 class _Ranges(NamedTuple):
@@ -192,11 +192,7 @@ class Walk:
     """A tree of boxes, ready to place rows."""
 
     def __init__(self, tree: BoxTree, columns: Mapping[str, AnyMasking]) -> None:
-        """Checks the tree and prepares the walk.
-
-        Raises:
-            ReleaseError: The tree does not fit the columns, or is not a tree of boxes.
-        """
+        """Prepares the walk; refuses a tree that does not fit the columns, or is not a tree of boxes."""
         self.tree = tree
         self.attributes = tree.attributes
         self.cells: dict[str, Cells] = {name: _cells(name, columns, tree) for name in tree.attributes}
@@ -204,11 +200,11 @@ class Walk:
         """The attributes whose labels the tree gives; the others have their cut."""
         _check_splits(tree, self.cells)
         self.parent, self._part = tree.edges()
-        order = np.array(tree.order, dtype=np.int64)
-        self.leaf_of: IntArray = np.where(order == LEAF, np.cumsum(order == LEAF) - 1, NONE)
+        self._split_at = np.array(tree.order, dtype=np.int64)
+        is_leaf = self._split_at == LEAF
+        self.leaf_of: IntArray = np.where(is_leaf, np.cumsum(is_leaf) - 1, NONE)
         """The number of the leaf that each node is; -1 for an inner node."""
         self._parts = _Parts(tree, self.cells)
-        self._split_at = order
         self._steps = self._prepared()
         self._labels = self._inherited()
 
@@ -261,10 +257,10 @@ class Walk:
         parts, nodes = self._parts, np.arange(1, len(self.parent))
         edge = parts.first[self._split_at[self.parent[1:]]] + self._part[1:]
         found: IntArray = np.empty((len(self.parent), len(self.attributes)), dtype=np.int64)
-        for place, root in enumerate(parts.root_labels):
+        for place in range(len(self.attributes)):
             changes = parts.attribute_of_part[edge] == place
             source = _last(np.concatenate([[0], np.where(changes, nodes, self.parent[1:])]))
-            found[:, place] = np.concatenate([[root], parts.label_of_part[edge]])[source]
+            found[:, place] = np.concatenate([[0], parts.label_of_part[edge]])[source]
         inner = np.flatnonzero(self._split_at != LEAF)
         number = self._split_at[inner]
         wrong = found[inner, parts.attribute_of_split[number]] != parts.block_of_split[number]
@@ -286,7 +282,6 @@ class _Parts:
         self.attribute_of_split = _ints(place_of[split.attribute] for split in tree.splits)
         self.block_of_split = _ints(numbers[place_of[split.attribute]][split.block] for split in tree.splits)
         self.has_rest = np.array([*(split.has_rest for split in tree.splits), False], dtype=np.bool_)
-        self.root_labels = np.zeros(len(numbers), dtype=np.int64)
         parts = [(split, label) for split in tree.splits for label in split.into]
         self.attribute_of_part = _ints(place_of[split.attribute] for split, _ in parts)
         self.label_of_part = _ints(numbers[place_of[split.attribute]][label] for split, label in parts)
@@ -299,26 +294,10 @@ class _Parts:
 
 
 def _numbered(name: str, tree: BoxTree, held: Cells) -> dict[str, int]:
-    """The labels of an attribute, the one of the root first."""
-    root = root_label(name, tree, held.entry)
-    splits = (split for split in tree.splits if split.attribute == name)
-    labels = dict.fromkeys([root, *(label for split in splits for label in (split.block, *split.into))])
-    return {label: place for place, label in enumerate(labels)}
-
-
-def root_label(name: str, tree: BoxTree, entry: AnyMasking) -> str:
-    """The label of an attribute at the root: the block of the first split, or else the first of the vocabulary."""
-    first = next((split.block for split in tree.splits if split.attribute == name), None)
-    if first is not None:
-        return first
-    return entry.marker if isinstance(entry, Suppression) else next(iter(entry.shown), "")
-
-
-def _cells(name: str, columns: Mapping[str, AnyMasking], tree: BoxTree) -> Cells:
-    entry = columns.get(name)
-    if entry is None or isinstance(entry, AsIs):
-        raise ReleaseError(f"boxes: {name!r} is not a masked attribute.")
-    return cells(name, entry, [split for split in tree.splits if split.attribute == name])
+    """The labels of an attribute, that of the root first: the block of its first split, or else of the vocabulary."""
+    labels = [label for split in _splits(tree, name) for label in (split.block, *split.into)]
+    root = held.entry.marker if isinstance(held.entry, Suppression) else held.entry.shown[0]
+    return {label: place for place, label in enumerate(dict.fromkeys(labels or [root]))}
 
 
 def _check_splits(tree: BoxTree, held: Mapping[str, Cells]) -> None:
