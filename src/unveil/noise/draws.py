@@ -46,7 +46,6 @@ class Geometric:
         self._two_sided = two_sided
         self._longest = longest
         self._table = self._tails()
-        self._excess: Geometric | None = None
 
     def tail(self, k: int) -> Bounds:
         """P(G ≥ k) to any precision."""
@@ -64,7 +63,7 @@ class Geometric:
         """Independent draws."""
         values, fallen = self._looked_up(count)
         while len(fallen):
-            excess, again = self._beyond()._looked_up(len(fallen))
+            excess, again = self.excess._looked_up(len(fallen))
             values[fallen] += excess
             fallen = fallen[again]
         return values
@@ -81,10 +80,10 @@ class Geometric:
             values[at] += Uniform(self._source, int(drawn[at])).below(self.tail(int(values[at]) + 1))
         return values, np.flatnonzero(values == longest)
 
-    def _beyond(self) -> Geometric:
-        if self._excess is None:
-            self._excess = Geometric(self.epsilon, self._source, longest=self._longest) if self._two_sided else self
-        return self._excess
+    @cached_property
+    def excess(self) -> Geometric:
+        """One-sided noise: what is beyond a threshold. Few ask for it, so its table is made on demand."""
+        return Geometric(self.epsilon, self._source, longest=self._longest) if self._two_sided else self
 
     def _tails(self) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
         """First 64 bits of P(G ≥ k), in ascending order: for k = K, …, 2, 1.
@@ -119,12 +118,6 @@ class TwoSidedGeometric:
         self.epsilon = epsilon
         self._source = source
         self._magnitude = Geometric(epsilon, source, two_sided=True, longest=longest)
-        self._longest = longest
-
-    @cached_property
-    def _excess(self) -> Geometric:
-        """Noise beyond a threshold. Few ask for it, so its table is made on demand."""
-        return Geometric(self.epsilon, self._source, longest=self._longest)
 
     def draw(self, count: int) -> IntArray:
         """Independent draws: a magnitude and a fair sign."""
@@ -134,7 +127,7 @@ class TwoSidedGeometric:
 
     def at_least(self, threshold: int, count: int) -> IntArray:
         """Draws given that they reach a threshold of at least 1: the excess has no memory."""
-        return threshold + self._excess.draw(count)
+        return threshold + self._magnitude.excess.draw(count)
 
     def reaches(self, threshold: int) -> Bounds:
         """P(Z ≥ threshold) for a threshold of at least 1: half of P(|Z| ≥ threshold)."""
@@ -202,13 +195,9 @@ def _exactly(scores: IntArray, rate: Fraction, sizes: IntArray, uniform: Uniform
     best = int(scores.max())
     while True:
         size = uniform.size + 32
-        known: dict[int, tuple[Fraction, Fraction]] = {}
-        for score in {int(score) for score in scores}:
-            known[score] = exp_bounds(rate * (best - score), size)
-        weights = [
-            (int(many) * known[int(score)][0], int(many) * known[int(score)][1])
-            for score, many in zip(scores, sizes, strict=True)
-        ]
+        known = {score: exp_bounds(rate * (best - score), size) for score in set(map(int, scores))}
+        bounds = [known[int(score)] for score in scores]
+        weights = [(int(many) * lo, int(many) * hi) for many, (lo, hi) in zip(sizes, bounds, strict=True)]
         least, most = sum(lo for lo, _ in weights), sum(hi for _, hi in weights)
         lo, hi = uniform.range
         low = high = Fraction(0)

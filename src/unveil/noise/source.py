@@ -52,7 +52,7 @@ class SeededSource:
         self._bits = random.Random(seed)  # noqa: S311 - marked as not private in any use
 
     def bytes(self, count: int) -> bytes:
-        """`size` bytes derived from the seed."""
+        """Bytes derived from the seed."""
         return self._bits.randbytes(count)
 
 

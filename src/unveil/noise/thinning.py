@@ -72,8 +72,7 @@ class Thinning:
     def delta(self, epsilon: Fraction) -> Fraction:
         """The smallest δ with which it is (ε, δ)-differentially private, up to what rounding e^ε adds.
 
-        Raises:
-            ValueError: No δ below 1 goes with this ε, since too many records are kept.
+        Refuses an ε that goes with no δ below 1, since too many records are kept.
         """
         growth = _exp_below(epsilon)
         if growth * (1 - self.share) < 1:
