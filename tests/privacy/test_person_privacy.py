@@ -29,7 +29,7 @@ from unveil.counting.distinct import SortedRows
 from unveil.counting.memory import MemoryEngine
 from unveil.errors import BrokenPromiseError
 from unveil.publishers.private import publish_diffgen
-from unveil.refine.gains import _Whole
+from unveil.refine import Utility
 from unveil.schema import AdditivePlan, Missing, PrivatePlan, SafePlan
 from unveil.tables import load_table
 
@@ -120,7 +120,7 @@ def additive_noise_for_one_row() -> AbstractContextManager[object]:
 def range_as_sensitivity() -> AbstractContextManager[object]:
     """However many rows a person has, information gain stays in its range; but two halves can both change by it."""
     return patch.object(
-        _Whole, "rate", lambda utility, epsilon, *, tight: MOST * epsilon / utility.sensitivity / (1 if tight else 2)
+        Utility, "rate", lambda utility, epsilon, *, tight: MOST * epsilon / utility.sensitivity / (1 if tight else 2)
     )
 
 

@@ -204,6 +204,6 @@ def _labelled(blocks: Blocks, used: Iterable[int], place: int) -> list[Block]:
     """One block of an attribute for each label in use: thousands of rests may share theirs."""
     first: dict[str, int] = {}
     for block in used:
-        if blocks.owner(block) == place:
+        if blocks.owner[block] == place:
             first.setdefault(blocks.label(block), block)
     return [blocks.block(block) for block in first.values()]

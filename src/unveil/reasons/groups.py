@@ -216,7 +216,7 @@ class Groups:
         blocks = self._search.blocks
         start = int(blocks.lists(np.array([tried.block]), np.array([ALL]), np.array([0]))[0])
         cells = self._search.partitions[tried.partition].occupied(tried.box, tried.column)
-        return [blocks.label(int(blocks.members[start + cell])) for cell in cells.tolist()]
+        return [blocks.label(int(blocks.members.rows[start + cell])) for cell in cells.tolist()]
 
     def _break(self, tried: Tried, cell: int, place: int, piece: Piece) -> Break:
         search = self._search

@@ -26,7 +26,8 @@ class Blocks:
         for place, levels in enumerate(cells):
             self._cell_of[: len(levels), self.offsets[place] : self.offsets[place + 1]] = levels
         self._shapes = Growing(np.int64, 4)
-        self._owner: list[int] = []
+        self.owner: list[int] = []
+        """For each block, the place of its attribute among the masked ones."""
         self._key: list[Key] = []
         self._origin: list[tuple[int, int] | None] = []
         """For the rest of a category: the block that was peeled, and the cell."""
@@ -34,7 +35,7 @@ class Blocks:
         self._known: dict[int, Block] = {}
         self._labels: dict[int, tuple[str, int]] = {}
         self._into: dict[tuple[int, int, int], list[int]] = {}
-        self._members = Growing(np.int64)
+        self.members = Growing(np.int64)
         """The blocks that refinements give, one list after the other."""
         self._lists: dict[tuple[int, int, int], int] = {}
         self._family: dict[int, int] = {}
@@ -61,11 +62,6 @@ class Blocks:
         starts = np.array([self._list(*key) for key in keys.tolist()], dtype=np.int64)
         return starts[place.reshape(-1)]
 
-    @property
-    def members(self) -> IntArray:
-        """The blocks that refinements give, one list after the other."""
-        return self._members.rows
-
     def into(self, block: int, way: int, cell: int) -> list[int]:
         """The blocks that a refinement gives, the rest last; for all at once, without those that are peeled already."""
         found = self._into.get((block, way, cell))
@@ -73,7 +69,7 @@ class Blocks:
             start = self._list(block, way, cell)
             peeled = set(self.peeled(block)) if way == ALL else ()
             count = self._shape(block).cells if way == ALL else 2
-            every = self._members.rows[start : start + count].tolist()
+            every = self.members.rows[start : start + count].tolist()
             found = self._into[block, way, cell] = [part for place, part in enumerate(every) if place not in peeled]
         return found
 
@@ -103,13 +99,9 @@ class Blocks:
         """Whether something was peeled off."""
         return self._origin[block] is not None
 
-    def owner(self, block: int) -> int:
-        """The place of its attribute among the masked ones."""
-        return self._owner[block]
-
     def attribute(self, block: int) -> Attribute:
         """The attribute that it is a block of."""
-        return self.hierarchies[self._owner[block]].attribute
+        return self.hierarchies[self.owner[block]].attribute
 
     def place(self, block: int) -> int:
         """Where the block lies in the order of the domain; a rest where its label begins."""
@@ -124,7 +116,7 @@ class Blocks:
         held = self._whole(block)
         if not self.is_rest(block):
             return held
-        hierarchy, key = self.hierarchies[self._owner[block]], self._key[block]
+        hierarchy, key = self.hierarchies[self.owner[block]], self._key[block]
         gone = [hierarchy.block(part).codes for cell in self.peeled(block) for part in hierarchy.parts(key, PEEL, cell)]
         return Block(self.label(block), np.setdiff1d(held.codes, np.concatenate(gone)))
 
@@ -139,13 +131,13 @@ class Blocks:
 
     def _whole(self, block: int) -> Block:
         """The block before anything was peeled."""
-        whole = self._number[self._owner[block], self._key[block]]
+        whole = self._number[self.owner[block], self._key[block]]
         if whole not in self._known:
-            self._known[whole] = self.hierarchies[self._owner[block]].block(self._key[block])
+            self._known[whole] = self.hierarchies[self.owner[block]].block(self._key[block])
         return self._known[whole]
 
     def _shape(self, block: int) -> Shape:
-        return self.hierarchies[self._owner[block]].shape(self._key[block])
+        return self.hierarchies[self.owner[block]].shape(self._key[block])
 
     def _enter(self, owner: int, key: Key) -> int:
         number = self._number.get((owner, key))
@@ -156,13 +148,13 @@ class Blocks:
     def _add(self, owner: int, key: Key, origin: tuple[int, int] | None) -> int:
         shape = self.hierarchies[owner].shape(key)
         self._shapes.add(1, (shape.kind, shape.depth, shape.first, shape.cells))
-        self._owner.append(owner)
+        self.owner.append(owner)
         self._key.append(key)
         self._origin.append(origin)
         return len(self._key) - 1
 
     def _list(self, block: int, way: int, cell: int) -> int:
-        owner, key = self._owner[block], self._key[block]
+        owner, key = self.owner[block], self._key[block]
         hierarchy = self.hierarchies[owner]
         if way == ALL:
             # What is left of a label has the same children, so they are listed once.
@@ -179,6 +171,6 @@ class Blocks:
         return known
 
     def _listed(self, blocks: list[int]) -> int:
-        start = len(self._members)
-        self._members.add(len(blocks), blocks)
+        start = len(self.members)
+        self.members.add(len(blocks), blocks)
         return start

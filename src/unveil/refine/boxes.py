@@ -53,7 +53,7 @@ class Partition:
         Every box must hold the levels, each with the counts of a piece that it needs. `attributes` are places among the
         masked ones; those of `by_box` are refined box by box.
         """
-        self.rows, self._levels, self._blocks, self._goal = rows, levels, blocks, goal
+        self.rows, self.levels, self._blocks, self._goal = rows, levels, blocks, goal
         self.attributes = np.array(attributes)
         self.by_box: BoolArray = np.array(by_box)
         self.records = rows.records
@@ -100,26 +100,24 @@ class Partition:
         found = np.flatnonzero((self.blocks.rows[:, column] == block).any(axis=1) & self.live.rows)
         return found[np.argsort(self.age.rows[found], kind="stable")]
 
-    def refine(self, attribute: int, block: int, way: int, cell: int) -> IntArray:
-        """Splits all groups with a block in the same way; returns their pieces."""
+    def refine(self, attribute: int, block: int, way: int, cell: int) -> None:
+        """Splits all groups with a block in the same way."""
         groups = self.holding(attribute, block)
-        if not len(groups):
-            return groups
-        self.split_alike(groups, attribute, way, cell)
-        return self.perform(groups)
+        if len(groups):
+            self.split_alike(groups, attribute, way, cell)
+            self.perform(groups)
 
-    def split_alike(self, groups: IntArray, attribute: int, way: int, cell: int) -> IntArray:
-        """Splits groups in the same way, ahead of their turn; returns their pieces."""
+    def split_alike(self, groups: IntArray, attribute: int, way: int, cell: int) -> None:
+        """Splits groups in the same way, ahead of their turn."""
         column = int(np.flatnonzero(self.attributes == attribute)[0])
-        same = (np.full(len(groups), value) for value in (column, way, cell))
-        return self.split(groups, Choices(*same))
+        self.split(groups, Choices(*(np.full(len(groups), value) for value in (column, way, cell))))
 
     def lowest(self) -> list[Lowest]:
         """For each requirement, the group with the lowest level; the first of several."""
         groups = np.flatnonzero(self.live.rows)
         counts, of = self.rows.divided_totals(self.boxes(groups))
         found = []
-        for level, section in self._levels:
+        for level, section in self.levels:
             levels = level.of(counts[:, section])
             at = int(np.argmin(levels))
             found.append(Lowest(level, float(levels[at]), int(groups[of[at]]), int(counts[at, 0])))
@@ -129,11 +127,6 @@ class Partition:
     def valid(self) -> bool:
         """Whether every group satisfies every requirement."""
         return all(bool(lowest.level.holds(np.array([lowest.value]))[0]) for lowest in self.lowest())
-
-    @property
-    def levels(self) -> Sequence[tuple[Level, slice]]:
-        """The levels that every box must hold, each with the counts of a piece that it needs."""
-        return self._levels
 
     def occupied(self, box: int, column: int) -> IntArray:
         """The cells of an attribute's block that the records of a box hold, in domain order."""
@@ -154,7 +147,7 @@ class Partition:
     def leave_out(self, budget: int) -> None:
         """Lets the groups leave out records or persons, in proportion to how many they have."""
         hidden = np.array([self._blocks.hides(root) for root in self.blocks.rows[0].tolist()])
-        self.omissions = Omissions(self._levels, self.rows.entropy(), hidden, self.rows.unit)
+        self.omissions = Omissions(self.levels, self.rows.entropy(), hidden, self.rows.unit)
         groups = np.flatnonzero(self.live.rows)
         counts = self.rows.totals(self.boxes(groups))[:, self.rows.unit]
         self.spare.rows[groups] = budget * counts // counts.sum()
@@ -203,7 +196,7 @@ class Partition:
         self, numbers: IntArray, active: BoolArray
     ) -> Iterator[tuple[Scan, BoolArray, IntArray, IntArray, BoolArray]]:
         """The candidates of boxes, which of them are valid, their costs, and the records and mixture of the boxes."""
-        yield from self._scan(self.rows, self.boxes(numbers), active)
+        return self._scan(self.rows, self.boxes(numbers), active)
 
     def scan_released(self, numbers: IntArray, active: BoolArray) -> Iterator[tuple[Scan, BoolArray]]:
         """Where some rows only choose the masking: the candidates by the released ones, and which are valid."""
@@ -306,7 +299,8 @@ class Partition:
         refined = boxes.blocks[np.arange(len(boxes.start)), choices.column]
         begins = self._blocks.lists(refined, choices.way, choices.cell)
         blocks = boxes.blocks[parts.box]
-        blocks[np.arange(len(blocks)), choices.column[parts.box]] = self._blocks.members[begins[parts.box] + parts.part]
+        made = self._blocks.members.rows[begins[parts.box] + parts.part]
+        blocks[np.arange(len(blocks)), choices.column[parts.box]] = made
         return blocks
 
     def _valid(self, scan: Scan) -> BoolArray:
@@ -318,7 +312,7 @@ class Partition:
         divides = np.zeros(len(scan.box), dtype=np.bool_)
         for pieces, owner in scan.judged():
             divides[owner] = True
-            for level, section in self._levels:
+            for level, section in self.levels:
                 held = level.holds(level.of(pieces[:, section]))
                 valid[owner[~held]] = False
         return valid & (divides | (scan.way == ALL)) if self.rows.learns else valid
@@ -334,7 +328,7 @@ class Partition:
         """What gains by the candidates of boxes are divided by: bits, or the anonymity that they lose."""
         if not self._goal.per_anonymity:
             return lambda scan: scan.bits
-        return partial(anonymity_lost, self._levels, rows.totals(boxes), fine=self._goal.fine)
+        return partial(anonymity_lost, self.levels, rows.totals(boxes), fine=self._goal.fine)
 
     def _best(self, rows: BoxRows, boxes: Boxes, spare: IntArray) -> Best:
         """The best valid candidate of each attribute in each box."""

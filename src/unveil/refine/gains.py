@@ -39,10 +39,7 @@ def info_gain(children: IntArray) -> FloatArray:
     """TDR, Equations 2 and 5: how much the entropy of the class falls when a block is replaced by its children.
 
     It is computed as the mutual information of child and class, which equals I(R_v) − Σ |R_c| / |R_v| · I(R_c) and
-    avoids the cancellation in the difference of two large entropies.
-
-    Args:
-        children: Class counts, shape `[refinements, children, classes]`.
+    avoids the cancellation in the difference of two large entropies. The counts are `[refinements, children, classes]`.
     """
     joint = children.astype(np.float64)
     records = joint.sum(axis=(1, 2), keepdims=True)
@@ -103,7 +100,7 @@ def disclosures(parts: IntArray, hidden: IntArray) -> IntArray:
     return np.stack([parts, hidden - parts], axis=1)
 
 
-class Utility(Protocol):
+class Utility(Gain):
     """A gain for the exponential mechanism: every value is an integer."""
 
     sensitivity: int
@@ -111,33 +108,19 @@ class Utility(Protocol):
     monotone: bool
     """Whether adding a record can only raise it."""
 
-    def of(self, children: IntArray) -> FloatArray:
-        """The utility of specializations, from class counts of shape `[specializations, children, classes]`."""
-        ...
-
-    def beneficial(self, records: IntArray) -> bool:
-        """Always True: what is a candidate must not depend on the data."""
-        ...
-
-    def rate(self, epsilon: Fraction, *, tight: bool) -> Fraction:
-        """How much a point counts in a choice that may cost ε (see `noise/draws.py`)."""
-        ...
-
-
-class _Whole:
-    sensitivity: int
-    monotone: bool
-
     def beneficial(self, records: IntArray) -> bool:
         """Always True: what is a candidate must not depend on the data."""
         return True
 
     def rate(self, epsilon: Fraction, *, tight: bool) -> Fraction:
-        """ε / Δ for a monotone utility if the tight exponent is requested, else ε / (2Δ)."""
+        """How much a point counts in a choice that may cost ε (see `noise/draws.py`).
+
+        ε / Δ for a monotone utility if the tight exponent is requested, else ε / (2Δ).
+        """
         return epsilon / self.sensitivity / (1 if tight and self.monotone else 2)
 
 
-class MaxUtility(_Whole):
+class MaxUtility(Utility):
     """Equation 4: the sum over the children of their largest class.
 
     A record adds at most one to one child's largest class and never removes anything: sensitivity 1, monotone.
@@ -152,7 +135,7 @@ class MaxUtility(_Whole):
         return totals
 
 
-class InfoGainUtility(_Whole):
+class InfoGainUtility(Utility):
     """Equation 3: information gain, between 0 and log2 of the number of classes, which is its sensitivity.
 
     It is rounded down to steps of 2^−30 so that it is a whole number. Rounding, and computing it in floats, moves it by

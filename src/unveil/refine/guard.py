@@ -60,11 +60,7 @@ class Guard:
     def perform(
         self, winner: int, refinement: Refinement, offers: Sequence[Offer], column: int, alive: BoolArray
     ) -> IntArray:
-        """Performs a refinement; only the groups that hold the refined block are touched.
-
-        Returns:
-            The candidates whose pieces were counted.
-        """
+        """Performs a refinement, in the groups that hold the block; returns the candidates whose pieces it counted."""
         self._make_room(alive)
         if column not in self.columns:
             return np.zeros(0, dtype=np.int64)

@@ -63,11 +63,11 @@ class Hidden:
 
     def leader(self) -> int:
         """A candidate with the highest score."""
-        return self._offer.first + int(self._shelves.first[np.argmax(self._scores())])
+        return self._offer.first + int(self._shelves.first.rows[np.argmax(self._scores())])
 
     def first(self, least: float) -> Ranked | None:
         """The first candidate in order with at least this score."""
-        tied = self._shelves.first[self._scores() >= least]
+        tied = self._shelves.first.rows[self._scores() >= least]
         if not len(tied):
             return None
         value = int(tied.min())
@@ -138,8 +138,8 @@ class Hidden:
         """The score of every shelf."""
         if self._score is None:
             shelves = self._shelves
-            scores = self._criterion(self._gain[shelves.kind], self._watch.loss(shelves.after))
-            self._score = np.where(shelves.used, scores, -np.inf)
+            scores = self._criterion(self._gain[shelves.kind.rows], self._watch.loss(shelves.after.rows))
+            self._score = np.where(shelves.number.rows > 0, scores, -np.inf)
         return self._score
 
     def _count(self, values: IntArray) -> None:
@@ -153,7 +153,7 @@ class Hidden:
         after = self._watch.after(self._offer.first + values)
         shelf = self._shelves.shelf_of[values]
         known = np.full(after.shape, np.nan)
-        known[shelf != NOWHERE] = np.minimum(self._watch.now(), self._shelves.after[shelf[shelf != NOWHERE]])
+        known[shelf != NOWHERE] = np.minimum(self._watch.now(), self._shelves.after.rows[shelf[shelf != NOWHERE]])
         moved: IntArray = values[(shelf == NOWHERE) | np.any(after != known, axis=1)]
         return moved
 

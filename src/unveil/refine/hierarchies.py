@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -25,22 +24,20 @@ STEPS = 1 << 20
 """Gains are counted in steps of 2^−20 bits."""
 
 
-def cut_points(histogram: IntArray, targets: int = 1, most: int = POINTS) -> IntArray:
+def cut_points(histogram: IntArray, targets: int) -> IntArray:
     """Where a greedy discretization by the class, or by other targets, cuts a number; in ascending order.
 
     The interval and the split with the most information about the targets are next, in bits over the records; among
-    ties the lowest. It ends at `most` points, or when no split adds information.
+    ties the lowest. It ends at `POINTS`, or when no split adds information. Without targets, the records count, and
+    intervals have about equally many.
 
-    Args:
-        histogram: The `[value, class]` counts, values in domain order; for several targets, one after the other.
-        targets: How many targets there are. Without any, the records count, and intervals have about equally many.
-        most: How many points there may be.
+    The histogram has `[value, class]` counts, values in domain order; for several targets, one after the other.
     """
     held = np.flatnonzero(histogram.sum(axis=1))
     counts = histogram[held]
     best = {(0, len(held)): _best(counts, targets)} if len(held) else {}
     points: list[int] = []
-    while best and len(points) < most:
+    while best and len(points) < POINTS:
         lo, hi = max(best, key=lambda part: (best[part][0], -part[0]))
         gain, at = best.pop((lo, hi))
         if gain <= 0:
@@ -93,34 +90,6 @@ class Shape:
 
 Key = tuple[int, int]
 """What a hierarchy knows a block by."""
-
-
-class Hierarchy(Protocol):
-    """The blocks of one attribute."""
-
-    attribute: Attribute
-    root: Key
-    """The block that masks every value."""
-
-    def cells(self) -> IntArray:
-        """The cell of each value, by depth."""
-        ...
-
-    def shape(self, key: Key) -> Shape:
-        """The cells of a block."""
-        ...
-
-    def parts(self, key: Key, way: int, cell: int) -> list[Key]:
-        """The blocks that a refinement gives, without the rest."""
-        ...
-
-    def kept(self, key: Key, peeled: Collection[int]) -> tuple[int, int] | None:
-        """How a block is refined that is coarser than the owner keeps: a way and a cell."""
-        ...
-
-    def block(self, key: Key) -> Block:
-        """A block as the masking knows it."""
-        ...
 
 
 class Intervals:
@@ -290,3 +259,11 @@ class Values:
         if disclosed:
             return Block(self._values[code], np.array([code]))
         return Block(SUPPRESSED, np.arange(len(self._values)))
+
+
+Hierarchy = Intervals | Labels | Values
+"""The blocks of one attribute, from its root, which masks every value.
+
+Parts come without the rest. For a block that is coarser than the owner keeps, `kept` says how it is refined: by a way
+and a cell.
+"""

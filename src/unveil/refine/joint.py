@@ -58,13 +58,7 @@ class Waiting(NamedTuple):
 class JointSearch:
     """Top-down refinement of a fully masked table. Stopping early leaves a valid table."""
 
-    def __init__(
-        self,
-        blocks: Blocks,
-        partitions: Sequence[Partition],
-        goal: Goal,
-        spare: int = 0,
-    ) -> None:
+    def __init__(self, blocks: Blocks, partitions: Sequence[Partition], goal: Goal, spare: int = 0) -> None:
         """Finds the first candidates.
 
         If `spare` records, or persons, may be left out, several partitions must share their rows, by number.
@@ -237,10 +231,7 @@ class JointSearch:
     def _leave(self, groups: Sequence[IntArray]) -> bool:
         """Lets the rows that one partition leaves out leave all others, before groups are replaced by their pieces.
 
-        The groups are split ahead of it.
-
-        Returns:
-            Whether they may; if not, nothing has changed.
+        The groups are split ahead of it. Says whether the rows may leave; if not, nothing has changed.
         """
         members = self._memberships
         if members is None:

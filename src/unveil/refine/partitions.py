@@ -55,13 +55,9 @@ class Cuts:
         self._partitions, self._blocks, self._goal = partitions, blocks, goal
         self._active = [np.isin(partition.attributes, list(cut)) for partition in partitions]
         self._counts = [bool(active.any()) for active in self._active]
-        self._sharing = {
-            attribute: sum(attribute in partition.attributes for partition in partitions) for attribute in cut
-        }
-        self._endless = {
-            attribute: any(partition.endless and attribute in partition.attributes for partition in partitions)
-            for attribute in cut
-        }
+        sharing = {a: [partition for partition in partitions if a in partition.attributes] for a in cut}
+        self._sharing = {attribute: len(held) for attribute, held in sharing.items()}
+        self._endless = {a: any(partition.endless for partition in held) for a, held in sharing.items()}
         """The attributes that only splits that pay refine."""
         self._sums = Growing(np.int64, 6)
         self._first = Growing(np.int64)
@@ -177,7 +173,7 @@ class Cuts:
             self._blocks.close(block)
             self._first.rows[block] = -1
             return None
-        attribute, same = self._blocks.owner(block), np.ones(len(sums), dtype=np.int64)
+        attribute, same = self._blocks.owner[block], np.ones(len(sums), dtype=np.int64)
         found = sums[:, GAIN], sums[:, BITS], sums[:, COST], sums[:, PRICE]
         candidates = Candidates(*found, self._records[block] * same, attribute * same)
         gain, rank = self._goal.weighed(candidates, self._sharing[attribute])

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unveil.arrays import BoolArray, FloatArray, Growing, IntArray
+from unveil.arrays import FloatArray, Growing, IntArray
 from unveil.counting.splits import Choices
 
 NOWHERE = -1
@@ -90,33 +90,17 @@ class Shelves:
 
     def __init__(self, values: int, requirements: int) -> None:
         self.shelf_of: IntArray = np.full(values, NOWHERE)
-        self._kind = Growing(np.int64)
-        self._after = Growing(np.float64, requirements)
-        self._first = Growing(np.int64)
-        self._members = Growing(np.int64)
+        self.kind = Growing(np.int64)
+        """The kind of the values on each shelf."""
+        self.after = Growing(np.float64, requirements)
+        """The levels after these values."""
+        self.first = Growing(np.int64)
+        """The first of them."""
+        self.number = Growing(np.int64)
+        """How many they are."""
         self._heaps: list[list[int]] = []
         self._shelf: dict[tuple[int, bytes], int] = {}
         self._empty: list[int] = []
-
-    @property
-    def kind(self) -> IntArray:
-        """The kind of the values on each shelf."""
-        return self._kind.rows
-
-    @property
-    def after(self) -> FloatArray:
-        """The levels after the values on each shelf."""
-        return self._after.rows
-
-    @property
-    def first(self) -> IntArray:
-        """The first value on each shelf."""
-        return self._first.rows
-
-    @property
-    def used(self) -> BoolArray:
-        """Which shelves have values."""
-        return self._members.rows > 0
 
     def members(self, shelf: int) -> IntArray:
         """The values on a shelf, ascending."""
@@ -139,7 +123,7 @@ class Shelves:
         self.shelf_of[values] = NOWHERE
         for shelf, count in zip(shelves.tolist(), left.tolist(), strict=True):
             if shelf != NOWHERE:
-                self._members.rows[shelf] -= count
+                self.number.rows[shelf] -= count
                 self._tidy(shelf)
 
     def _put(self, values: IntArray, kind: int, after: FloatArray) -> None:
@@ -154,38 +138,39 @@ class Shelves:
             for value in values.tolist():
                 heapq.heappush(self._heaps[shelf], value)
         self.shelf_of[values] = shelf
-        self._members.rows[shelf] += len(values)
+        self.number.rows[shelf] += len(values)
         self._tidy(shelf)
 
     def _relabel(self, values: IntArray, kind: int, after: FloatArray) -> bool:
         """Changes a shelf in place if all its values move together; says whether it did."""
         shelf = int(self.shelf_of[values[0]])
-        if shelf == NOWHERE or self._members.rows[shelf] != len(values) or np.any(self.shelf_of[values] != shelf):
+        if shelf == NOWHERE or self.number.rows[shelf] != len(values) or np.any(self.shelf_of[values] != shelf):
             return False
         del self._shelf[self._key(shelf)]
-        self._kind.rows[shelf] = kind
-        self._after.rows[shelf] = after
-        self._shelf[self._key(shelf)] = shelf
+        self._label(shelf, kind, after)
         return True
 
+    def _label(self, shelf: int, kind: int, after: FloatArray) -> None:
+        self.kind.rows[shelf] = kind
+        self.after.rows[shelf] = after
+        self._shelf[self._key(shelf)] = shelf
+
     def _key(self, shelf: int) -> tuple[int, bytes]:
-        return int(self._kind.rows[shelf]), self._after.rows[shelf].tobytes()
+        return int(self.kind.rows[shelf]), self.after.rows[shelf].tobytes()
 
     def _new(self, kind: int, after: FloatArray) -> int:
         if not self._empty:
-            for array in (self._kind, self._after, self._first, self._members):
+            for array in (self.kind, self.after, self.first, self.number):
                 array.add(1)
             self._empty.append(len(self._heaps))
             self._heaps.append([])
         shelf = self._empty.pop()
-        self._kind.rows[shelf] = kind
-        self._after.rows[shelf] = after
-        self._shelf[self._key(shelf)] = shelf
+        self._label(shelf, kind, after)
         return shelf
 
     def _tidy(self, shelf: int) -> None:
         """Finds the first value of a shelf, or frees a shelf without values."""
-        if not self._members.rows[shelf]:
+        if not self.number.rows[shelf]:
             del self._shelf[self._key(shelf)]
             self._heaps[shelf] = []
             self._empty.append(shelf)
@@ -193,7 +178,7 @@ class Shelves:
         heap = self._heaps[shelf]
         while self.shelf_of[heap[0]] != shelf:
             heapq.heappop(heap)
-        self._first.rows[shelf] = heap[0]
+        self.first.rows[shelf] = heap[0]
 
 
 class Best(NamedTuple):

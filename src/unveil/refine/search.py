@@ -155,8 +155,10 @@ class Search:
         """The candidate with the highest score; among ties, the first by attribute, then by domain."""
         if self._select is not None:
             open_ = self._open()
-            return open_[self._select(self._scores(open_))] if open_ else None
-        while scored := [(best, held) for held in self._rankings() if (best := held.best()) is not None]:
+            scores = np.array([self._weighed(candidate)[2] for candidate in open_])
+            return open_[self._select(scores)] if open_ else None
+        rankings: list[Ranking | Hidden] = [self._ranking, *self._hidden.values()]
+        while scored := [(best, held) for held in rankings if (best := held.best()) is not None]:
             best, leading = max(scored, key=itemgetter(0))
             if not leading.settle(leading.leader()):
                 continue
@@ -167,9 +169,6 @@ class Search:
                 return winner
         return None
 
-    def _rankings(self) -> list[Ranking | Hidden]:
-        return [self._ranking, *self._hidden.values()]
-
     def _open(self) -> list[int]:
         """All candidates that are valid and beneficial, by attribute, then by domain."""
         for hidden in self._hidden.values():
@@ -178,9 +177,6 @@ class Search:
         order = np.lexsort((self._place.rows[open_], self._column.rows[open_]))
         candidates: list[int] = open_[order].tolist()
         return candidates
-
-    def _scores(self, candidates: Sequence[int]) -> FloatArray:
-        return np.array([self._weighed(candidate)[2] for candidate in candidates])
 
     def _weighed(self, candidate: int) -> tuple[float, float, float]:
         """Gain, loss and score."""
