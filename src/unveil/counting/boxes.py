@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
@@ -59,9 +59,9 @@ class BoxRows:
         columns, firsts, most = list(rows.codes), list(offsets), values
         if numbered:
             columns, firsts, most = [*columns, np.arange(len(rows.weight))], [*firsts, 0], max(values, len(rows.weight))
-        codes = _side_by_side(columns, firsts, most, len(rows.weight))
+        codes = side_by_side(columns, firsts, most, len(rows.weight))
         sections = np.cumsum([1, *rows.widths])
-        marks = _side_by_side(rows.marks, sections[:-1].tolist(), int(sections[-1]), len(rows.weight))
+        marks = side_by_side(rows.marks, sections[:-1].tolist(), int(sections[-1]), len(rows.weight))
         learns = rows.held is not None
         whose = rows.whose.copy() if rows.held is None else np.column_stack([rows.whose, rows.held])
         return cls(codes, rows.weight.copy(), marks, whose, sections, targets, fine, learns)
@@ -90,14 +90,19 @@ class BoxRows:
     @property
     def sections(self) -> list[slice]:
         """Where a piece has its counts for each mark that is not a target."""
-        ends = (self._sections[self._targets :] - self._sections[self._targets] + 1).tolist()
+        ends = (self._sections[self._targets :] - self._shift).tolist()
         return [slice(*pair) for pair in pairwise(ends)]
 
     @property
     def size_section(self) -> slice:
         """Where a piece has its size: its persons, if the table says who they are, or its records."""
-        private = int(self._sections[-1] - self._sections[self._targets])
-        return slice(1 + private, 2 + private) if self._by_person else slice(0, 1)
+        last = int(self._sections[-1]) - self._shift
+        return slice(last, last + 1) if self._by_person else slice(0, 1)
+
+    @property
+    def _shift(self) -> int:
+        """What the numbers of marks that are no targets are ahead of their places in a piece, after its size."""
+        return int(self._sections[self._targets]) - 1
 
     @property
     def unit(self) -> int:
@@ -118,10 +123,8 @@ class BoxRows:
     ) -> Iterator[tuple[Scan, IntArray, BoolArray]]:
         """Counts what every way to refine one block of a box would give, some boxes at a time.
 
-        Boxes in which no target differs are scanned only with `pure_too`.
-
-        Yields:
-            The candidates; the records of the boxes scanned so far, and where some target differs.
+        Gives the candidates; the records of the boxes scanned so far, and where some target differs. Boxes in which
+        none does are scanned only with `pure_too`.
         """
         sizes, mixed = np.zeros(len(boxes.start), dtype=np.int64), np.zeros(len(boxes.start), dtype=np.bool_)
         parts = shares(boxes.stop - boxes.start)
@@ -143,55 +146,29 @@ class BoxRows:
     ) -> Iterator[Scan]:
         """The candidates of some of the boxes, as many at a time as there is room for; overwritten by the next."""
         widest = (shapes.cells[boxes.blocks[part.start : part.stop]] * active).max(axis=0, initial=0)
-        room = max(ROOM, int(widest.sum()) + len(widest))
+        most = max(ROOM, int(widest.sum()) + len(widest))
         tally = np.zeros((int(widest.sum()), int(self._sections[-1])), dtype=np.int64)
         found = np.empty(int(widest.max(initial=1)), dtype=np.int64)
-        candidates = np.empty((room, 7), dtype=np.int64)
-        private = int(self._sections[-1] - self._sections[self._targets])
-        pieces = np.empty((3 * room, 1 + private + self._by_person), dtype=np.int64)
+        candidates = np.empty((most, 7), dtype=np.int64)
+        pieces = np.empty((3 * most, int(self._sections[-1]) - self._shift + self._by_person), dtype=np.int64)
         persons = np.zeros((len(found), PERSON_COUNTS), dtype=np.int64)
-        purities, owner = np.empty(3 * room, dtype=np.int64), np.empty(3 * room, dtype=np.int64)
-        done = part.start
+        purities, owner = np.empty(3 * most, dtype=np.int64), np.empty(3 * most, dtype=np.int64)
+        room = tally, found, sizes, mixed, candidates, pieces, purities, owner
+        rows = self._codes, self._weight, self._marks, self._sections, self._targets
+        upto, done = boxes._replace(start=boxes.start[: part.stop]), part.start
         while done < part.stop:
-            made, used, done = scan_boxes(
-                self._codes,
-                self._weight,
-                self._marks,
-                self._sections,
-                self._targets,
-                boxes.start[: part.stop],
-                boxes.stop,
-                boxes.blocks,
-                done,
-                active,
-                pure_too,
-                shapes.kind,
-                shapes.depth,
-                shapes.first,
-                shapes.cells,
-                shapes.cell_of,
-                self._fine,
-                tally,
-                found,
-                sizes,
-                mixed,
-                candidates,
-                pieces,
-                purities,
-                owner,
-            )
+            made, used, done = scan_boxes(*rows, *upto, done, active, pure_too, *shapes, self._fine, *room)
             if self._by_person and not self.learns:
-                rows = self._codes, self._weight, self._whose, boxes.start, boxes.stop, boxes.blocks
+                whose = self._codes, self._weight, self._whose
                 cells_of = shapes.depth, shapes.first, shapes.cell_of
-                count_box_persons(*rows, *cells_of, candidates[:made], persons, pieces[:used], owner[:used])
-            box, column, way, since, cell, gain, bits = candidates[:made].T
+                count_box_persons(*whose, *boxes, *cells_of, candidates[:made], persons, pieces[:used], owner[:used])
             counted = pieces[:used], purities[:used], owner[:used]
             judged: Callable[[], Iterable[tuple[IntArray, IntArray]]]
             if ordered is not None:
                 judged = partial(ordered[0]._divided, ordered[1], shapes, candidates[:made], len(found))
             else:
                 judged = partial(iter, [(pieces[:used], owner[:used])])
-            yield Scan(box, column, way, since, cell, gain, bits, *counted, judged)
+            yield Scan._make([*candidates[:made].T, *counted, judged])
 
     def released(self, boxes: Boxes) -> tuple[BoxRows, Boxes]:
         """The rows of boxes that are released, without those that only choose the masking."""
@@ -210,11 +187,9 @@ class BoxRows:
         history = self._whose[rows, 0]
         if not ((np.diff(history) < 0) & (np.diff(box) == 0)).any():
             return self, boxes
-        rows = rows[np.lexsort((history, box))]
-        held = self._codes[rows], self._weight[rows], self._marks[rows], self._whose[rows]
         stop = np.cumsum(boxes.stop - boxes.start)
-        copy = BoxRows(*held, self._sections, self._targets, self._fine)
-        return copy, Boxes(stop - boxes.stop + boxes.start, stop, boxes.blocks)
+        ordered = Boxes(stop - boxes.stop + boxes.start, stop, boxes.blocks)
+        return self._copied(rows[np.lexsort((history, box))]), ordered
 
     def _divided(
         self, boxes: Boxes, shapes: Shapes, candidates: IntArray, cells: int
@@ -223,15 +198,14 @@ class BoxRows:
 
         A split that divides none of them makes no pieces. Without histories, all rows of a box are alike.
         """
-        shift = int(self._sections[self._targets]) - 1
-        tally = np.zeros((cells, int(self._sections[-1]) - shift), dtype=np.int64)
+        tally = np.zeros((cells, int(self._sections[-1]) - self._shift), dtype=np.int64)
         found = np.empty(cells, dtype=np.int64)
         room, done = 4 * ROOM, 0
         history = self._whose[:, 0] if self._by_history else np.zeros(len(self), dtype=np.int64)
         while done < len(candidates):
             pieces, owner = np.empty((room, tally.shape[1]), dtype=np.int64), np.empty(room, dtype=np.int64)
-            rows = self._codes, self._weight, self._marks, self._targets, shift, history
-            of_boxes = boxes.start, boxes.stop, boxes.blocks, shapes.depth, shapes.first, shapes.cell_of
+            rows = self._codes, self._weight, self._marks, self._targets, self._shift, history
+            of_boxes = *boxes, shapes.depth, shapes.first, shapes.cell_of
             used, reached = divide_pieces(*rows, *of_boxes, candidates, done, tally, found, pieces, owner)
             if reached == done:
                 room *= 2
@@ -302,11 +276,10 @@ class BoxRows:
         if out is not None:
             held = ~out[self._codes[rows, -1]]
             rows, box = rows[held], box[held]
-        shift = int(self._sections[self._targets]) - 1
-        totals = np.zeros((groups, int(self._sections[-1]) - shift), dtype=np.int64)
+        totals = np.zeros((groups, int(self._sections[-1]) - self._shift), dtype=np.int64)
         np.add.at(totals[:, 0], box, self._weight[rows])
         for mark in range(self._targets, self._marks.shape[1]):
-            np.add.at(totals, (box, self._marks[rows, mark].astype(np.int64) - shift), self._weight[rows])
+            np.add.at(totals, (box, self._marks[rows, mark].astype(np.int64) - self._shift), self._weight[rows])
         if not self._by_person:
             return totals
         person, heads = self._whose[rows].T
@@ -343,29 +316,23 @@ class BoxRows:
         sample, ends = self._sampled(boxes, halvings)
         first = np.concatenate([[0], ends[:-1]])
         scale = np.repeat(halvings, ends - first)
-        weight, whose = sample._weight << scale, sample._whose
-        whose[:, int(self._by_person or self._by_history) :] <<= scale[:, None]
+        sample._weight <<= scale
+        sample._whose[:, int(self._by_person or self._by_history) :] <<= scale[:, None]
         length = np.repeat(ends - first, copies)
         stop = np.cumsum(length)
         copies_of = np.repeat(first, copies)
         again = _rows_of(Boxes(copies_of, copies_of + length, boxes.blocks))
-        copy = BoxRows(
-            sample._codes[again],
-            weight[again],
-            sample._marks[again],
-            whose[again],
-            self._sections,
-            self._targets,
-            self._fine,
-            self.learns,
-        )
-        return copy, Boxes(stop - length, stop, np.repeat(boxes.blocks, copies, axis=0))
+        return sample._copied(again), Boxes(stop - length, stop, np.repeat(boxes.blocks, copies, axis=0))
 
     def _sampled(self, boxes: Boxes, halvings: IntArray) -> tuple[BoxRows, IntArray]:
         """A sample of the rows of each box, one of 2^halvings, box after box, and where those of each box end."""
         kept, ends = drawn_rows(self._codes, boxes.blocks.shape[1], self._marks, boxes.start, boxes.stop, halvings)
-        rows = self._codes[kept], self._weight[kept], self._marks[kept], self._whose[kept]
-        return BoxRows(*rows, self._sections, self._targets, self._fine, self.learns), ends
+        return self._copied(kept), ends
+
+    def _copied(self, rows: IntArray) -> BoxRows:
+        """Copies of some rows, one after the other."""
+        held = {name: getattr(self, name)[rows] for name in ("_codes", "_weight", "_marks", "_whose")}
+        return replace(self, **held)
 
 
 def _rows_of(boxes: Boxes) -> IntArray:
@@ -376,7 +343,7 @@ def _rows_of(boxes: Boxes) -> IntArray:
     return rows
 
 
-def _side_by_side(columns: Sequence[Array], first: Sequence[int], values: int, rows: int) -> Array:
+def side_by_side(columns: Sequence[Array], first: Sequence[int], values: int, rows: int) -> Array:
     """Columns of codes, numbered over all of them, row by row: reading a record takes one cache line."""
     side: Array = np.empty((rows, len(columns)), dtype=np.uint16 if values < 2**16 else np.uint32)
     for place, column in enumerate(columns):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from unveil.arrays import Array, BoolArray, IntArray
-from unveil.counting.boxes import BoxRows
+from unveil.counting.boxes import BoxRows, side_by_side
 from unveil.counting.engine import Marked
 from unveil.counting.scans import ALL, PEEL, SPLIT, Scan
 from unveil.counting.splits import Boxes, Choices, Parts, Shapes, drawn_rows
@@ -24,6 +24,10 @@ from unveil.errors import EngineError
 
 COUNTED = ("box", "column", "way", "since", "cell", "gain", "bits", "pieces", "purity", "owner")
 """What a scan counts: candidates, and from `pieces` on what they make."""
+
+
+WIDE = 1 << 16
+"""Numbers of marks are held in 32 bits, however few there are, so that loops are compiled once for them."""
 
 
 class Held(NamedTuple):
@@ -68,22 +72,18 @@ class FarMarked(NamedTuple):
 
     def counts(self, place: int, size: int, targets: int) -> IntArray:
         """The records of each value of an attribute, by each target; without any, the records."""
-        widths = self.widths[:targets] or [1]
+
+        def by_target(target: int, held: Held) -> Tally:
+            mark = held.marks[target] if targets else np.zeros_like(held.codes[place])
+            return Tally([held.codes[place], mark], held.weight)
+
         found = []
-        for target, width in enumerate(widths):
-            held = self.gather(_by_target(place, target, targets), [size, width])
+        for target, width in enumerate(self.widths[:targets] or [1]):
+            held = self.gather(partial(by_target, target), [size, width])
             counted = np.zeros((size, width), dtype=np.int64)
             np.add.at(counted, (held.numbers[0], held.numbers[1]), held.weight)
             found.append(counted)
         return np.concatenate(found, axis=1)
-
-
-def _by_target(place: int, target: int, targets: int) -> Callable[[Held], Tally]:
-    def by_target(held: Held) -> Tally:
-        mark = held.marks[target] if targets else np.zeros_like(held.codes[place])
-        return Tally([held.codes[place], mark], held.weight)
-
-    return by_target
 
 
 class Move(NamedTuple):
@@ -140,14 +140,7 @@ class FarRows(BoxRows):
     """Rows of boxes that are asked where they are."""
 
     def __init__(self, rows: FarMarked, offsets: Sequence[int], targets: int, fine: float) -> None:
-        """Keeps what is given.
-
-        Args:
-            rows: The distinct rows.
-            offsets: The number of the first value of each attribute.
-            targets: How many marks are to be distinguished.
-            fine: How many small fractions a bit has in gains.
-        """
+        """Takes the distinct rows and the number of the first value of each attribute; the rest as in `BoxRows`."""
         sections = np.cumsum([1, *rows.widths])
         nothing = np.zeros((0, len(offsets)), dtype=np.int64)
         super().__init__(nothing, nothing[:, 0], nothing, np.zeros((0, 0), dtype=np.int64), sections, targets, fine)
@@ -251,16 +244,14 @@ class FarRows(BoxRows):
 
     def _sampled(self, boxes: Boxes, halvings: IntArray) -> tuple[BoxRows, IntArray]:
         """A sample of the rows of each box, box after box, and where those of each end."""
-        places, order, sections = self._places, np.argsort(boxes.start), self._sections
+        places, order, sections = self._places, np.argsort(boxes.start), self._sections.tolist()
         start, stop, halved = boxes.start[order], boxes.stop[order], halvings[order]
 
         def sampled(held: Held) -> Tally:
             codes = places.codes(held)
             rows, box = inside(start, stop, places.keys(codes))
             rows, box = rows[np.argsort(box, kind="stable")], np.sort(box)
-            marks: Array = np.zeros((len(rows), len(held.marks)), dtype=np.int64)
-            for place, mark in enumerate(held.marks):
-                marks[:, place] = mark[rows] + sections[place]
+            marks = side_by_side([mark[rows] for mark in held.marks], sections, WIDE, len(rows))
             ends = np.searchsorted(box, np.arange(len(start)), side="right")
             begins = np.searchsorted(box, np.arange(len(start)), side="left")
             kept, _ = drawn_rows(codes[rows], codes.shape[1], marks, begins, ends, halved)
@@ -273,9 +264,8 @@ class FarRows(BoxRows):
         by_box = np.argsort(found.numbers[0], kind="stable")
         box, *columns = (column[by_box].astype(np.int64) for column in found.numbers)
         codes = np.stack(columns[: len(self._offsets)], axis=1) + self._offsets
-        marks = self._numbered(columns[len(self._offsets) :], len(box))
         ends = np.searchsorted(box, np.arange(len(order)), side="right")
-        return self._here(codes, found.weight[by_box], marks), ends
+        return self._here(codes, found.weight[by_box], columns[len(self._offsets) :]), ends
 
     @property
     def _places(self) -> Places:
@@ -307,27 +297,17 @@ class FarRows(BoxRows):
         codes[:, column] = code + self._offsets[column]
         each = np.arange(len(start))
         ends = np.searchsorted(box, each, side="left"), np.searchsorted(box, each, side="right")
-        return self._here(codes, found.weight[order], self._numbered(marks, len(box))), ends
+        return self._here(codes, found.weight[order], marks), ends
 
-    def _numbered(self, marks: Sequence[Array], rows: int) -> Array:
-        """Marks side by side, numbered over all of them."""
-        side: Array = np.zeros((rows, len(marks)), dtype=np.int64)
-        for place, mark in enumerate(marks):
-            side[:, place] = mark + self._sections[place]
-        return side
-
-    def _here(self, codes: Array, weight: Array, marks: Array) -> BoxRows:
+    def _here(self, codes: Array, weight: Array, marks: Sequence[Array]) -> BoxRows:
+        numbered = side_by_side(marks, self._sections.tolist(), WIDE, len(weight))
         whose = np.zeros((len(weight), 0), dtype=np.int64)
-        held = codes.astype(np.uint32), weight.astype(np.int64), marks.astype(np.uint32)
-        return BoxRows(*held, whose, self._sections, self._targets, self._fine)
+        held = codes.astype(np.uint32), weight.astype(np.int64), numbered, whose
+        return BoxRows(*held, self._sections, self._targets, self._fine)
 
 
 def numbered(rows: Marked | FarMarked) -> Marked:
-    """Rows that have numbers, which those of several sets of attributes need to be left out of all.
-
-    Raises:
-        EngineError: They are not here.
-    """
+    """Rows that have numbers, which those of several sets of attributes need to be left out of all: those here."""
     if isinstance(rows, FarMarked):
         raise EngineError(
             "with leave-out, several sets of attributes are searched in the driver only: ask for the index there, or "

@@ -54,8 +54,7 @@ class Holders:
     ) -> tuple[Array, Array, Array, Array]:
         """Moves the rows of a value to the ends of their groups, where they become new groups.
 
-        Returns:
-            The groups that held the value; starts and stops of the new groups, and those that they come from.
+        Gives the groups that held the value; starts and stops of the new groups, and those that they come from.
         """
         left, ends = _take_out(codes, weight, sensitive, stop, self._of(column, code), self._at, self._group)
         groups, first = np.unique(left, return_index=True)
@@ -73,23 +72,13 @@ class Holders:
     def pieces(self, weight: Array, sensitive: Array, column: int, codes: IntArray) -> tuple[Array, Array]:
         """The pieces that disclosing each of some values would make of the groups that hold it.
 
-        Returns:
-            The place of the value that each piece belongs to, and the counts of the piece.
+        They are given by the place of the value that each belongs to, and its counts.
         """
         ends = self._ends[column]
         places = codes - self._first[column]
         starts = np.where(places > 0, ends[places - 1], 0)
-        return _disclosed(
-            self._rows[column],
-            starts,
-            ends[places],
-            self._at,
-            self._group,
-            weight,
-            sensitive,
-            self._total.rows,
-            self._tally.rows,
-        )
+        held = self._rows[column], starts, ends[places], self._at, self._group
+        return _disclosed(*held, weight, sensitive, self._total.rows, self._tally.rows)
 
     def _of(self, column: int, code: int) -> IntArray:
         """The rows that hold a value."""

@@ -118,16 +118,9 @@ class MemoryIndex:
                 self._enter(column, child, offer_of.get(child))
         groups = np.concatenate([chosen, made])
         if holders is None:
-            self._blocks.head.rows[block] = -1
-            link_children(
-                self._following.rows,
-                self._blocks.head.rows,
-                groups,
-                self._codes,
-                self._start.rows,
-                self._block_of,
-                place,
-            )
+            head = self._blocks.head.rows
+            head[block] = -1
+            link_children(self._following.rows, head, groups, self._codes, self._start.rows, self._block_of, place)
         yield from self._pieces(groups, alive)
 
     def recount(self, offer: Offer, candidates: IntArray) -> Iterator[Pieces]:
@@ -151,10 +144,9 @@ class MemoryIndex:
 
     def _take_out(self, holders: Holders, place: int, code: int) -> tuple[IntArray, IntArray]:
         """Splits off the rows of a disclosed value; returns the groups that held it and the numbers of the new ones."""
-        rows = self._codes, self._weight, self._sensitive
-        chosen, start, stop, origin = holders.take_out(*rows, self._start.rows, self._stop.rows, place, code)
+        chosen, start, stop, origin = holders.take_out(*self._rows, place, code)
         made = self._add_groups(start, stop, origin)
-        holders.moved(*rows, self._start.rows, self._stop.rows, made)
+        holders.moved(*self._rows, made)
         holders.taken_out(made, origin)
         return chosen, made
 
@@ -164,17 +156,20 @@ class MemoryIndex:
         chosen = linked_groups(self._blocks.head.rows[block], self._following.rows, place)
         for number, child in enumerate(children):
             self._child_of[self._first_code[column] + child.codes] = number
-        rows = self._codes, self._weight, self._sensitive
 
         def split(groups: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-            lines = self._start.rows, self._stop.rows
-            return split_groups(*rows, *lines, groups, place, self._child_of, len(children))
+            return split_groups(*self._rows, groups, place, self._child_of, len(children))
 
         start, stop, origin = map(np.concatenate, zip(*each(split, self._shared(chosen)), strict=True))
         made = self._add_groups(start, stop, origin)
         if self._holders is not None:
-            self._holders.moved(*rows, self._start.rows, self._stop.rows, np.concatenate([chosen, made]))
+            self._holders.moved(*self._rows, np.concatenate([chosen, made]))
         return chosen, made
+
+    @property
+    def _rows(self) -> tuple[Array, Array, Array, Array, Array]:
+        """What every loop takes: codes, weights and sensitive values, and where groups start and stop."""
+        return self._codes, self._weight, self._sensitive, self._start.rows, self._stop.rows
 
     def _add_groups(self, start: IntArray, stop: IntArray, origin: IntArray) -> IntArray:
         known = len(self._start)
@@ -206,25 +201,9 @@ class MemoryIndex:
         """The pieces of a run of groups, as many at a time as its buffers hold."""
         blocks, done = self._blocks, 0
         while done < len(chosen):
-            used, done = self.count(
-                self._codes,
-                self._weight,
-                self._sensitive,
-                self._start.rows,
-                self._stop.rows,
-                chosen,
-                done,
-                self._block_of,
-                self._cell_of,
-                blocks.first_cell.rows,
-                blocks.cells.rows,
-                blocks.watched.rows,
-                blocks.discloses.rows,
-                blocks.first_candidate.rows,
-                alive,
-                len(self._column),
-                *room,
-            )
+            facts = (blocks.first_cell, blocks.cells, blocks.watched, blocks.discloses, blocks.first_candidate)
+            tables = self._block_of, self._cell_of, *(fact.rows for fact in facts)
+            used, done = self.count(*self._rows, chosen, done, *tables, alive, len(self._column), *room)
             yield Pieces(room.owner[:used], room.counts[:used])
 
 
@@ -265,7 +244,6 @@ class _Blocks:
         """The blocks that disclose values one at a time, and whose pieces are counted with every step."""
         self._most = 0
         self._rooms: list[Room] = []
-        self._any = False
         # Block 0 is for attributes that cannot be refined at all.
         self.enter(None)
 
@@ -286,7 +264,6 @@ class _Blocks:
         self.first_candidate.add(1, offer.first if offer else 0)
         self._parts += parts
         self._most = max(self._most, parts if counted else 0)
-        self._any |= counted
         return first
 
     def on_demand(self, block: int) -> bool:
@@ -297,7 +274,7 @@ class _Blocks:
         """Finds which blocks still have values to disclose; says whether there may be anything to count."""
         for block, offer in self._counted.items():
             self.watched.rows[block] = offer.alive(alive)
-        return self._any
+        return self._most > 0
 
     def room(self, number: int, columns: int) -> Room:
         """The buffers of a run of groups, kept from step to step."""

@@ -15,7 +15,8 @@ from unveil.arrays import BoolArray, CodeArray, IntArray
 from unveil.cores import each
 from unveil.counting.distinct import Aside, DistinctRows, GroupMeans, Placement, SortedRows
 from unveil.errors import BrokenPromiseError
-from unveil.masking import AnyMasking, AsIs, LeftOut, Masking, dictionary_of
+from unveil.masking import AsIs, LeftOut, Masking, dictionary_of
+from unveil.masking.walk import Walk
 from unveil.release import CountedRows, Link
 from unveil.tables import Chunk, Domain, Outline, Rows, Table
 
@@ -206,10 +207,8 @@ class Masker:
         self.released: tuple[RankedValues, ...] = tuple(released_columns(outline, masking, left_out))
         """What the codes of each attribute, and last of the class, are released as."""
         self._asides = [len(domain) if domain.name in labels else None for domain in outline.columns]
-        self._trees = [
-            next((tree for tree, walk in enumerate(self._placement.walks) if domain.name in walk.local), None)
-            for domain in outline.columns
-        ]
+        tree_of = {name: tree for tree, walk in enumerate(self._placement.walks) for name in walk.local}
+        self._trees = [tree_of.get(domain.name) for domain in outline.columns]
 
     def columns(self) -> list[DescribedColumn]:
         """The columns that the spec describes, the class last."""
@@ -263,17 +262,10 @@ def _label_column(
 
 
 def released_rows(rows: Rows, masking: Masking, weight: str | None, left_out: LeftOut | None = None) -> CountedRows:
-    """The rows of a release, sorted by their released values.
+    """The rows of a release, sorted by their released values, without those that the search left out.
 
-    Args:
-        rows: The checked rows.
-        masking: What their values are released as.
-        weight: The weight column. If given, rows that masking made equal are merged, so that no weight identifies a raw
-            row.
-        left_out: The rows that the search set aside, if any.
-
-    Raises:
-        BrokenPromiseError: A row has no label, or other rows are left out than the search counted.
+    With a weight column, rows that masking made equal are merged, so that no weight identifies a raw row. Refuses rows
+    without a label, and to leave out others than the search counted.
     """
     outline = rows.outline
     masker = Masker(outline, masking, left_out)
@@ -335,9 +327,10 @@ def released_columns(outline: Outline, masking: Masking, left_out: LeftOut | Non
     For an attribute that is refined group by group: what the nodes of its tree are released as.
     """
     labels = {} if left_out is None or left_out.labels is None else left_out.labels
+    walk_of = {name: walk for walk in masking.walks for name in walk.local}
     columns = [
-        _local_column(domain.name, masking)
-        if _is_local(masking[domain.name])
+        _local_column(domain.name, walk_of[domain.name])
+        if domain.name in walk_of
         else _released_column(domain, masking, histogram.sum(axis=1) > 0, labels.get(domain.name))
         for domain, histogram in zip(outline.columns, outline.histograms, strict=True)
     ]
@@ -348,13 +341,8 @@ def released_columns(outline: Outline, masking: Masking, left_out: LeftOut | Non
     return [replace(column, settled=False) for column in (*columns, classes)]
 
 
-def _is_local(entry: AnyMasking) -> bool:
-    return not isinstance(entry, AsIs) and entry.local
-
-
-def _local_column(name: str, masking: Masking) -> RankedValues:
+def _local_column(name: str, walk: Walk) -> RankedValues:
     """The labels of a tree. Which of them some row has is only known when all rows are masked."""
-    walk = next(walk for walk in masking.walks if name in walk.local)
     labels, label_at = walk.labels(name)
     column = ranked(name, pa.array(labels, pa.string()), np.ones(len(labels), dtype=np.bool_))
     return RankedValues(name, column.values, column.rank_of[label_at], settled=False)
