@@ -33,7 +33,7 @@ from unveil.errors import EngineError, braced
 from unveil.masking import Block, LeftOut, Masking
 from unveil.release import Link
 from unveil.schema import Spec
-from unveil.tables import WORDS, Chunk, Coder, Outline, Persons, Recount, Survey, changed, table_of
+from unveil.tables import WORDS, Coder, Outline, Persons, Recount, Survey, changed, table_of
 
 DRIVER_ROWS = 5_000_000
 """Up to this many distinct rows of a projection are searched in the driver; 1 GB holds them (docs/scale.md)."""
@@ -150,12 +150,9 @@ class SparkEngine:
             return person_index(self._held(runs, columns, columns), columns, self.outline)
 
     def _held(self, runs: Runs, columns: Sequence[int], places: Sequence[int]) -> SortedRows:
-        """The distinct rows of a projection on some columns, collected in the driver.
+        """The distinct rows of a projection on some columns, collected in the driver unless they are too many for it.
 
         They have the numbers of the person, if any, the codes of the places, and perhaps the class.
-
-        Raises:
-            EngineError: They are too many for the driver.
         """
         if not self._fits(runs):
             names = braced([self.outline.attributes[column].name for column in columns])
@@ -171,8 +168,7 @@ class SparkEngine:
     def marked(self, columns: Sequence[int], marks: Sequence[int]) -> Marked | FarMarked:
         """The distinct rows of a projection: collected in the driver, or where they are if they are too many for it.
 
-        Raises:
-            EngineError: They are too many for the driver, and say whose they are.
+        Those that say whose they are must fit in the driver.
         """
         places = [*columns, *marks]
         sizes = [*(len(self.outline.columns[place]) for place in places), len(self.outline.classes)]
@@ -201,11 +197,7 @@ class SparkEngine:
         return SparkBinned(self._source, self._coder, self.outline, bins, sizes)
 
     def bounded(self, most: int) -> tuple[Outline, MemoryEngine]:
-        """The table with at most this many rows of each person: persons stay on the cluster, distinct rows do not.
-
-        Raises:
-            EngineError: The distinct rows are too many for the driver.
-        """
+        """The table with at most this many rows of each person: persons stay on the cluster, distinct rows do not."""
         outline, places = self.outline, range(len(self.outline.columns))
         sizes, marks = code_sizes(outline), public_places(outline)
         lookups = [np.arange(size, dtype=np.int32) for size in sizes[:-1]]
@@ -274,8 +266,8 @@ class SparkEngine:
             recount, distinct = Recount(coder, order, persons=persons), DistinctRows(sizes)
             for batch in batches:
                 chunk = recount.chunk(batch)
-                codes = _looked_up(chunk, order, lookups, with_class)
-                distinct.add([*chunk.persons, *codes], chunk.weight)
+                codes = [lookup[chunk.codes[place]] for place, lookup in zip(order, lookups, strict=True)]
+                distinct.add([*chunk.persons, *codes, *([chunk.classes] if with_class else [])], chunk.weight)
             # The first word is of the person alone.
             yield from hashed_blocks(distinct.sorted(), parts, 1 if persons else None)
 
@@ -347,8 +339,3 @@ def _gatherer(empty: Survey) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa
         yield pa.RecordBatch.from_pydict({"survey": pa.array([pickle.dumps(survey)], pa.binary())})
 
     return run
-
-
-def _looked_up(chunk: Chunk, places: Sequence[int], lookups: Sequence[Array], with_class: bool) -> list[Array]:
-    codes: list[Array] = [lookup[chunk.codes[place]] for place, lookup in zip(places, lookups, strict=True)]
-    return [*codes, chunk.classes] if with_class else codes

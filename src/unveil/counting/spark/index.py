@@ -29,11 +29,10 @@ from unveil.counting.spark.session import told_plainly
 from unveil.masking import Block, Offer, Refinement
 from unveil.tables import Outline
 
-WEIGHT = "w"
-
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+WEIGHT = "w"
 WHOLE = -1
 """The cell of all records of a group."""
 KEY = "key"
@@ -68,14 +67,9 @@ class SparkIndex:
     def __init__(
         self, frame: DataFrame, columns: Sequence[int], sizes: Sequence[int], width: int, outline: Outline
     ) -> None:
-        """Checkpoints the distinct rows.
+        """Checkpoints the distinct rows: codes `k0, k1, …`, of which each attribute has `sizes`, and the weight `w`.
 
-        Args:
-            frame: Codes `k0, k1, …`, the sensitive code last if there is one, and the weight `w`.
-            columns: The positions of the attributes.
-            sizes: How many codes each has.
-            width: How many sensitive values there are; 1 if there is no sensitive attribute.
-            outline: The table without its rows.
+        A sensitive code comes last; `width` says how many there are, 1 without a sensitive attribute.
         """
         self._frame = frame.localCheckpoint()
         self._place = {column: place for place, column in enumerate(columns)}
@@ -218,18 +212,10 @@ def pieces_of(tally: pa.Table, watch: Watch) -> pa.Table:
     return pa.table({"owner": pa.array(both[:, 0]), "counts": pa.array(list(both[:, 1:]), pa.list_(pa.int64()))})
 
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
-
 def far_marked(frame: DataFrame, sizes: Sequence[int], columns: int, outline: Outline) -> FarMarked:
-    """Checkpoints the distinct rows.
+    """Checkpoints the distinct rows: codes `k0, k1, …`, of which each column has `sizes`, and the weight `w`.
 
-    Args:
-        frame: Codes of the attributes, of the other marks and of the class, `k0, k1, …`, and the weight `w`.
-        sizes: How many values each has.
-        columns: How many attributes there are.
-        outline: The table without its rows.
+    The attributes, as many as `columns`, come first, then the other marks and the class.
     """
     held = frame.localCheckpoint()
     rows = held.count()

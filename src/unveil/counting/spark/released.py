@@ -176,7 +176,7 @@ class SparkReleasedRows:
 
         coder, layout, masker, means = self._coder, self._layout, self._masker, self._means
         places = range(len(layout.attributes))
-        kinds = self._source.types(layout.others.names)
+        kinds = [self._source.types(name) for name in layout.others.names]
         others = [f"o{place}" for place in range(len(kinds))]
         keys = [*(f"r{place}" for place in places), *others, CLASS]
 
@@ -189,8 +189,8 @@ class SparkReleasedRows:
                 ranks = [column.of(placed) for column in columns]
                 held = {f"r{place}": pa.array(codes) for place, codes in enumerate(ranks[:-1])}
                 held |= {
-                    name: chunk.others[place].cast(kind.of_arrow)
-                    for place, (name, kind) in enumerate(zip(others, kinds, strict=True))
+                    name: chunk.others[place].cast(of_arrow)
+                    for place, (name, (_, of_arrow)) in enumerate(zip(others, kinds, strict=True))
                 }
                 held |= {CLASS: pa.array(ranks[-1]), COUNT: pa.array(chunk.records)}
                 yield pa.table(held if means is None else {**held, TOTAL: pa.array(means.totals(chunk))})
@@ -198,7 +198,7 @@ class SparkReleasedRows:
         schema = StructType(
             [
                 *(StructField(f"r{place}", IntegerType()) for place in places),
-                *(StructField(name, kind.of_spark) for name, kind in zip(others, kinds, strict=True)),
+                *(StructField(name, of_spark) for name, (of_spark, _) in zip(others, kinds, strict=True)),
                 StructField(CLASS, IntegerType()),
                 StructField(COUNT, LongType()),
                 *([] if means is None else [StructField(TOTAL, LongType())]),

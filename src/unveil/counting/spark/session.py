@@ -115,19 +115,16 @@ def _started(settings: Mapping[str, str]) -> SparkSession:
     try:
         with Path(os.devnull).open("w") as nowhere:
             os.dup2(nowhere.fileno(), 2)
-        return _muted(builder.getOrCreate())
+        session = builder.getOrCreate()
+        # Only our sentence is printed when Java dies.
+        session.sparkContext._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
+        return session
     except Exception as error:
         raise EngineError(f"Spark does not start: {first_line(error)}.") from error
     finally:
         os.dup2(stderr, 2)
         os.close(stderr)
         _restore(handler)
-
-
-def _muted(session: SparkSession) -> SparkSession:
-    """Silences the session, so that only our sentence is printed when Java dies."""
-    session.sparkContext._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
-    return session
 
 
 def _restore(handler: Any) -> None:

@@ -10,7 +10,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pyarrow as pa
@@ -43,13 +43,6 @@ UNSIGNED = {
     pa.uint64(): pa.decimal128(20, 0),
 }
 """Types that hold unsigned integers, which Spark lacks."""
-
-
-class Types(NamedTuple):
-    """The name of a type in Spark and in Arrow."""
-
-    of_spark: DataType
-    of_arrow: pa.DataType
 
 
 class SparkSource:
@@ -111,18 +104,15 @@ class SparkSource:
     def _changed(self) -> bool:
         return self._files is not None and self._files.stamp() != self._stamp
 
-    def types(self, names: Sequence[str]) -> list[Types]:
-        """The types that the values of some columns have while Spark sorts them; refuses one it has no type for."""
-        return [self._type(name) for name in names]
-
-    def _type(self, name: str) -> Types:
+    def types(self, name: str) -> tuple[DataType, pa.DataType]:
+        """The type that the values of a column have while Spark sorts them, in Spark and in Arrow, if it has one."""
         from pyspark.errors import PySparkException
         from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
 
         plain = plain_type(self.schema.field(name).type)
         try:
             of_spark = from_arrow_type(carrier(plain))
-            return Types(of_spark, to_arrow_type(of_spark))
+            return of_spark, to_arrow_type(of_spark)
         except (PySparkException, ValueError) as error:
             raise EngineError(
                 f"{self.origin}: the column {name!r} holds {plain}, which Spark has no type for; describe it, convert "
@@ -139,7 +129,7 @@ class SparkSource:
         for field in wanted:
             # Types are refused here, where the name of the table is known; workers see only values.
             raw_column(field.name, pa.chunked_array([], field.type), Missing(()), self.origin)
-        read = self._read or _Seen(wanted)
+        read = self._read or _reader(wanted)
 
         def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             found = (rows for batch in batches for rows in read(batch, sources))
@@ -154,17 +144,15 @@ class SparkSource:
         return self._frame.select(*(f"c{self._given.get_field_index(name)}" for name in names))
 
 
-class _Seen:
-    """Rows of a Spark frame, with the names and types that Arrow has for them."""
+def _reader(schema: pa.Schema) -> Read:
+    """What gives rows of a Spark frame the names and types that Arrow has for them."""
+    types = [plain_type(field.type) for field in schema]
 
-    def __init__(self, schema: pa.Schema) -> None:
-        self._schema = schema
-
-    def __call__(self, batch: pa.RecordBatch, names: Sequence[str]) -> Iterator[pa.Table]:
-        columns = [
-            column.cast(plain_type(field.type)) for column, field in zip(batch.columns, self._schema, strict=True)
-        ]
+    def read(batch: pa.RecordBatch, names: Sequence[str]) -> Iterator[pa.Table]:
+        columns = [column.cast(type_) for column, type_ in zip(batch.columns, types, strict=True)]
         yield pa.Table.from_arrays(columns, names=list(names))
+
+    return read
 
 
 def open_spark_source(source: Any, settings: Mapping[str, str] | None = None, spec: Spec | None = None) -> SparkSource:
