@@ -42,8 +42,7 @@ Hashes = NDArray[np.uint64]
 def used_rows(table: Outline, engine: Engine, most: int | None) -> tuple[Outline, Engine]:
     """What a private release counts: all rows, or at most this many of each person.
 
-    Raises:
-        BrokenPromiseError: The table says whose row each is, but nothing bounds the rows of a person.
+    Refuses a table that says whose row each is where nothing bounds the rows of a person.
     """
     if most is not None:
         return engine.bounded(most)
@@ -53,12 +52,10 @@ def used_rows(table: Outline, engine: Engine, most: int | None) -> tuple[Outline
 
 
 def used_counts(rows: SortedRows, places: Sequence[IntArray], most: int) -> IntArray:
-    """How many of each kind of row are used.
+    """How many of each kind of row are used: of each person, at most so many rows.
 
-    Args:
-        rows: The distinct rows: the numbers of the person, the codes of all attributes and the class.
-        places: For the codes of every attribute and of the class, their places in the declared domain.
-        most: How many rows of a person are used at most.
+    The rows have the numbers of the person, the codes of all attributes and the class. For the codes of each attribute
+    and of the class, `places` are those in the declared domain.
     """
     columns = rows.columns()
     person, codes = columns[: len(WORDS)], columns[len(WORDS) :]

@@ -81,12 +81,7 @@ class Earlier:
     def then(self, link: int, column: int, name: str, values: Sequence[str], *, ordered: bool) -> Then | None:
         """The values of an attribute in an earlier release; None if it does not say them.
 
-        Args:
-            link: The release.
-            column: The position of the attribute.
-            name: Its name.
-            values: The values that it has now.
-            ordered: Whether the values are numbers, which must stay in order.
+        `values` are those that it has now; if they are `ordered`, they are numbers, which must stay in order.
         """
         if name not in self.links[link].labels:
             return None

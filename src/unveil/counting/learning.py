@@ -59,11 +59,7 @@ def _joined(released: Sequence[Array], learning: Sequence[Array]) -> list[Array]
 
 
 def parted(spec: Spec, engine: Engine) -> tuple[Outline, LearningEngine, Learned]:
-    """The released rows, what counts them, and how many others only choose the masking.
-
-    Raises:
-        EngineError: The engine does not have the rows.
-    """
+    """The released rows, what counts them, and how many others only choose the masking."""
     if not isinstance(engine, MemoryEngine):
         raise EngineError(f"{spec.origin}: [publish] learn needs the engine 'memory' or 'stream'.")
     learns = learning_rows(spec, engine)
@@ -74,11 +70,7 @@ def parted(spec: Spec, engine: Engine) -> tuple[Outline, LearningEngine, Learned
 
 
 def learning_rows(spec: Spec, engine: MemoryEngine) -> BoolArray:
-    """Which rows only choose the masking: a share of all, or of the persons with all their rows, by the drawn secret.
-
-    Raises:
-        TableError: The share is less than one.
-    """
+    """Which rows only choose the masking: a share of all, or of the persons with all their rows, by a drawn secret."""
     table = engine.rows.outline
     number, count, unit = np.arange(table.rows), table.rows, "row"
     if table.persons is not None:

@@ -47,10 +47,7 @@ class PersonRows(NamedTuple):
 def by_person(rows: SortedRows, words: int, attributes: int) -> PersonRows:
     """Merges persons whose rows are all alike in the attributes, and numbers the others.
 
-    Args:
-        rows: Distinct rows: the numbers of the person, the codes of the attributes, and other codes.
-        words: How many numbers a person has.
-        attributes: How many attributes there are.
+    Rows have as many numbers of the person as there are `words`, the codes of the attributes, and other codes.
     """
     columns = rows.columns()
     first = _changes(columns[:words], len(rows))
@@ -270,16 +267,8 @@ def count_box_persons(
     are the persons whose lowest cell is left of it, and right of it those whose highest cell is not. What peeling a
     cell leaves has all persons but those with no other cell.
 
-    Args:
-        codes: One row per record, one column per attribute.
-        weight: How many records each row represents.
+    Args, apart from those of `scans.scan_boxes`:
         whose: The person of each row, and how many persons it represents.
-        start: Where each box starts.
-        stop: Where each box ends.
-        blocks: The blocks of each box, one column per attribute.
-        block_depth: The depth of the cells of each block.
-        block_first: The first of its cells, among those of its depth.
-        cell_of: The cell of each code, by depth.
         candidates: One row per candidate: box, attribute, way, a cell that is not used here, and cell.
         room: Room for the numbers of each cell, all zero before and after.
         pieces: One row per piece: the first number is its records, and the last becomes its persons.

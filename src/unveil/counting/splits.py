@@ -248,20 +248,11 @@ def divide_pieces(
 ) -> tuple[int, int]:
     """Counts the pieces that candidates, from `begin` on, would make of each slice of their boxes.
 
-    Args:
-        codes: One row per record, one column per attribute.
-        weight: How many records each row represents.
-        marks: One row per record, one column per mark.
+    Args, apart from those of `scans.scan_boxes`:
         targets: How many marks, the first ones, are not counted here.
         shift: What the numbers of the other marks are ahead of their place in a piece.
         history: The history of each row.
-        start: Where each box starts.
-        stop: Where each box ends.
-        blocks: The blocks of each box, one column per attribute.
-        block_depth: The depth of the cells of each block.
-        block_first: The first of its cells, among those of its depth.
-        cell_of: The cell of each code, by depth.
-        candidates: One row per candidate, as in `scan_boxes`.
+        candidates: One row per candidate, as `scan_boxes` writes them.
         begin: The first of them.
         tally: Room for the counts by cell, all zero before and after.
         found: Room for the cells of a slice.
