@@ -20,7 +20,7 @@ from unveil.publishers.additive import rounds
 from unveil.schema import load_spec
 from unveil.verifier import Verdict
 from unveil.verifier.private.noise import NoiseLaw, chance_to_find
-from unveil.verifier.private.tables import bin_labels
+from unveil.verifier.private.places import bin_labels
 from unveil.verifier.raw.comparison import judge_against_raw
 from verdicts import verify_against_raw, verify_release
 from verify.additive_releases import SPEC, THREE, Manifest, content, people, planted, published, write_project

@@ -39,7 +39,7 @@ def test_the_verifier_imports_nothing_of_the_engine(path: Path) -> None:
 
 def test_only_the_comparison_with_the_raw_table_reads_the_spec() -> None:
     readers = {path.relative_to(FOLDER) for path in FILES if any("unveil.schema" in name for name in imported(path))}
-    names = ("raw/__init__", "raw/agreement", "raw/comparison", "private/places", "private/replay", "private/tables")
+    names = ("raw/__init__", "raw/agreement", "raw/comparison", "private/places", "private/replay")
     assert readers == {Path(f"{name}.py") for name in names}
 
 

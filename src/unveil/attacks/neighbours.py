@@ -28,7 +28,7 @@ from unveil.schema import AdditivePlan, PrivatePlan, Spec
 from unveil.tables import Table, part_of
 from unveil.verifier.data import encode
 from unveil.verifier.manifests import AdditiveManifest, StatisticsManifest
-from unveil.verifier.private.replay import replay_of
+from unveil.verifier.private.replay import measurements
 from unveil.verifier.raw import Raw
 from unveil.version import __version__
 
@@ -159,13 +159,10 @@ class MeasuredNeighbours:
         pair = self._pair
         release = publish_additive(pair.tables[present], pair.spec, plan, pair.engines[present], source, __version__)
         manifest = claims_of(release)
-        person, others = (replay_of(manifest, pair.spec) for _ in range(2))
-        person.add(self._raw[True])
-        others.add(self._raw[False])
+        person, others = (measurements(manifest, pair.spec, [self._raw[present]]) for present in (True, False))
         spent = float(plan.epsilon)
         totals, *sums, last = (
-            one.rate * _closer(one.noisy, one.true, more.true) / spent
-            for one, more in zip(others.measured(), person.measured(), strict=True)
+            one.rate * _closer(one.noisy, one.true, more.true) / spent for one, more in zip(others, person, strict=True)
         )
         return Evidence(totals, sum(sums), last, _chosen(manifest))
 

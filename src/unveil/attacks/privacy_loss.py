@@ -37,7 +37,7 @@ from unveil.release import DiffGenManifest, Release, WeightsManifest
 from unveil.schema import AdditivePlan, Plan, PrivatePlan, decimal_text
 from unveil.tables import part_of
 from unveil.verifier.private.noise import float_rate
-from unveil.verifier.private.replay import replay_of
+from unveil.verifier.private.replay import measurements
 
 PILOT = 0.2
 """The share of the runs on which events are chosen."""
@@ -190,10 +190,8 @@ def _counted_rows(truth: Truth) -> pa.Table:
 
 def _measured(release: Release, truth: Truth) -> list[tuple[IntArray, float]]:
     """Of a release of weights: every draw, with what noise changed."""
-    manifest = claims_of(release)
-    replay = replay_of(manifest, truth.spec)
-    replay.add(raw_rows(_counted_rows(truth)))
-    return [(np.abs(one.moves), one.rate) for one in replay.measured()]
+    measured = measurements(claims_of(release), truth.spec, [raw_rows(_counted_rows(truth))])
+    return [(np.abs(one.moves), one.rate) for one in measured]
 
 
 def _counted(records: Records, manifest: DiffGenManifest, truth: Truth) -> list[tuple[IntArray, float]]:

@@ -23,6 +23,7 @@ from unveil.verifier.claims import (
     Released,
     Suppression,
     Verdict,
+    findings_of,
     labels,
 )
 from unveil.verifier.cuts import check_cuts, check_derived, check_derived_values, check_disclosed, check_labels
@@ -41,15 +42,17 @@ from unveil.verifier.manifests import (
     WeightsManifest,
 )
 from unveil.verifier.records import (
-    check_learning,
+    PERSONS,
+    TOGETHER,
     check_masked_rows,
-    check_omissions,
     check_order,
-    check_persons,
     check_rows,
-    check_succession,
     check_survey,
+    learning_problems,
+    omission_problems,
+    person_problems,
     released_labels,
+    succession_problems,
     weight_notes,
 )
 from unveil.verifier.requirements import check_guarantee, check_requirements
@@ -65,10 +68,8 @@ def judge_release(folder: Path, key: Path | None = None) -> Verdict:
     """Recounts every claim of a release from its files alone, and whether the holder of a key signed it.
 
     It gives one finding per broken claim; if every claim holds, notes on what a reader must judge. Claims that cannot
-    be recounted because another is broken, such as those about rows that cannot be read, are left out.
-
-    Raises:
-        ReleaseError: The folder is not a release that this version can read.
+    be recounted because another is broken, such as those about rows that cannot be read, are left out. It is a
+    `ReleaseError` if the folder is not a release that this version can read.
     """
     findings: list[Finding] = []
     try:
@@ -111,11 +112,11 @@ def claim_findings(manifest: Manifest) -> Iterator[Finding]:
         yield from _private_claim_findings(manifest)
     else:
         yield from check_guarantee(manifest)
-        yield from check_persons(manifest)
-        yield from check_omissions(manifest)
-        yield from check_learning(manifest)
-        yield from check_goal(manifest)
-        yield from check_succession(manifest)
+        yield from findings_of(PERSONS, "", person_problems(manifest))
+        yield from findings_of("left-out", f"{MANIFEST}, leave-out: ", omission_problems(manifest))
+        yield from findings_of("learn", f"{MANIFEST}, learn: ", learning_problems(manifest))
+        yield from findings_of("goal", f"{MANIFEST} has the goal ", goal_problems(manifest))
+        yield from findings_of(TOGETHER, f"{MANIFEST} ", succession_problems(manifest))
 
 
 def row_findings(manifest: Manifest, data: Data) -> Iterator[Finding]:
@@ -150,8 +151,7 @@ def _private_claim_findings(manifest: PrivateClaims) -> Iterator[Finding]:
 
 def measured_findings(manifest: AdditiveManifest | StatisticsManifest) -> Iterator[Finding]:
     """What is wrong with the numbers that weights are made of."""
-    from unveil.verifier.private.measured import check_measured
-    from unveil.verifier.private.tables import check_tables
+    from unveil.verifier.private.measured import check_measured, check_tables
 
     yield from check_measured(manifest) if isinstance(manifest, AdditiveManifest) else check_tables(manifest)
 
@@ -197,19 +197,18 @@ def check_texts(manifest: Manifest) -> Iterator[Finding]:
         yield from _hidden(MANIFEST, "leave-out has the label", manifest.leave_out.labels.values())
 
 
-def check_goal(manifest: RefinementManifest) -> Iterator[Finding]:
+def goal_problems(manifest: RefinementManifest) -> Iterator[str]:
     """What the search kept information about: only the joint one has a choice, and readers see the columns."""
     goal = manifest.goal
     if goal != "class" and manifest.search != "joint":
-        problem = f"has the goal {goal!r}, but the search {manifest.search!r} has none to choose"
-        yield Finding("goal", f"{MANIFEST} {problem}.")
+        yield f"{goal!r}, but the search {manifest.search!r} has none to choose"
     named = [] if isinstance(goal, str) else goal
     for place, name in enumerate(named):
         entry = manifest.masking.get(name)
         seen = name == manifest.class_ or (isinstance(entry, Released) and entry.type == "category")
         if not seen or name in named[:place]:
             problem = "twice" if seen else "which is not a category released as it is"
-            yield Finding("goal", f"{MANIFEST} has the goal {listed(named)}: it names {name!r}, {problem}.")
+            yield f"{listed(named)}: it names {name!r}, {problem}"
 
 
 def check_values(manifest: Manifest, data: Data) -> Iterator[Finding]:

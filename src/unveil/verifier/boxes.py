@@ -10,7 +10,6 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -167,27 +166,14 @@ class Step:
         self.rest = coverage.has_rest(split)
         self.sizes = [coverage.size(part) for part in split.into]
         self.size = sum(self.sizes[: len(own)])
-        order = sorted(range(len(own)), key=lambda part: coverage.spans[own[part]])
-        self._parts = np.array(order, dtype=np.int64)
-        self._starts = np.array([coverage.spans[own[part]][0] for part in order])
-        self._ends = np.array([coverage.spans[own[part]][1] for part in order])
+        # In the order of their values, which `cover` has checked.
+        self._starts, self._ends = np.array([coverage.spans[part] for part in own]).T
 
     def parts(self, places: Floats) -> Rows:
         """The part that holds each place; the last one if no other does and it is a rest, else -1."""
         found = np.maximum(np.searchsorted(self._starts, places, side="right") - 1, 0)
         inside = (places >= self._starts[found]) & (places < self._ends[found])
-        return np.where(inside, self._parts[found], len(self.into) - 1 if self.rest else -1)
-
-
-@dataclass(slots=True)
-class Frame:
-    """An inner node on the way down: its split, and the position to restore when all its children were visited."""
-
-    step: Step
-    label: int
-    left: float
-    apart: set[int] | None
-    child: int = -1
+        return np.where(inside, found, len(self.into) - 1 if self.rest else -1)
 
 
 class Walk:
@@ -195,12 +181,10 @@ class Walk:
 
     def __init__(self, tree: BoxTree, covered: Mapping[str, Coverage]) -> None:
         self.attributes = tree.attributes
-        self.covered = {name: covered[name] for name in tree.attributes}
         self.coverages = [covered[name] for name in tree.attributes]
         self.codes = [{label: code for code, label in enumerate(item.spans)} for item in self.coverages]
         self.roots = [codes[item.root] for codes, item in zip(self.codes, self.coverages, strict=True)]
-        place_of = {name: place for place, name in enumerate(tree.attributes)}
-        places = [place_of[split.attribute] for split in tree.splits]
+        places = [tree.attributes.index(split.attribute) for split in tree.splits]
         self._steps = [
             Step(split, place, self.coverages[place], self.codes[place])
             for split, place in zip(tree.splits, places, strict=True)
@@ -232,9 +216,10 @@ class Walk:
                 used = max(used, number + 1)
                 if problem := position.enter(self._steps[number]):
                     raise self._broken(node, problem)
-            if not position.advance() and node < len(order):
+            more = position.advance()
+            if not more and node < len(order):
                 raise self._broken(node, f"is the last one of the tree, but its order has {len(order):,}")
-        if position.open:
+        if more:
             raise self._broken(len(order), "is the last one of the order, but the tree is not complete")
         if used < len(self._steps):
             raise self._broken(len(order), f"is the last one, but {len(self._steps) - used:,} splits are not used")
@@ -283,13 +268,8 @@ class Position:
         self.labels = array("i", walk.roots)
         self._left = [item.size(item.root) for item in walk.coverages]
         self._apart: list[set[int] | None] = [None] * len(walk.roots)
-        self._frames: list[Frame] = []
+        self._open: list[Iterator[bool]] = []
         self.unfinished = sum(not walk.final(place, label, self._left[place]) for place, label in enumerate(walk.roots))
-
-    @property
-    def open(self) -> bool:
-        """Whether a node on the way down has children that were not visited."""
-        return bool(self._frames)
 
     def enter(self, step: Step) -> str | None:
         """Comes to an inner node; gives a clause that says what is wrong with it, if something is."""
@@ -303,32 +283,32 @@ class Position:
         over = self._left[place] - step.size
         if not self._walk.coverages[place].ordered and (over <= 0 if step.rest else over):
             return f"splits {name!r} into parts that cover {'more' if over <= 0 else 'less'} than the node does"
-        self._frames.append(Frame(step, self.labels[place], self._left[place], apart))
+        self._open.append(self._children(step))
         return None
 
     def advance(self) -> bool:
         """Goes to the next node in preorder; whether there is one."""
-        while self._frames:
-            frame = self._frames[-1]
-            frame.child += 1
-            if frame.child < len(frame.step.into):
-                self._descend(frame)
+        while self._open:
+            if next(self._open[-1], False):
                 return True
-            self._frames.pop()
-            if frame.step.rest and frame.apart is not None:
-                frame.apart.difference_update(frame.step.own)
-            self._put(frame.step.place, frame.label, frame.left, frame.apart)
+            self._open.pop()
         return False
 
-    def _descend(self, frame: Frame) -> None:
-        step = frame.step
-        label = step.into[frame.child]
-        if not step.rest or frame.child < len(step.own):
-            self._put(step.place, label, step.sizes[frame.child], None)
-            return
-        apart = set() if frame.apart is None else frame.apart
-        apart.update(step.own)
-        self._put(step.place, label, frame.left - step.size, apart)
+    def _children(self, step: Step) -> Iterator[bool]:
+        """Goes to one child of a node after the other, and in the end back to the node."""
+        place = step.place
+        label, left, apart = self.labels[place], self._left[place], self._apart[place]
+        for child, size in zip(step.into, step.sizes, strict=True):
+            if step.rest and child == step.into[-1]:
+                others = set() if apart is None else apart
+                others.update(step.own)
+                self._put(place, child, left - step.size, others)
+            else:
+                self._put(place, child, size, None)
+            yield True
+        if step.rest and apart is not None:
+            apart.difference_update(step.own)
+        self._put(place, label, left, apart)
 
     def _put(self, place: int, label: int, left: float, apart: set[int] | None) -> None:
         self.unfinished += self._walk.final(place, self.labels[place], self._left[place])

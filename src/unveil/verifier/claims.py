@@ -88,6 +88,11 @@ class BrokenClaimError(Exception):
         self.findings = list(findings)
 
 
+def broken(claim: str, message: str) -> BrokenClaimError:
+    """One claim that is broken so."""
+    return BrokenClaimError([Finding(claim, message)])
+
+
 def findings_of(claim: str, start: str, problems: Iterable[str]) -> Iterator[Finding]:
     """One finding per problem, a clause that ends the sentence."""
     return (Finding(claim, f"{start}{problem}.") for problem in problems)

@@ -75,10 +75,14 @@ def check_disclosed(manifest: RefinementManifest, data: Data) -> Iterator[Findin
 
 def _problems(entry: Masked) -> Iterator[str]:
     if isinstance(entry, Discretization):
-        return _interval_problems(entry)
-    if isinstance(entry, Generalization):
-        return _node_problems(entry)
-    return _suppression_problems(entry)
+        yield from _interval_problems(entry)
+    elif isinstance(entry, Generalization):
+        yield from _node_problems(entry)
+    else:
+        if twice := repeated(entry.disclosed):
+            yield f"the disclosed value {listed(twice)} appears twice"
+        if entry.marker in entry.disclosed:
+            yield f"the marker {entry.marker!r} of hidden values is disclosed as a value"
 
 
 def _interval_problems(entry: Discretization) -> Iterator[str]:
@@ -114,13 +118,6 @@ def _node_problems(entry: Generalization) -> Iterator[str]:
     for block in entry.blocks:
         if block.label in block_of and block.values != [block.label]:
             yield f"the label {block.label!r} of {len(block.values):,} values is itself a raw value"
-
-
-def _suppression_problems(entry: Suppression) -> Iterator[str]:
-    if twice := repeated(entry.disclosed):
-        yield f"the disclosed value {listed(twice)} appears twice"
-    if entry.marker in entry.disclosed:
-        yield f"the marker {entry.marker!r} of hidden values is disclosed as a value"
 
 
 def missing_problems(entry: Entry) -> Iterator[str]:

@@ -5,7 +5,7 @@ They are read in batches, and kept as distinct rows with their counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +16,9 @@ from numpy.typing import DTypeLike, NDArray
 
 from unveil.errors import listed
 from unveil.strangers import COUNT, RECORDS
-from unveil.verifier.claims import PARQUET, BrokenClaimError, Finding
+from unveil.verifier.claims import PARQUET, Finding, broken
 from unveil.verifier.manifests import Claims, RefinementManifest
-from unveil.verifier.values import is_number, is_text, missing, plain, text
+from unveil.verifier.values import is_number, is_text, plain, text
 
 if TYPE_CHECKING:
     from unveil.verifier.files import DataFiles
@@ -59,6 +59,11 @@ class Column:
     def rows_with(self, words: Container[str | None]) -> NDArray[np.bool_]:
         """The rows whose value is one of these."""
         return self.mapped(lambda value: text(value) in words, np.bool_)
+
+    def missing(self) -> NDArray[np.bool_]:
+        """The rows without a value: it is null, or not a number."""
+        found: NDArray[np.bool_] = pc.is_null(self.values, nan_is_null=True).to_numpy(zero_copy_only=False)
+        return found[self.codes]
 
     def where(self, chosen: NDArray[np.bool_]) -> Column:
         """The chosen rows."""
@@ -126,7 +131,7 @@ def group(columns: Sequence[Column], weights: Counts) -> Groups:
 
 def summed(keys: Sequence[Codes], amounts: Counts) -> tuple[list[Codes], Counts]:
     """The distinct rows of some columns of codes, and the sum of the amounts over the equal ones."""
-    words = _packed(keys)
+    words = packed(keys)
     names = [str(position) for position in range(len(words))]
     table = pa.table([*words, amounts, np.arange(len(amounts))], names=[*names, "amount", "row"])
     sums = table.group_by(names, use_threads=len(amounts) > ALONE).aggregate([("amount", "sum"), ("row", "min")])
@@ -136,14 +141,27 @@ def summed(keys: Sequence[Codes], amounts: Counts) -> tuple[list[Codes], Counts]
 
 def runs_of(keys: Sequence[Codes], amounts: Counts) -> tuple[list[Codes], Counts]:
     """The runs of equal rows, one after another, and the sum of the amounts in each."""
-    fresh = np.ones(len(amounts), dtype=np.bool_)
-    fresh[1:] = False
-    for key in keys:
-        fresh[1:] |= key[1:] != key[:-1]
-    if fresh.all():
+    begins = fresh(keys)
+    if begins.all():
         return list(keys), amounts
-    starts = np.flatnonzero(fresh)
+    starts = np.flatnonzero(begins)
     return [key[starts] for key in keys], np.add.reduceat(amounts, starts)
+
+
+def fresh(keys: Sequence[NDArray[Any]]) -> NDArray[np.bool_]:
+    """Which rows differ from the one before them, as the first one does."""
+    found = np.ones(len(keys[0]), dtype=np.bool_)
+    found[1:] = False
+    for key in keys:
+        found[1:] |= key[1:] != key[:-1]
+    return found
+
+
+def sums_at(places: NDArray[Any], amounts: Counts, size: int) -> Counts:
+    """The sum of the amounts at each place, in whole numbers, which `bincount` would turn into floats."""
+    sums = np.zeros(size, dtype=np.int64)
+    np.add.at(sums, places, amounts)
+    return sums
 
 
 def joined(parts: Sequence[tuple[Sequence[Codes], Counts]]) -> tuple[list[Codes], Counts]:
@@ -152,8 +170,8 @@ def joined(parts: Sequence[tuple[Sequence[Codes], Counts]]) -> tuple[list[Codes]
     return [np.concatenate(pieces) for pieces in columns], np.concatenate([sums for _, sums in parts])
 
 
-def _packed(keys: Sequence[Codes]) -> list[Counts]:
-    """Columns as few numbers that are equal where all columns are: fewer are grouped in a third of the time."""
+def packed(keys: Sequence[Codes]) -> list[Counts]:
+    """Columns as few numbers with the same order and equality: fewer are grouped in a third of the time."""
     words: list[Counts] = []
     room = LARGEST
     for key in keys:
@@ -176,56 +194,66 @@ def by_row(keys: Sequence[Codes], amounts: NDArray[Any]) -> dict[tuple[int, ...]
 
 
 class Vocabulary:
-    """The distinct values of a column that is read in batches, numbered in the order of their first row."""
+    """The distinct values of a column that is read in batches, numbered in the order of their first row.
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self._values: pa.Array | None = None
+    Next to them the texts that the dictionaries of the files list, whether or not a row holds them.
+    """
 
-    @property
-    def values(self) -> pa.Array:
-        """The values by their numbers."""
-        return pa.nulls(0) if self._values is None else self._values
+    def __init__(self, empty: Column) -> None:
+        """Starts with the values of a column without rows, which have their type."""
+        self.name = empty.name
+        self._values = empty.values
+        self._stored = self._latest = pa.array([], pa.string())
 
     def numbers(self, values: pa.Array) -> Codes:
         """The number of each value; a new one gets the next."""
-        known = values if self._values is None else pa.concat_arrays([self._values, values])
-        encoded = pc.dictionary_encode(known, null_encoding="encode")
+        before = len(self._values)
+        encoded = pc.dictionary_encode(pa.concat_arrays([self._values, values]), null_encoding="encode")
         self._values = encoded.dictionary
-        numbers: Codes = encoded.indices.to_numpy()[len(known) - len(values) :]
+        numbers: Codes = encoded.indices.to_numpy()[before:]
         return numbers
 
     def column(self, numbers: Codes) -> Column:
         """A column of such numbers, with codes in the order of its values."""
-        ranked = encode(self.name, pa.chunked_array([self.values]))
+        ranked = encode(self.name, pa.chunked_array([self._values]))
         return Column(self.name, ranked.values, ranked.codes[numbers])
+
+    def store(self, column: pa.ChunkedArray) -> None:
+        """Takes the dictionaries of some rows; a row group has one, which is read once."""
+        for chunk in column.chunks if pa.types.is_dictionary(column.type) else ():
+            if not chunk.dictionary.equals(self._latest):
+                self._latest = chunk.dictionary
+                words = pc.cast(chunk.dictionary, pa.string())
+                self._stored = pc.unique(pa.concat_arrays([self._stored, words]))
+
+    def unused(self) -> list[str]:
+        """The texts that a dictionary lists and no row holds: they may disclose what was masked."""
+        if not len(self._stored):
+            return []
+        held = pc.is_in(self._stored, value_set=pc.cast(self._values, pa.string()))
+        return [str(value) for value in self._stored.filter(pc.invert(held)).to_pylist()]
 
 
 class Tally:
     """Distinct rows of codes, each with the sum of its amounts. Memory grows with the distinct rows alone."""
 
     def __init__(self) -> None:
-        self._held: tuple[list[Codes], Counts] | None = None
-        self._waiting: list[tuple[list[Codes], Counts]] = []
+        self._parts: list[tuple[list[Codes], Counts]] = []
 
     def add(self, keys: Sequence[Codes], amounts: Counts) -> None:
-        """Counts more rows with a plain group-by; merges the waiting ones once there are enough."""
-        self._waiting.append(summed(keys, amounts))
-        held = 0 if self._held is None else len(self._held[1])
-        if sum(len(sums) for _, sums in self._waiting) > max(held, MERGED):
-            self._merge()
+        """Counts more rows with a plain group-by; merges them with the first part once there are enough."""
+        self._parts.append(summed(keys, amounts))
+        held, *waiting = (len(sums) for _, sums in self._parts)
+        if sum(waiting) > max(held, MERGED):
+            self.result()
 
     def result(self) -> tuple[list[Codes], Counts]:
         """The distinct rows as one array per column, and their sums."""
-        self._merge()
-        if self._held is None:
+        if not self._parts:
             raise ValueError("nothing was counted, not even an empty batch")
-        return self._held
-
-    def _merge(self) -> None:
-        parts = [*([] if self._held is None else [self._held]), *self._waiting]
-        self._held = summed(*joined(parts)) if len(parts) > 1 else next(iter(parts), None)
-        self._waiting = []
+        if len(self._parts) > 1:
+            self._parts = [summed(*joined(self._parts))]
+        return self._parts[0]
 
 
 @dataclass(frozen=True)
@@ -252,8 +280,7 @@ class Data:
 
     def gaps(self, name: str) -> int:
         """How many rows have no value in a column."""
-        column = self.columns[name]
-        return self.rows_of(missing(column.values)[column.codes])
+        return self.rows_of(self.columns[name].missing())
 
 
 def read_data(files: DataFiles, manifest: Claims) -> tuple[Data, list[Finding]]:
@@ -261,7 +288,7 @@ def read_data(files: DataFiles, manifest: Claims) -> tuple[Data, list[Finding]]:
     reading = Reading(files)
     for batch in files.batches():
         reading.add(batch)
-    return reading.data(manifest), reading.unused()
+    return reading.data(manifest), list(reading.unused())
 
 
 class Reading:
@@ -271,14 +298,13 @@ class Reading:
     """
 
     def __init__(self, files: DataFiles) -> None:
-        self._vocabularies = [Vocabulary(name) for name in files.schema.names]
         self._runs: list[tuple[list[Codes], Counts]] = []
         self._tally = Tally()
-        self._stored = StoredWords()
-        self._last = pa.Table.from_batches([], schema=files.schema)
+        self._last = files.schema.empty_table()
+        self._vocabularies = [Vocabulary(_encoded(name, self._last[name])) for name in files.schema.names]
         self._disorder: Finding | None = None
         self._rows = 0
-        self.add(self._last)  # an empty batch gives the columns their types
+        self.add(self._last)
 
     def add(self, batch: pa.Table) -> None:
         """Takes the next rows, with the row before them, which must not be larger than the first."""
@@ -286,7 +312,8 @@ class Reading:
         carried = self._last.num_rows
         columns = [_encoded(name, rows[name]) for name in rows.column_names]
         self._disorder = self._disorder or order_finding(columns, self._rows - carried)
-        self._stored.add(batch)
+        for vocabulary in self._vocabularies:
+            vocabulary.store(batch[vocabulary.name])
         pairs = zip(self._vocabularies, columns, strict=True)
         codes = [vocabulary.numbers(column.values)[column.codes[carried:]] for vocabulary, column in pairs]
         self._runs.append(runs_of(codes, np.ones(batch.num_rows, dtype=np.int64)))
@@ -297,9 +324,12 @@ class Reading:
                 self._tally.add(*run)
             self._runs = []
 
-    def unused(self) -> list[Finding]:
+    def unused(self) -> Iterator[Finding]:
         """Findings about values that a file lists and no row holds."""
-        return list(self._stored.findings({item.name: item.values for item in self._vocabularies}))
+        for name, words in ((item.name, item.unused()) for item in self._vocabularies):
+            if words:
+                message = f"the dictionary of the column {name!r} lists {listed(words)}, which no row holds"
+                yield Finding("dictionary", f"{PARQUET}: {message}.")
 
     def data(self, manifest: Claims) -> Data:
         """The rows, once all batches were added."""
@@ -312,33 +342,6 @@ class Reading:
         if isinstance(manifest, RefinementManifest) and manifest.weight is not None:
             weights = _weights(columns[manifest.weight], counts)
         return Data(columns, counts, weights, self._disorder)
-
-
-class StoredWords:
-    """The texts that the dictionaries of the files list, whether or not a row holds them."""
-
-    def __init__(self) -> None:
-        self._words: dict[str, pa.Array] = {}
-        self._latest: dict[str, pa.Array] = {}
-
-    def add(self, batch: pa.Table) -> None:
-        """Takes the dictionaries of some rows; a row group has one, which is read once."""
-        for name, column in zip(batch.column_names, batch.columns, strict=True):
-            for chunk in column.chunks if pa.types.is_dictionary(column.type) else ():
-                if name not in self._latest or not chunk.dictionary.equals(self._latest[name]):
-                    self._latest[name] = chunk.dictionary
-                    words = pc.cast(chunk.dictionary, pa.string())
-                    known = self._words.get(name, words.slice(0, 0))
-                    self._words[name] = pc.unique(pa.concat_arrays([known, words]))
-
-    def findings(self, held: Mapping[str, pa.Array]) -> Iterator[Finding]:
-        """A dictionary may list values that no row holds, and so disclose what was masked."""
-        for name, words in self._words.items():
-            unused = words.filter(pc.invert(pc.is_in(words, value_set=pc.cast(held[name], pa.string()))))
-            if len(unused):
-                values = listed(str(value) for value in unused.to_pylist())
-                message = f"{PARQUET}: the dictionary of the column {name!r} lists {values}, which no row holds."
-                yield Finding("dictionary", message)
 
 
 def order_finding(columns: Sequence[Column], before: int) -> Finding | None:
@@ -368,33 +371,30 @@ def _encoded(name: str, column: pa.ChunkedArray) -> Column:
         return encode(name, column)
     except pa.ArrowException as error:
         message = f"{PARQUET}: the column {name!r} holds {column.type}, which cannot be compared."
-        raise BrokenClaimError([Finding("columns", message)]) from error
+        raise broken("columns", message) from error
 
 
 def _check_counts(column: Column, counts: Counts) -> None:
     """Every reader can add up noisy counts exactly. `check_cells` checks the rest."""
     largest = pc.max(column.values).as_py() or 0
     if largest > COUNT:
-        message = f"the column {column.name!r} holds {largest:,}; a count is at most {COUNT:,}."
-        raise BrokenClaimError([Finding("count", message)])
+        raise broken("count", f"the column {column.name!r} holds {largest:,}; a count is at most {COUNT:,}.")
     _check_sum(column, column.values.fill_null(0).to_numpy()[column.codes], counts, "count")
 
 
 def _check_sum(column: Column, amounts: Counts, counts: Counts, claim: str) -> None:
     """Sums are 64-bit whole numbers, and would overflow."""
     if (amounts.astype(np.float64) * counts).sum() > RECORDS:
-        message = f"the column {column.name!r} adds up to more than {RECORDS:,}, which cannot be counted."
-        raise BrokenClaimError([Finding(claim, message)])
+        raise broken(claim, f"the column {column.name!r} adds up to more than {RECORDS:,}, which cannot be counted.")
 
 
 def _weights(column: Column, counts: Counts) -> Counts:
     if not is_number(column.values.type):
-        message = f"the weight column {column.name!r} holds {column.values.type}, not numbers."
-        raise BrokenClaimError([Finding("weight", message)])
+        raise broken("weight", f"the weight column {column.name!r} holds {column.values.type}, not numbers.")
     for value in column.values.to_pylist():
         if value is None or not 1 <= value <= COUNT or value != int(value):
             message = f"the weight column {column.name!r} holds {value!r}, which is not a whole number above 0."
-            raise BrokenClaimError([Finding("weight", message)])
+            raise broken("weight", message)
     weights: Counts = pc.cast(column.values, pa.int64()).to_numpy()[column.codes]
     _check_sum(column, weights, counts, "weight")
     return weights * counts

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.errors import listed, records_text, rows_text
-from unveil.verifier.claims import MANIFEST, PARQUET, BrokenClaimError, Finding, Released
-from unveil.verifier.data import Codes, Column, Counts, Data, Groups, group
+from unveil.verifier.claims import MANIFEST, PARQUET, BrokenClaimError, Finding, Released, broken
+from unveil.verifier.data import Codes, Column, Counts, Data, Groups, fresh, group, packed, sums_at
 from unveil.verifier.manifests import RefinementManifest
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Ranks = NDArray[np.int64]
-LARGEST = 2**62
 TOLERANCE = 1e-9
 """Entropies and distances are sums of floats."""
 
@@ -56,7 +55,7 @@ class Holdings:
 
     def whole(self) -> Counts:
         """How many records of the whole release hold each sensitive value."""
-        return _summed(self.codes, self.counts, len(self.sensitive.values))
+        return sums_at(self.codes, self.counts, len(self.sensitive.values))
 
     def sums(self, parts: Floats) -> Floats:
         """The sum of one part per entry over each group."""
@@ -78,14 +77,12 @@ class Holdings:
 def count_holdings(columns: Sequence[Column], sensitive: Column, weights: Counts) -> Holdings:
     """Counts with a plain group-by over the masked columns and the sensitive one."""
     pairs = group([*columns, sensitive], weights)
-    *keys, codes = pairs.keys
-    numbers = _numbered(columns, keys)
-    order = np.lexsort((codes, numbers))
-    first = np.diff(numbers[order], prepend=-1) > 0
+    order = np.lexsort(packed(pairs.keys)[::-1])
+    *keys, codes = (key[order] for key in pairs.keys)
+    counts, first = pairs.sizes[order], fresh(keys)
     owners = np.cumsum(first) - 1
-    counts = pairs.sizes[order]
-    groups = Groups(columns, [key[order][first] for key in keys], _summed(owners, counts, int(first.sum())))
-    return Holdings(groups, sensitive, owners, codes[order], counts)
+    groups = Groups(columns, [key[first] for key in keys], sums_at(owners, counts, int(first.sum())))
+    return Holdings(groups, sensitive, owners, codes, counts)
 
 
 def equal_distances(holdings: Holdings) -> Floats:
@@ -104,10 +101,7 @@ def ordered_distances(holdings: Holdings, ranks: Ranks) -> Floats:
     Cumulated p stays the same from one value that the group holds to the next, while cumulated q rises, so a
     stretch between them has two parts: p above q up to some value, and below from there on. Sums of cumulated q
     over a part are differences of its prefix sums, which are whole numbers. This needs no table of groups and values.
-
-    Args:
-        holdings: What the groups hold.
-        ranks: For each code of the sensitive column the place of its value in the order.
+    The ranks are, for each code of the sensitive column, the place of its value in the order.
     """
     values = len(ranks)
     if values < 2:
@@ -222,26 +216,6 @@ def largest_counts(sizes: Counts, limit: Fraction) -> Counts:
     return counts
 
 
-def _numbered(columns: Sequence[Column], keys: Sequence[Codes]) -> Counts:
-    """One whole number for each pair, the same for pairs of the same group: its codes as the digits of a number."""
-    numbers, room = np.zeros(len(keys[0]), dtype=np.int64), 1
-    for column, key in zip(columns, keys, strict=True):
-        base = len(column.values)
-        if room * base > LARGEST:
-            numbers = np.unique(numbers, return_inverse=True)[1]
-            room = len(numbers)
-        numbers = numbers * base + key
-        room *= base
-    return numbers
-
-
-def _summed(places: NDArray[Any], counts: Counts, size: int) -> Counts:
-    """Sums of whole numbers, which `bincount` would turn into floats."""
-    sums = np.zeros(size, dtype=np.int64)
-    np.add.at(sums, places, counts)
-    return sums
-
-
 @dataclass(frozen=True)
 class Table:
     """The released rows, for a requirement to count its groups in."""
@@ -252,15 +226,16 @@ class Table:
     """How a finding names the requirement."""
 
     def groups(self, statement: Statement) -> Groups:
-        """The groups that a requirement is about. A claim is broken if its columns are not a set of masked ones."""
-        return group(self._masked(statement), self.data.weights)
+        """The groups that a requirement is about."""
+        return group(self.columns(statement), self.data.weights)
 
     def holdings(self, statement: Any) -> Holdings:
         """What the groups hold of the sensitive attribute, which is released as it is and complete."""
-        sensitive = self._sensitive(statement, statement.sensitive)
-        return count_holdings(self._masked(statement), sensitive, self.data.weights)
+        sensitive = self.sensitive(statement)
+        return count_holdings(self.columns(statement), sensitive, self.data.weights)
 
-    def _masked(self, statement: Statement) -> list[Column]:
+    def columns(self, statement: Statement) -> list[Column]:
+        """The columns that a requirement groups by. A claim is broken if they are not a set of masked ones."""
         problems = [f"{MANIFEST}: {self.place} names {problem}." for problem in self._unmasked(statement.names)]
         if problems:
             raise BrokenClaimError(Finding(statement.role, problem) for problem in problems)
@@ -280,8 +255,9 @@ class Table:
                 yield f"{name!r}, which is released as it is"
             seen.add(name)
 
-    def _sensitive(self, statement: Statement, name: str) -> Column:
+    def sensitive(self, statement: Any) -> Column:
         """The sensitive column. It is in no channel or quasi-identifier: those are masked, and it is not."""
+        name = statement.sensitive
         entry = self.manifest.masking.get(name)
         problem = ""
         if name == self.manifest.class_:
@@ -297,8 +273,8 @@ class Table:
         elif statement.takes == "number" != entry.type:
             problem = f"measures {name!r}, which is not a number"
         if problem:
-            raise BrokenClaimError([Finding("sensitive", f"{MANIFEST}: {self.place} {problem}.")])
+            raise broken("sensitive", f"{MANIFEST}: {self.place} {problem}.")
         if count := self.data.gaps(name):
             message = f"{PARQUET}: the sensitive column {name!r} of {self.place} has no value in {rows_text(count)}."
-            raise BrokenClaimError([Finding("missing", message)])
+            raise broken("missing", message)
         return self.data.columns[name]

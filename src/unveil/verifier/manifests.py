@@ -104,10 +104,7 @@ class Claims(Part):
 
 
 def _holds(entry: Entry) -> Holds:
-    if not isinstance(entry, Released):
-        return "labels"
-    held: dict[str, Holds] = {"number": "numbers", "date": "dates"}
-    return held.get(entry.type, "anything")
+    return CLASS_HOLDS.get(entry.type, "anything") if isinstance(entry, Released) else "labels"
 
 
 class Rows(Part):
@@ -121,34 +118,27 @@ class Rows(Part):
     learned: Annotated[int, Field(ge=1, le=ROWS)] = 0
 
 
-class Learn(Part):
-    """Records that were set aside to choose the masking, and of how many persons they are."""
+class SetAside(Part):
+    """Records that were set aside, here to choose the masking, and of how many persons they are."""
 
     share: Percent
     records: RecordCount
     persons: RecordCount | None = None
 
-    def of(self, units: int) -> int:
-        """How many rows or persons the share is."""
-        return int(Fraction(self.share.removesuffix("%")) / 100 * units)
+    @property
+    def fraction(self) -> Fraction:
+        """The share as a number."""
+        return Fraction(self.share.removesuffix("%")) / 100
 
 
-class LeaveOut(Part):
+class LeaveOut(SetAside):
     """Records that the search set aside: how many it may, how many it did, whose, and whether they are dropped."""
 
-    share: Percent
-    records: RecordCount
-    persons: RecordCount | None = None
     all_persons: RecordCount | None = Field(default=None, alias="all-persons")
     """How many persons there are, with those whose records are all dropped."""
     how: Literal["drop", "mask"] = Field(alias="as")
     labels: dict[Name, Name] = Field(default_factory=dict)
     """For records that are released fully masked: what every masked attribute holds."""
-
-    @property
-    def most(self) -> Fraction:
-        """The largest share of the records or persons."""
-        return Fraction(self.share.removesuffix("%")) / 100
 
 
 class Split(Part):
@@ -181,7 +171,7 @@ class RefinementManifest(Claims):
     goal: Annotated[str, Field(pattern=r"\Astatistics\z")] | Annotated[list[Name], Field(min_length=1)] = "class"
     """What the search kept information about: the class, the masked attributes, or columns."""
     leave_out: LeaveOut | None = Field(default=None, alias="leave-out")
-    learn: Learn | None = None
+    learn: SetAside | None = None
     after: list[Sha256] = Field(default_factory=list, max_length=COLUMNS)
     """The earlier releases together with which it keeps its promise."""
     masking_of: Sha256 | None = Field(default=None, alias="masking-of")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_HALF_EVEN, Decimal
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +22,10 @@ from unveil.verifier.claims import (
     Released,
     Suppression,
     SurveyWeight,
-    findings_of,
     labels,
 )
 from unveil.verifier.coverage import block_labels
-from unveil.verifier.data import Column, Data, Groups, group
+from unveil.verifier.data import Column, Data, Groups, group, summed
 from unveil.verifier.manifests import SIZED, Claims, LeaveOut, RefinementManifest
 from unveil.verifier.values import number, number_text, plain
 
@@ -47,7 +45,9 @@ def check_rows(manifest: RefinementManifest, data: Data) -> Iterator[Finding]:
 
 def check_order(manifest: Claims, data: Data) -> Iterator[Finding]:
     """The rows of any release: each has its labels and its class, and they are sorted."""
-    yield from _missing_findings(manifest, data)
+    for name in [*manifest.masked, manifest.class_]:
+        if count := data.gaps(name):
+            yield Finding("missing", f"{PARQUET}: the column {name!r} has no value in {rows_text(count)}.")
     if data.disorder is not None:
         yield data.disorder
 
@@ -78,41 +78,36 @@ def _count_findings(manifest: RefinementManifest, data: Data) -> Iterator[Findin
         yield Finding("rows", f"{message} dropped{left_out} and {rows.released:,} released, which does not add up.")
 
 
-def _missing_findings(manifest: Claims, data: Data) -> Iterator[Finding]:
-    for name in [*manifest.masked, manifest.class_]:
-        if count := data.gaps(name):
-            yield Finding("missing", f"{PARQUET}: the column {name!r} has no value in {rows_text(count)}.")
+def record_sentences(manifest: RefinementManifest) -> Iterator[str]:
+    """What the guarantee says about records that were left out or only chose the masking, and earlier releases."""
+    left_out, learn = manifest.leave_out, manifest.learn
+    if left_out is not None and left_out.records:
+        verb, belong = ("was", "belongs") if left_out.records == 1 else ("were", "belong")
+        done = "left out" if left_out.how == "drop" else "fully masked"
+        told = f"{left_out.records:,} of {records_text(manifest.records + manifest.dropped)}"
+        if left_out.persons is not None and left_out.all_persons is not None:
+            told += f", which {belong} to {left_out.persons:,} of {count_text(left_out.all_persons, 'person')},"
+        yield f"{told} {verb} {done}."
+    if learn is not None:
+        verb = "was" if learn.records == 1 else "were"
+        total = records_text(manifest.records + learn.records)
+        yield f"{learn.records:,} of {total} {verb} set aside at random, only to choose the masking."
+    if manifest.after:
+        yield from _succession_sentences(len(manifest.after), manifest.records, manifest.rows.held_back)
 
 
-def omission_sentence(manifest: RefinementManifest) -> str:
-    """What the guarantee says about the records that were left out; nothing if there are none."""
-    left_out = manifest.leave_out
-    if left_out is None or not left_out.records:
-        return ""
-    verb, belong = ("was", "belongs") if left_out.records == 1 else ("were", "belong")
-    done = "left out" if left_out.how == "drop" else "fully masked"
-    told = f"{left_out.records:,} of {records_text(manifest.records + manifest.dropped)}"
-    if left_out.persons is not None and left_out.all_persons is not None:
-        told += f", which {belong} to {left_out.persons:,} of {count_text(left_out.all_persons, 'person')},"
-    return f"{told} {verb} {done}."
+def _succession_sentences(earlier: int, records: int, held_back: int) -> Iterator[str]:
+    yield (
+        f"Together with {count_text(earlier, 'earlier release')}: all of this also holds among the people who share a "
+        f"combination, or are absent, in each of the {earlier + 1:,} releases."
+    )
+    if held_back:
+        verb = "was" if held_back == 1 else "were"
+        yield f"{held_back:,} of {count_text(records + held_back, 'person')} {verb} held back for it."
 
 
-def learning_sentence(manifest: RefinementManifest) -> str:
-    """What the guarantee says about the records that only chose the masking; nothing if there are none."""
-    learn = manifest.learn
-    if learn is None:
-        return ""
-    verb = "was" if learn.records == 1 else "were"
-    total = records_text(manifest.records + learn.records)
-    return f"{learn.records:,} of {total} {verb} set aside at random, only to choose the masking."
-
-
-def check_learning(manifest: RefinementManifest) -> Iterator[Finding]:
+def learning_problems(manifest: RefinementManifest) -> Iterator[str]:
     """As many rows, or persons, were set aside as the stated share is, and the numbers fit each other."""
-    return findings_of("learn", f"{MANIFEST}, learn: ", _learning_problems(manifest))
-
-
-def _learning_problems(manifest: RefinementManifest) -> Iterator[str]:
     learn, rows = manifest.learn, manifest.rows
     if learn is None:
         if rows.learned:
@@ -128,30 +123,12 @@ def _learning_problems(manifest: RefinementManifest) -> Iterator[str]:
     units, drawn, unit = rows.read - rows.dropped, rows.learned, "row"
     if learn.persons is not None and manifest.persons is not None:
         units, drawn, unit = learn.persons + manifest.persons, learn.persons, "person"
-    if drawn != learn.of(units):
+    if drawn != int(learn.fraction * units):
         yield f"{drawn:,} of {count_text(units, unit)} were set aside, which is not {learn.share} of them"
 
 
-def succession_sentence(manifest: RefinementManifest) -> str:
-    """What the guarantee says about earlier releases; nothing if there are none."""
-    earlier, held_back = len(manifest.after), manifest.rows.held_back
-    if not earlier:
-        return ""
-    every = (
-        f"Together with {count_text(earlier, 'earlier release')}: all of this also holds among the people who share a "
-        f"combination, or are absent, in each of the {earlier + 1:,} releases."
-    )
-    persons = count_text(manifest.records + held_back, "person")
-    verb = "was" if held_back == 1 else "were"
-    return f"{every} {held_back:,} of {persons} {verb} held back for it." if held_back else every
-
-
-def check_succession(manifest: RefinementManifest) -> Iterator[Finding]:
+def succession_problems(manifest: RefinementManifest) -> Iterator[str]:
     """What the manifest says about earlier releases fits together."""
-    return findings_of(TOGETHER, f"{MANIFEST} ", _succession_problems(manifest))
-
-
-def _succession_problems(manifest: RefinementManifest) -> Iterator[str]:
     if manifest.rows.held_back and not manifest.after:
         yield "says that people are held back, but names no earlier release"
     if manifest.masking_of is not None and manifest.masking_of not in manifest.after:
@@ -161,12 +138,8 @@ def _succession_problems(manifest: RefinementManifest) -> Iterator[str]:
         yield f"has {held}, but after earlier releases everybody has one"
 
 
-def check_omissions(manifest: RefinementManifest) -> Iterator[Finding]:
+def omission_problems(manifest: RefinementManifest) -> Iterator[str]:
     """No more records or persons were left out than the stated share allows, and the numbers fit each other."""
-    return findings_of("left-out", f"{MANIFEST}, leave-out: ", _omission_problems(manifest))
-
-
-def _omission_problems(manifest: RefinementManifest) -> Iterator[str]:
     left_out, rows = manifest.leave_out, manifest.rows.left_out
     if left_out is None:
         if rows:
@@ -177,13 +150,13 @@ def _omission_problems(manifest: RefinementManifest) -> Iterator[str]:
     records, total = left_out.records, manifest.records + manifest.dropped
     if records < rows or bool(records) != bool(rows) or (manifest.weight is None and records != rows):
         yield f"{rows_text(rows)} and {records_text(records)} are left out, which does not fit"
-    if manifest.persons is None and records > left_out.most * total:
+    if manifest.persons is None and records > left_out.fraction * total:
         yield f"{records:,} of {records_text(total)} are left out, which is more than {left_out.share}"
-    yield from _person_problems(manifest, left_out)
+    yield from _left_out_problems(manifest, left_out)
     yield from _label_problems(left_out, manifest.masked)
 
 
-def _person_problems(manifest: RefinementManifest, left_out: LeaveOut) -> Iterator[str]:
+def _left_out_problems(manifest: RefinementManifest, left_out: LeaveOut) -> Iterator[str]:
     """Where there are persons, they are what the share is of; one of whom some records are left out is left out."""
     out, every, shown = left_out.persons, left_out.all_persons, manifest.persons
     if shown is None:
@@ -197,7 +170,7 @@ def _person_problems(manifest: RefinementManifest, left_out: LeaveOut) -> Iterat
         yield f"{records_text(left_out.records)} of {count_text(out, 'person')} are left out, which does not fit"
     if not shown <= every <= shown + (out if left_out.how == "drop" else 0):
         yield f"{shown:,} persons are released and {out:,} left out, which does not fit {every:,} persons in all"
-    if out > left_out.most * every:
+    if out > left_out.fraction * every:
         yield f"{out:,} of {count_text(every, 'person')} are left out, which is more than {left_out.share}"
 
 
@@ -230,18 +203,9 @@ def _roots(entry: Masked, label: str) -> set[str]:
     return ({label} - known) | alone
 
 
-def counts_persons(stated: dict[str, Any]) -> bool:
-    """Whether a requirement counts persons."""
-    return stated.get("of") == PERSONS
-
-
-def check_persons(manifest: RefinementManifest) -> Iterator[Finding]:
+def person_problems(manifest: RefinementManifest) -> Iterator[str]:
     """The number of persons fits the records and the requirements."""
-    return findings_of(PERSONS, "", _persons_problems(manifest))
-
-
-def _persons_problems(manifest: RefinementManifest) -> Iterator[str]:
-    counted = [nth for nth, stated in enumerate(manifest.requirements, start=1) if counts_persons(stated)]
+    counted = [nth for nth, stated in enumerate(manifest.requirements, start=1) if stated.get("of") == PERSONS]
     if manifest.persons is None:
         if counted:
             yield f"requirement {counted[0]} counts persons, but {MANIFEST} does not say how many there are"
@@ -275,7 +239,7 @@ def released_labels(manifest: RefinementManifest) -> dict[str, list[str]]:
 
 
 def _stated(manifest: RefinementManifest) -> dict[str, str]:
-    """What masked columns hold in fully masked records. `check_omissions` reports labels of other columns."""
+    """What masked columns hold in fully masked records. `omission_problems` reports labels of other columns."""
     given = {} if manifest.leave_out is None else manifest.leave_out.labels
     return {name: label for name, label in given.items() if name in manifest.masked}
 
@@ -310,12 +274,6 @@ def weight_of(manifest: RefinementManifest) -> tuple[str, SurveyWeight] | None:
         if isinstance(entry, Released) and entry.survey_weight is not None:
             return name, entry.survey_weight
     return None
-
-
-def mean_of(manifest: RefinementManifest) -> tuple[str, SurveyWeight] | None:
-    """The same, if the release shows the means of groups."""
-    found = weight_of(manifest)
-    return found if found is not None and found[1].groups else None
 
 
 def check_survey(manifest: RefinementManifest, data: Data) -> Iterator[Finding]:
@@ -354,10 +312,7 @@ def _mean_findings(
         return
     columns = [data.columns[name] for name in groups]
     pairs = group([*columns, column], data.weights)
-    alone = group(
-        [Column(held.name, held.values, key) for held, key in zip(columns, pairs.keys[:-1], strict=True)],
-        np.ones(len(pairs.sizes), dtype=np.int64),
-    )
+    alone = Groups(columns, *summed(pairs.keys[:-1], np.ones(len(pairs.sizes), dtype=np.int64)))
     if (alone.sizes > 1).any():
         worst = int(np.argmax(alone.sizes))
         message = f"{PARQUET}: the group {alone.text(worst)} has {count_text(int(alone.sizes[worst]), 'value')}"

@@ -23,6 +23,7 @@ from unveil.verifier.claims import (
     Name,
     Part,
     Released,
+    broken,
     guarantee_findings,
     repeated,
 )
@@ -42,7 +43,7 @@ from unveil.verifier.holdings import (
     size_findings,
 )
 from unveil.verifier.manifests import RefinementManifest
-from unveil.verifier.records import learning_sentence, omission_sentence, succession_sentence
+from unveil.verifier.records import record_sentences
 from unveil.verifier.values import number_text, percent
 
 Stated = dict[str, Any]
@@ -67,11 +68,8 @@ class Statement(Part):
     takes: ClassVar[Literal["category", "number"] | None] = None
     """The only type that its sensitive column may have: one that names values takes a category, since a limit on 40
     does not limit 40.0."""
-
-    @property
-    @abstractmethod
-    def names(self) -> list[str]:
-        """The columns that it groups by."""
+    names: Names = Field(alias="quasi-identifier")
+    """The columns that it groups by."""
 
     @property
     def records(self) -> str:
@@ -103,18 +101,7 @@ class Statement(Part):
         return set(stated) == set(asked) if isinstance(stated, list) else bool(stated == asked)
 
 
-class OnQuasiIdentifier(Statement):
-    """A requirement on the groups of a quasi-identifier."""
-
-    quasi_identifier: Names = Field(alias="quasi-identifier")
-
-    @property
-    def names(self) -> list[str]:
-        """The columns that it groups by."""
-        return self.quasi_identifier
-
-
-class OnSensitive(OnQuasiIdentifier):
+class OnSensitive(Statement):
     """A requirement on the sensitive values that groups hold."""
 
     guarantee: ClassVar[str]
@@ -128,12 +115,17 @@ class OnSensitive(OnQuasiIdentifier):
         return sentence[0].upper() + sentence[1:]
 
 
-class OnSizes(OnQuasiIdentifier):
+class OnSizes(Statement):
     """A requirement on the sizes of groups. A group of k persons has at least k records, which is recounted here."""
 
     of: Literal["persons"] | None = None
     """Whether sizes are in persons; otherwise they are in records."""
     k: Count
+
+    def sentence(self) -> str:
+        """What the release promises about sizes."""
+        unit = self.of or "records"
+        return f"Every combination of released values of {braced(self.names)} is shared by at least {self.k:,} {unit}."
 
 
 class KAnonymity(OnSizes):
@@ -146,10 +138,6 @@ class KAnonymity(OnSizes):
         """Groups that are too small."""
         yield from size_findings(table.place, self.k, table.groups(self))
 
-    def sentence(self) -> str:
-        """What the release promises."""
-        return _size_sentence(self.names, self.k, self.of)
-
 
 class Confidence(Statement):
     """In every group on the channel, the share of each of the values is at most the limit."""
@@ -158,15 +146,10 @@ class Confidence(Statement):
     role: ClassVar = "channel"
     at_most: ClassVar = frozenset({"limit"})
     takes: ClassVar = "category"
-    channel: Names
+    names: Names = Field(alias="channel")
     sensitive: Name
     values: Texts
     limit: Share
-
-    @property
-    def names(self) -> list[str]:
-        """The columns that it groups by."""
-        return self.channel
 
     def findings(self, table: Table) -> Iterator[Finding]:
         """Groups with too large a share of a value."""
@@ -198,7 +181,7 @@ class AlphaKAnonymity(OnSizes):
         """What the release promises."""
         clause = _share_clause(self.values, self.sensitive, self.alpha)
         whole = "them" if self.of is None else "their records"
-        return f"{_size_sentence(self.names, self.k, self.of)} {clause[0].upper()}{clause[1:]} of {whole}."
+        return f"{super().sentence()} {clause[0].upper()}{clause[1:]} of {whole}."
 
 
 class LDiversity(OnSensitive):
@@ -259,10 +242,8 @@ class TCloseness(OnSensitive):
     def _ranks(self, place: str, holdings: Holdings, *, number: bool) -> Ranks:
         """The place of each value in the order: by value for numbers, as the manifest lists it for categories."""
         held = [str(value) for value in holdings.sensitive.texts()]
-        problem = _order_problem(held, self.order, number=number)
-        if problem is not None:
-            message = f"{MANIFEST}: {place} protects {self.sensitive!r} and {problem}."
-            raise BrokenClaimError([Finding("sensitive", message)])
+        if problem := _order_problem(held, self.order, number=number):
+            raise broken("sensitive", f"{MANIFEST}: {place} protects {self.sensitive!r} and {problem}.")
         if self.order is None:
             return np.arange(len(held), dtype=np.int64)
         known = set(held)
@@ -325,10 +306,6 @@ class KEAnonymity(OnSensitive):
             )
 
 
-def _size_sentence(names: Sequence[str], k: int, of: str | None) -> str:
-    return f"Every combination of released values of {braced(names)} is shared by at least {k:,} {of or 'records'}."
-
-
 def _share_clause(values: Sequence[str], sensitive: str, share: float) -> str:
     """Each value by itself has a bounded share."""
     which = "the value" if len(values) == 1 else "each of the values"
@@ -360,14 +337,17 @@ KINDS: dict[str, type[Statement]] = {
 
 
 def read_statement(stated: Stated) -> Statement:
-    """A requirement of a manifest.
-
-    Raises:
-        KeyError: Its kind is unknown.
-        ValidationError: It does not have the shape of its kind.
-    """
+    """A requirement of a manifest; a `KeyError` if its kind is unknown, a `ValidationError` if its shape is wrong."""
     kind = stated.get("kind")
     return KINDS[kind if isinstance(kind, str) else ""].model_validate(stated)
+
+
+def readable(stated: Stated) -> Statement | None:
+    """The same; None if it cannot be read, which `check_requirements` reports."""
+    try:
+        return read_statement(stated)
+    except (KeyError, ValidationError):
+        return None
 
 
 def check_requirements(manifest: RefinementManifest, data: Data) -> Iterator[Finding]:
@@ -382,19 +362,17 @@ def check_requirements(manifest: RefinementManifest, data: Data) -> Iterator[Fin
         except ValidationError as error:
             for clause in describe_errors(error):
                 yield Finding("requirement", f"{MANIFEST}: {place} ({stated.get('kind')}): {clause}.")
-        except BrokenClaimError as broken:
-            yield from broken.findings
+        except BrokenClaimError as error:
+            yield from error.findings
 
 
 def check_guarantee(manifest: RefinementManifest) -> Iterator[Finding]:
     """The guarantee is the sentence that the requirements and the records left out make, character by character.
 
-    `check_requirements` reports a requirement that cannot be read; the guarantee cannot be checked then.
+    It cannot be checked if a requirement cannot be read.
     """
-    try:
-        sentences = [read_statement(stated).sentence() for stated in manifest.requirements]
-    except (KeyError, ValidationError):
-        return
-    more = omission_sentence(manifest), learning_sentence(manifest), succession_sentence(manifest)
-    expected = " ".join(filter(None, [*sentences, *more]))
-    yield from guarantee_findings(MANIFEST, manifest.guarantee, expected)
+    statements = [statement for stated in manifest.requirements if (statement := readable(stated)) is not None]
+    if len(statements) == len(manifest.requirements):
+        sentences = [statement.sentence() for statement in statements]
+        expected = " ".join([*sentences, *record_sentences(manifest)])
+        yield from guarantee_findings(MANIFEST, manifest.guarantee, expected)

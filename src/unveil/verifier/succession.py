@@ -20,13 +20,13 @@ from pyarrow import parquet
 
 from unveil.errors import ReleaseError, count_text
 from unveil.verifier.claims import MANIFEST, PARQUET, BrokenClaimError, Finding, Masked, Released
-from unveil.verifier.data import Codes, Column, Data, Groups, encode, group, read_data, summed
+from unveil.verifier.data import Codes, Column, Data, encode, read_data, summed
 from unveil.verifier.files import open_files, read_manifest
-from unveil.verifier.holdings import Holdings, Table, count_holdings
+from unveil.verifier.holdings import Table
 from unveil.verifier.manifests import RefinementManifest
 from unveil.verifier.raw.persons import person_words
 from unveil.verifier.records import TOGETHER
-from unveil.verifier.requirements import Statement, read_statement
+from unveil.verifier.requirements import Statement, readable
 from unveil.verifier.values import number, plain
 
 if TYPE_CHECKING:
@@ -57,56 +57,41 @@ def judge_earlier(folder: Path, earlier: Sequence[Path]) -> Iterator[Finding]:
             if sha256 == manifest.masking_of and (before.masking, before.boxes) != (manifest.masking, manifest.boxes):
                 yield Finding(TOGETHER, f"{place}: {MANIFEST} of {folder} does not have this masking, as it says.")
             data, _ = read_data(open_files(place, before)[0], before)
-            yield from _broken(manifest, data, [(People(str(place), data.columns, data.weights), ())])
-
-
-@dataclass(frozen=True)
-class People:
-    """The rows of a release, for a requirement to count them."""
-
-    name: str
-    columns: Mapping[str, Column]
-    weights: NDArray[np.int64]
+            yield from _broken(manifest, [(str(place), data, ())])
 
 
 @dataclass(frozen=True)
 class Together(Table):
     """The people of a release, grouped by what each of several releases says about them."""
 
-    people: People
     others: Others
 
-    def groups(self, statement: Statement) -> Groups:
-        """The people who look alike, or are absent, in each release."""
-        return group(self.grouping(statement), self.people.weights)
-
-    def holdings(self, statement: Any) -> Holdings:
-        """What they hold of the sensitive attribute in this release."""
-        return count_holdings(self.grouping(statement), self.people.columns[statement.sensitive], self.people.weights)
-
-    def grouping(self, statement: Statement) -> list[Column]:
+    def columns(self, statement: Statement) -> list[Column]:
         """What all releases say about the attributes of a requirement."""
-        every = [self.people.columns, *self.others]
+        every = [self.data.columns, *self.others]
         return [columns[name] for columns in every for name in ("", *statement.names) if name in columns]
 
+    def sensitive(self, statement: Any) -> Column:
+        """What this release says about the sensitive attribute."""
+        return self.data.columns[statement.sensitive]
 
-def _broken(manifest: RefinementManifest, data: Data, releases: Sequence[tuple[People, Others]]) -> Iterator[Finding]:
+
+def _broken(manifest: RefinementManifest, releases: Sequence[tuple[str, Data, Others]]) -> Iterator[Finding]:
     """The requirements of a release that some releases break together."""
-    for number_, stated in enumerate(manifest.requirements, start=1):
-        try:
-            statement = read_statement(stated)
-        except (KeyError, ValueError):
-            continue  # `check_requirements` reports it
-        for people, others in releases:
-            table = Together(manifest, data, f"requirement {number_}", people, others)
+    for place, stated in enumerate(manifest.requirements, start=1):
+        statement = readable(stated)
+        if statement is None:
+            continue
+        for name, people, others in releases:
+            table = Together(manifest, people, f"requirement {place}", others)
             sensitive = getattr(statement, "sensitive", None)
-            if not table.grouping(statement) or (sensitive is not None and sensitive not in people.columns):
+            if not table.columns(statement) or (sensitive is not None and sensitive not in people.columns):
                 continue  # it says nothing that the requirement is about
             try:
                 for finding in statement.findings(table):
-                    yield Finding(TOGETHER, f"{people.name}: {finding.message}")
+                    yield Finding(TOGETHER, f"{name}: {finding.message}")
             except BrokenClaimError as broken:
-                yield from (Finding(TOGETHER, f"{people.name}: {finding.message}") for finding in broken.findings)
+                yield from (Finding(TOGETHER, f"{name}: {finding.message}") for finding in broken.findings)
 
 
 class Entered:
@@ -128,7 +113,7 @@ class Entered:
         except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
             raise ReleaseError(f"{path}: this is not an entry of a history of releases.") from error
 
-    def people(self, manifest: RefinementManifest) -> People:
+    def people(self, manifest: RefinementManifest) -> Data:
         """Its rows. A sensitive number is read as one."""
         columns = dict(self.labels)
         for name in {str(stated.get("sensitive")) for stated in manifest.requirements} & set(columns):
@@ -137,17 +122,17 @@ class Entered:
                 words = columns[name]
                 values = pa.array([number(value) for value in plain(words.values)])
                 columns[name] = encode(name, pa.chunked_array([values.take(pa.array(words.codes))]))
-        return People(self.name, columns, np.ones(len(self.place_of), dtype=np.int64))
+        each = np.ones(len(self.place_of), dtype=np.int64)
+        return Data(columns, each, each, None)
 
     def seen_by(self, other: Entered) -> dict[str, Column]:
         """What another entry says about the people of this one."""
+        # Who is absent has the place -1, which is that of the value "absent" at the end.
         rows = np.array([other.place_of.get(who, ABSENT) for who in self.place_of], dtype=np.int64)
-        absent = rows == ABSENT
-        found = {"": Column(other.name, pa.array(["present", "absent"]), absent.astype(np.int32))}
+        found = {"": Column(other.name, pa.array(["present", "absent"]), (rows == ABSENT).astype(np.int32))}
         for name, column in other.labels.items():
             values = pa.concat_arrays([column.values.cast(pa.string()), pa.array(["absent"])])
-            codes: Codes = np.append(column.codes, 0)[rows].astype(np.int32)
-            codes = np.where(absent, len(values) - 1, codes).astype(np.int32)
+            codes: Codes = np.append(column.codes, len(column.values))[rows].astype(np.int32)
             found[name] = Column(f"{name} in {other.name}", values, codes)
         return found
 
@@ -179,7 +164,11 @@ class History:
         """The raw rows of people whom the release shows."""
         if self._own is None:
             return raw
-        rows = self._rows_of(raw)
+        words = np.ascontiguousarray(person_words([raw.columns[name] for name in self._person]), dtype="<u8").tobytes()
+        hashed = (
+            blake2b(words[at : at + 16], key=self._key, digest_size=16).digest() for at in range(0, len(words), 16)
+        )
+        rows = np.array([self._own.place_of.get(who, ABSENT) for who in hashed], dtype=np.int64)
         shown = rows != ABSENT
         self._seen.append(rows[shown])
         self._lost += int((~shown).sum())
@@ -208,33 +197,23 @@ class History:
         if self._lost != self._manifest.rows.held_back:
             message = f"{MANIFEST} says that {self._manifest.rows.held_back:,} rows are held back"
             yield Finding(TOGETHER, f"{message}, but the history says {self._lost:,}.")
-        if self._wrong or _differ(self._own.labels, data, self._manifest.masked):
+        if self._wrong or _differ(self._own.people(self._manifest), data, self._manifest.masked):
             yield Finding(TOGETHER, f"{self._folder}: {self._own.name} does not say what the release says.")
         entries = [self._own, *self._earlier]
         releases = [
-            (entry.people(self._manifest), [entry.seen_by(other) for other in entries if other is not entry])
-            for entry in entries
+            (one.name, one.people(self._manifest), [one.seen_by(other) for other in entries if other is not one])
+            for one in entries
         ]
-        yield from _broken(self._manifest, data, releases)
-
-    def _rows_of(self, raw: Raw) -> NDArray[np.int64]:
-        """The row of each raw row's person in the entry."""
-        words = np.ascontiguousarray(person_words([raw.columns[name] for name in self._person]), dtype="<u8").tobytes()
-        hashed = (
-            blake2b(words[at : at + 16], key=self._key, digest_size=16).digest() for at in range(0, len(words), 16)
-        )
-        place_of = {} if self._own is None else self._own.place_of
-        return np.array([place_of.get(who, ABSENT) for who in hashed], dtype=np.int64)
+        yield from _broken(self._manifest, releases)
 
 
-def _differ(entered: Mapping[str, Column], data: Data, masked: Mapping[str, Masked]) -> bool:
+def _differ(entered: Data, data: Data, masked: Mapping[str, Masked]) -> bool:
     """Whether an entry and the rows of its release hold different labels."""
-    names = [name for name in masked if name in entered and name in data.columns]
+    names = [name for name in masked if name in entered.columns and name in data.columns]
     sides: list[dict[tuple[str | None, ...], int]] = []
-    for columns, weights in ((entered, None), (data.columns, data.weights)):
-        held = [columns[name] for name in names]
-        counts = np.ones(len(held[0].codes), dtype=np.int64) if weights is None else weights
-        keys, sums = summed([column.codes for column in held], counts)
+    for side in (entered, data):
+        held = [side.columns[name] for name in names]
+        keys, sums = summed([column.codes for column in held], side.weights)
         words = [np.array(column.texts(), dtype=object)[key] for column, key in zip(held, keys, strict=True)]
         sides.append(dict(zip(zip(*words, strict=True), sums.tolist(), strict=True)))
     return sides[0] != sides[1]

@@ -9,21 +9,13 @@ from fractions import Fraction
 from math import isfinite
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 COARSER = {pa.time64("ns"): pa.time64("us"), pa.duration("ns"): pa.duration("us")}
 NUMERAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 START = date(1970, 1, 1)
 WRITTEN = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d.*)?", re.ASCII)
-
-
-def missing(values: pa.Array) -> NDArray[np.bool_]:
-    """Which values are missing: null, or not a number."""
-    found: NDArray[np.bool_] = pc.is_null(values, nan_is_null=True).to_numpy(zero_copy_only=False)
-    return found
 
 
 def is_text(kind: pa.DataType) -> bool:

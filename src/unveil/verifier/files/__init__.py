@@ -24,6 +24,7 @@ from unveil.verifier.claims import (
     PARQUET,
     BrokenClaimError,
     Finding,
+    broken,
     first_difference,
     first_line,
     repeated,
@@ -218,7 +219,7 @@ def open_files(folder: Path, manifest: Claims) -> tuple[DataFiles, list[Finding]
     A claim is broken if a file cannot be read or has another form than that of a release, or other columns.
     """
     if twice := repeated(manifest.names):
-        raise BrokenClaimError([Finding("columns", f"{MANIFEST} has the column {twice[0]!r} in two roles.")])
+        raise broken("columns", f"{MANIFEST} has the column {twice[0]!r} in two roles.")
     names = tuple(sorted(manifest.part_names)) or (PARQUET,)
     needless: list[Finding] = []
     schemas = []
@@ -238,7 +239,7 @@ def open_files(folder: Path, manifest: Claims) -> tuple[DataFiles, list[Finding]
 
 
 def _unreadable(name: str, error: BaseException) -> BrokenClaimError:
-    return BrokenClaimError([Finding("data-file", f"{name} cannot be read: {first_line(error)}.")])
+    return broken("data-file", f"{name} cannot be read: {first_line(error)}.")
 
 
 def _described(path: Path) -> tuple[pa.Schema, int]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from unveil.strangers import GROUP_BYTES, GROUP_ROWS, opened
-from unveil.verifier.claims import BrokenClaimError, Finding
+from unveil.verifier.claims import broken
 from unveil.verifier.files.pages import TEXT, FormError, Page, Reader, Struct, _forbid, check_page
 
 Kind = TypeVar("Kind")
@@ -27,26 +27,20 @@ LONGEST_FOOTER = 1 << 24
 WRITER = re.compile(rb"parquet-cpp-arrow version [0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}")
 UNPACKED, TIMES = 1 << 26, 1000
 """How many bytes of texts may be unpacked, plus how many times their packed size: texts are kept in memory."""
-NUMBERS: dict[str, frozenset[int]] = {
-    "file": frozenset({1, 3}),
-    "schema element": frozenset({1, 2, 3, 5, 6, 7, 8}),
-    "row group": frozenset({2, 3, 5, 6, 7}),
-    "column chunk": frozenset({2}),
-    "column": frozenset({1, 4, 5, 6, 7, 9, 11}),
-    "page": frozenset({1, 2, 3}),
-    "data page": frozenset({1, 2, 3, 4}),
-    "dictionary page": frozenset({1, 2, 3}),
+FIELDS: dict[str, tuple[set[int], set[int]]] = {
+    "file": ({1, 3}, {2, 4, 6, 7}),
+    "schema element": ({1, 2, 3, 5, 6, 7, 8}, {4, 10}),
+    "row group": ({2, 3, 5, 6, 7}, {1}),
+    "column chunk": ({2}, {3}),
+    "column": ({1, 4, 5, 6, 7, 9, 11}, {2, 3, 13, 16}),
+    "page": ({1, 2, 3}, {5, 7}),
+    "data page": ({1, 2, 3, 4}, set()),
+    "dictionary page": ({1, 2, 3}, set()),
 }
-"""The fields of each struct of a release that are just numbers, by their numbers in the format."""
-PARTS: dict[str, frozenset[int]] = {
-    "file": frozenset({2, 4, 6, 7}),
-    "schema element": frozenset({4, 10}),
-    "row group": frozenset({1}),
-    "column chunk": frozenset({3}),
-    "column": frozenset({2, 3, 13, 16}),
-    "page": frozenset({5, 7}),
-}
-"""Its other fields. A reader skips a field whose kind it does not expect."""
+"""The fields of each struct of a release, by their numbers in the format: those that are just numbers, and the others.
+
+A reader skips a field whose kind it does not expect.
+"""
 NAMED = {
     ("file", 5): "metadata",
     ("column chunk", 4): "a page index",
@@ -68,7 +62,7 @@ def check_parquet(folder: Path, name: str) -> None:
         with opened(folder, name) as file:
             Walk(file).run()
     except FormError as odd:
-        raise BrokenClaimError([Finding("form", f"{name}: {odd}.")]) from odd
+        raise broken("form", f"{name}: {odd}.") from odd
 
 
 @dataclass
@@ -217,10 +211,11 @@ def _leaves(value: Any) -> int:
 def _check_fields(what: str, struct: Struct) -> None:
     if not isinstance(struct, dict):
         raise ValueError(f"a {what} is not a struct")
-    if strange := sorted(struct.keys() - NUMBERS[what] - PARTS.get(what, frozenset())):
+    numbers, others = FIELDS[what]
+    if strange := sorted(struct.keys() - numbers - others):
         extra = NAMED.get((what, strange[0]), f"the field {strange[0]} of a {what}")
         raise FormError(f"it carries {extra} next to its rows")
-    if wrong := sorted(field for field in struct.keys() & NUMBERS[what] if not isinstance(struct[field], int)):
+    if wrong := sorted(field for field in struct.keys() & numbers if not isinstance(struct[field], int)):
         raise FormError(f"the field {wrong[0]} of a {what} is not a number")
 
 

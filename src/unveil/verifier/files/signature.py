@@ -7,15 +7,10 @@ import binascii
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from unveil.errors import ReleaseError, UnveilError
 from unveil.strangers import MANIFEST_BYTES, read_bytes
-from unveil.verifier.claims import (
-    MANIFEST,
-    Finding,
-    first_line,
-)
+from unveil.verifier.claims import MANIFEST, Finding, first_line
 
 SIGNATURE = f"{MANIFEST}.minisig"
 BYTES = 10_000
@@ -23,23 +18,11 @@ BYTES = 10_000
 UNTRUSTED, TRUSTED = "untrusted comment: ", "trusted comment: "
 
 
-class _Key(NamedTuple):
-    number: bytes
-    point: bytes
-
-
-class _Signed(NamedTuple):
-    number: bytes
-    signature: bytes
-    about: str
-    both: bytes
-
-
 def check_signature(folder: Path, key: Path) -> Iterator[Finding]:
     """A signature is there, by this key, of these bytes; what it says about itself is signed too."""
-    owner = _read_key(key)
+    owner, point = _read_key(key)
     try:
-        signed = _parsed(read_bytes(folder, SIGNATURE, BYTES))
+        number, signature, about, both = _parsed(read_bytes(folder, SIGNATURE, BYTES))
         content = read_bytes(folder, MANIFEST, MANIFEST_BYTES)
     except FileNotFoundError:
         yield Finding("signature", f"the release is not signed: it has no {SIGNATURE}.")
@@ -50,16 +33,17 @@ def check_signature(folder: Path, key: Path) -> Iterator[Finding]:
     except ValueError:
         yield Finding("signature", f"{SIGNATURE} is not a signature in the format of minisign.")
         return
-    if signed.number != owner.number:
-        names = (number[::-1].hex().upper() for number in (signed.number, owner.number))
+    if number != owner:
+        names = (key[::-1].hex().upper() for key in (number, owner))
         yield Finding("signature", "the release is signed with the key {}, not with {}.".format(*names))
-    elif not _holds(owner.point, signed.signature, hashlib.blake2b(content).digest()):
+    elif not _holds(point, signature, hashlib.blake2b(content).digest()):
         yield Finding("signature", f"{MANIFEST} is not what was signed: it was changed, or somebody else signed it.")
-    elif not _holds(owner.point, signed.both, signed.signature + signed.about.encode()):
+    elif not _holds(point, both, signature + about.encode()):
         yield Finding("signature", f"the comment of {SIGNATURE} is not what was signed.")
 
 
-def _read_key(path: Path) -> _Key:
+def _read_key(path: Path) -> tuple[bytes, bytes]:
+    """The number of a public key, and the point on the curve that it is."""
     try:
         text = read_bytes(path.parent, path.name, BYTES)
     except OSError as error:
@@ -70,17 +54,20 @@ def _read_key(path: Path) -> _Key:
         raise ReleaseError(f"{path}: this is not a public key in the format of minisign.") from error
     if held[:2] != b"Ed" or len(held) != 42:
         raise ReleaseError(f"{path}: this is not a public key in the format of minisign.")
-    return _Key(held[2:10], held[10:])
+    return held[2:10], held[10:]
 
 
-def _parsed(text: bytes) -> _Signed:
-    """The parts of a signature; a `ValueError` if they are not there."""
+def _parsed(text: bytes) -> tuple[bytes, bytes, str, bytes]:
+    """The number of the key, the signature, what it says about itself, and the signature of both.
+
+    It is a `ValueError` if they are not there.
+    """
     first, signed, about, both = text.decode().rstrip("\n").split("\n")
     held, whole = base64.b64decode(signed, validate=True), base64.b64decode(both, validate=True)
     shaped = first.startswith(UNTRUSTED) and about.startswith(TRUSTED)
     if not shaped or held[:2] != b"ED" or len(held) != 74 or len(whole) != 64:
         raise ValueError
-    return _Signed(held[2:10], held[10:], about.removeprefix(TRUSTED), whole)
+    return held[2:10], held[10:], about.removeprefix(TRUSTED), whole
 
 
 def _holds(point: bytes, signature: bytes, message: bytes) -> bool:

@@ -14,7 +14,6 @@ at most P(X′ > γ(n + 1)) ≤ exp(−2(n + 1)(γ − β)²) with γ = 1 − (1
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, exp, log, prod
 
@@ -49,15 +48,35 @@ ROUNDED = 1e-6
 
 
 def check_promise(manifest: PrivateManifest) -> Iterator[Finding]:
-    """What every private release promises, on which domains."""
-    yield from _guarantee_findings(manifest)
-    yield from _domain_findings(manifest)
-    yield from _class_findings(manifest)
+    """The sentence says which ε the release keeps, or that it keeps none; domains are declared, and classes differ.
+
+    A manifest does not state whether rows have weights, so the sentence about weights, which promises less, is right
+    too; `check_plan` compares it with the spec.
+    """
+    if manifest.guarantee != promised(manifest, weighted=True):
+        yield from guarantee_findings(MANIFEST, manifest.guarantee, promised(manifest, weighted=False))
+    for name, entry in manifest.masking.items():
+        if entry.domain != "declared":
+            message = f"the domain of {name!r} is {entry.domain}: it was read from the data, which no charge covers"
+            yield Finding("domain", f"{MANIFEST}: {message}.")
+    if twice := repeated(manifest.classes):
+        yield Finding("classes", f"{MANIFEST}: the class label {listed(twice)} appears twice.")
+    if len(manifest.classes) < 2:
+        count = count_text(len(manifest.classes), "class label")
+        yield Finding("classes", f"{MANIFEST} has {count}, but a class has at least 2.")
 
 
 def check_specializations(manifest: DrawnManifest) -> Iterator[Finding]:
-    """The cuts take as many specializations, and make as many cells, as the manifest says."""
-    yield from _step_findings(manifest)
+    """The cuts take as many specializations, and make as many cells, as the manifest says.
+
+    For a taxonomy, only the spec shows how many specializations there were.
+    """
+    entries = list(manifest.masking.values())
+    least = sum(least_steps(entry) for entry in entries)
+    open_ended = any(isinstance(entry, Generalization) for entry in entries)
+    if manifest.specializations < least or (manifest.specializations > least and not open_ended):
+        message = f"{MANIFEST} says that there were {manifest.specializations} specializations"
+        yield Finding("specializations", f"{message}, but its cuts take {'at least ' if open_ended else ''}{least}.")
     if manifest.cells != (cells := cell_total(manifest)):
         claimed, counted = exact_text(manifest.cells), exact_text(cells)
         yield Finding("cells", f"{MANIFEST} says that cells is {claimed}, but its cuts and classes make {counted}.")
@@ -66,16 +85,6 @@ def check_specializations(manifest: DrawnManifest) -> Iterator[Finding]:
 def cell_total(manifest: DrawnManifest) -> int:
     """How many cells there are: one for each block of every attribute, and each class."""
     return prod(len(labels) for labels in manifest.labels.values())
-
-
-def _guarantee_findings(manifest: PrivateManifest) -> Iterator[Finding]:
-    """The sentence says which ε the release keeps, or that it keeps none.
-
-    A manifest does not state whether rows have weights, so the sentence about weights, which promises less, is right
-    too; `check_plan` compares it with the spec.
-    """
-    if manifest.guarantee != promised(manifest, weighted=True):
-        yield from guarantee_findings(MANIFEST, manifest.guarantee, promised(manifest, weighted=False))
 
 
 def promised(manifest: PrivateManifest, *, weighted: bool) -> str:
@@ -115,70 +124,11 @@ def _decimal(amount: Fraction) -> str:
     return text if Fraction(text) == amount else str(amount)
 
 
-def _domain_findings(manifest: PrivateManifest) -> Iterator[Finding]:
-    for name, entry in manifest.masking.items():
-        if entry.domain != "declared":
-            message = f"the domain of {name!r} is {entry.domain}: it was read from the data, which no charge covers"
-            yield Finding("domain", f"{MANIFEST}: {message}.")
-
-
-def _class_findings(manifest: PrivateManifest) -> Iterator[Finding]:
-    classes = manifest.classes
-    if twice := repeated(classes):
-        yield Finding("classes", f"{MANIFEST}: the class label {listed(twice)} appears twice.")
-    if len(classes) < 2:
-        count = count_text(len(classes), "class label")
-        yield Finding("classes", f"{MANIFEST} has {count}, but a class has at least 2.")
-
-
-def _step_findings(manifest: DrawnManifest) -> Iterator[Finding]:
-    """The cuts take as many specializations as there were. For a taxonomy, only the spec shows how many."""
-    entries = list(manifest.masking.values())
-    least = sum(least_steps(entry) for entry in entries)
-    open_ended = any(isinstance(entry, Generalization) for entry in entries)
-    if manifest.specializations < least or (manifest.specializations > least and not open_ended):
-        message = f"{MANIFEST} says that there were {manifest.specializations} specializations"
-        yield Finding("specializations", f"{message}, but its cuts take {'at least ' if open_ended else ''}{least}.")
-
-
 def least_steps(entry: Masked) -> int:
     """How many specializations a cut takes; through a taxonomy, at least."""
     if isinstance(entry, Suppression):
         return 1 if entry.disclosed else 0
     return min(len(entry.blocks) - 1, 1) if isinstance(entry, Generalization) else len(entry.blocks) - 1
-
-
-@dataclass
-class Draws:
-    """The draws that a ledger pays for, entry by entry."""
-
-    numbers: frozenset[str]
-    """The attributes that are split at drawn places."""
-    most: int
-    """How many specializations there may be."""
-    firsts: set[str] = field(default_factory=set)
-    """The attributes whose first split is paid."""
-    selected: int = 0
-    """How many specializations are paid."""
-    splits: int = 0
-    """After how many of them splits are paid."""
-    _open: bool = False
-
-    def enter(self, purpose: str) -> str | None:
-        """Takes the next entry; returns how it composes, or None if it does not belong there."""
-        if self.selected < self.most and purpose == f"specialization {self.selected + 1}":
-            self.selected += 1
-            self._open = True
-            return "sequential"
-        if self._open and purpose == f"splits after specialization {self.selected}":
-            self.splits += 1
-            self._open = False
-            return "parallel"
-        name = purpose.removeprefix(FIRST)
-        if self.selected == 0 and purpose.startswith(FIRST) and name in self.numbers - self.firsts:
-            self.firsts.add(name)
-            return "sequential"
-        return None
 
 
 def check_ledger(manifest: DiffGenManifest) -> Iterator[Finding]:
@@ -206,8 +156,7 @@ def check_thinning(manifest: SafeManifest) -> Iterator[Finding]:
 def _charge_findings(manifest: DrawnManifest, part: int, rest: Fraction, why: str) -> Iterator[Finding]:
     """The draws of the cut get ε / part in equal shares, the last charge gets the rest, and all add up."""
     structure, last = manifest.ledger[:-1], manifest.ledger[-1]
-    draws = Draws(frozenset(manifest.numbers), manifest.specializations)
-    yield from list(_order_findings(structure, draws)) or _drawn_findings(manifest, draws)
+    yield from _order_findings(manifest, structure)
     numbers, steps = len(manifest.numbers), manifest.specializations
     share = manifest.epsilon / max(part * (numbers + 2 * steps), 1)
     if unequal := [charge for charge in structure if charge.amount != share]:
@@ -217,30 +166,42 @@ def _charge_findings(manifest: DrawnManifest, part: int, rest: Fraction, why: st
     yield from check_budget(manifest)
 
 
-def _order_findings(structure: Sequence[Charge], draws: Draws) -> Iterator[Finding]:
-    """The charges for the cut, in the order of its draws."""
+def _order_findings(manifest: DrawnManifest, structure: Sequence[Charge]) -> Iterator[Finding]:
+    """The charges for the cut, in the order of its draws; if nothing is wrong with these, whether any is lacking."""
+    firsts: set[str] = set()
+    selected = splits = 0
+    unsplit = wrong = False
     for number, charge in enumerate(structure, start=1):
-        composition = draws.enter(charge.purpose)
-        if composition is None:
-            yield broken_ledger(f"charge {number} is for {charge.purpose!r}, which does not belong there")
+        purpose, composition = charge.purpose, "sequential"
+        if selected < manifest.specializations and purpose == f"specialization {selected + 1}":
+            selected, unsplit = selected + 1, True
+        elif unsplit and purpose == f"splits after specialization {selected}":
+            splits, unsplit, composition = splits + 1, False, "parallel"
+        elif not selected and purpose in {FIRST + name for name in manifest.numbers.keys() - firsts}:
+            firsts.add(purpose.removeprefix(FIRST))
+        else:
+            yield broken_ledger(f"charge {number} is for {purpose!r}, which does not belong there")
             return
         if composition != charge.composition:
-            yield broken_ledger(f"charge {number} for {charge.purpose!r} is {charge.composition}, not {composition}")
+            yield broken_ledger(f"charge {number} for {purpose!r} is {charge.composition}, not {composition}")
+            wrong = True
+    if not wrong:
+        yield from _lacking_findings(manifest, firsts, selected, splits)
 
 
-def _drawn_findings(manifest: DrawnManifest, draws: Draws) -> Iterator[Finding]:
+def _lacking_findings(manifest: DrawnManifest, firsts: set[str], selected: int, splits: int) -> Iterator[Finding]:
     """Every draw that the cuts show is charged."""
-    if draws.selected < manifest.specializations:
-        yield broken_ledger(f"{draws.selected} specializations are charged, but there were {manifest.specializations}")
+    if selected < manifest.specializations:
+        yield broken_ledger(f"{selected} specializations are charged, but there were {manifest.specializations}")
     for name, entry in manifest.numbers.items():
-        if len(entry.blocks) > 1 and name not in draws.firsts:
+        if len(entry.blocks) > 1 and name not in firsts:
             yield broken_ledger(f"{name!r} has {len(entry.blocks)} intervals, but no charge for its first split")
     # Of b intervals, b - 1 were split: one by the first split, the others as halves, at most two to a charge.
     intervals = [len(entry.blocks) for entry in manifest.numbers.values()]
     least, most = sum((count - 1) // 2 for count in intervals), sum(count - 1 for count in intervals)
-    if not least <= draws.splits <= most:
+    if not least <= splits <= most:
         yield broken_ledger(
-            f"splits are charged after {draws.splits} specializations, but the intervals of "
+            f"splits are charged after {splits} specializations, but the intervals of "
             f"{len(intervals)} numbers take from {least} to {most}"
         )
 
@@ -356,13 +317,9 @@ def _delta_findings(manifest: SafeManifest, epsilon: Fraction) -> Iterator[Findi
 
 
 def thinning_delta(share: float, least: int, growth: float, enough: float) -> float | None:
-    """The largest excess over all sizes of a group; None if too large groups would have to be looked at.
+    """The largest excess over e^ε, the growth, of all sizes of a group; None if too large groups would matter.
 
-    Args:
-        share: The probability of a record to be kept.
-        least: Fewer kept records than this are suppressed.
-        growth: The factor e^ε.
-        enough: A smaller excess than this does not matter.
+    Fewer than `least` kept records are suppressed, and an excess below `enough` does not matter.
     """
     bend = 1 - (1 - share) / growth
     last = ceil(-log(enough) / (2 * (bend - share) ** 2)) if bend > share else LARGEST_GROUP + 1

@@ -1,16 +1,19 @@
-"""What a release of weights says was measured, by an additive model first of all: it fits, and is paid for.
+"""What a release of weights says was measured, by an additive model or in noisy tables: it fits, and is paid for.
 
 Of a model, ε goes as `docs/release.md` says: 3% to the class totals, 82% to rounds, 15% to the counts of the leaves. A
 round pays 30% for its choice and 70% for its sums, and round t gets a share in proportion to round(100 · 1.2^t).
+
+Of tables, as `docs/additive.md` says, 3% of ε goes to the class totals, 5% to each pair, a fifth of that to its choice,
+and what is left to the tables of the attributes with the class, in equal parts.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import groupby, pairwise
-from math import log
+from math import log, sqrt
 
 from unveil.errors import count_text, listed
 from unveil.verifier.claims import (
@@ -25,12 +28,14 @@ from unveil.verifier.claims import (
     first_difference,
 )
 from unveil.verifier.coverage import Span, interval_labels, kind_spans, span, spans
-from unveil.verifier.manifests import AdditiveManifest, Round, TreeLeaf, TreeTest, WeightsManifest
+from unveil.verifier.manifests import AdditiveManifest, StatisticsManifest, TreeLeaf, TreeTest, WeightsManifest
 from unveil.verifier.private import broken_ledger, check_budget, wrong_amount
 from unveil.verifier.values import day_number, number
 
 TOTALS, ROUNDS, LEAVES = Fraction(3, 100), Fraction(82, 100), Fraction(15, 100)
 CHOICE = Fraction(30, 100)
+PAIR, PAIR_CHOICE = Fraction(5, 100), Fraction(20, 100)
+MOST_PAIRS, MOST_GROUPS = 10, 12
 FEWEST_ROUNDS, MOST_ROUNDS = 2, 40
 MOST_BINS = 300
 STEP = 256
@@ -47,11 +52,18 @@ def check_measured(manifest: AdditiveManifest) -> Iterator[Finding]:
     What is checked first is what the rest builds on: where that is broken, nothing more is said.
     """
     measured = {done.attribute for done in manifest.rounds}
-    if wrong := [*_total_findings(manifest), *bin_findings(manifest, measured), *_round_findings(manifest)]:
+    totals, rounds = _total_problems(manifest), _round_problems(manifest)
+    if wrong := [*_measured(totals), *bin_findings(manifest, measured), *_measured(rounds)]:
         yield from wrong
         return
     yield from _ledger_findings(manifest)
-    yield from _tree_findings(manifest)
+    yield from findings_of("tree", f"{MANIFEST}, tree: ", _tree_problems(manifest))
+    yield from _measured(_leaf_problems(manifest))
+
+
+def _measured(problems: Iterable[str]) -> Iterator[Finding]:
+    """Numbers that nothing measured, or that do not fit the others."""
+    return findings_of("measured", f"{MANIFEST}: ", problems)
 
 
 def affordable_records(manifest: AdditiveManifest) -> float:
@@ -59,18 +71,18 @@ def affordable_records(manifest: AdditiveManifest) -> float:
     return float(manifest.epsilon * ROUNDS / manifest.apart) * float(sum(manifest.records))
 
 
-def _total_findings(manifest: AdditiveManifest) -> Iterator[Finding]:
+def _total_problems(manifest: AdditiveManifest) -> Iterator[str]:
     totals, base = manifest.records, manifest.base
     if len(totals) != len(manifest.classes):
-        yield wrongly_measured(f"there are {count_text(len(totals), 'total')} of {len(manifest.classes)} classes")
+        yield f"there are {count_text(len(totals), 'total')} of {len(manifest.classes)} classes"
     elif len(base) != len(manifest.models):
-        yield wrongly_measured(f"base has {len(base)} numbers, but there are {len(manifest.models)} models")
+        yield f"base has {len(base)} numbers, but there are {len(manifest.models)} models"
     else:
         for class_, found in zip(manifest.models, base, strict=True):
             part = totals[manifest.classes.index(class_)]
             right = STEP * log(part / max(sum(totals) - part, 1))
             if abs(found - right) > NEARLY_HALF:
-                yield wrongly_measured(f"the base of {class_!r} is {found}, but the totals make it {right:.2f}")
+                yield f"the base of {class_!r} is {found}, but the totals make it {right:.2f}"
 
 
 def bin_findings(manifest: WeightsManifest, measured: Collection[str]) -> Iterator[Finding]:
@@ -158,20 +170,17 @@ def _node_problems(entry: Generalization, bins: Mapping[str, str]) -> Iterator[s
             yield f"has {held} bins in the block {block.label!r} of {count_text(len(block.values), 'value')}"
 
 
-def _round_findings(manifest: AdditiveManifest) -> Iterator[Finding]:
+def _round_problems(manifest: AdditiveManifest) -> Iterator[str]:
     for place, done in enumerate(manifest.rounds, start=1):
-        yield from findings_of("measured", f"{MANIFEST}: round {place} ", _round_problems(manifest, done))
-
-
-def _round_problems(manifest: AdditiveManifest, done: Round) -> Iterator[str]:
-    if done.attribute not in manifest.masking:
-        yield f"is about {done.attribute!r}, which is not an attribute of the release"
-    if done.class_ not in manifest.models:
-        yield f"is about the class {done.class_!r}, which has no model"
-    size = len(manifest.bins.get(done.attribute, ()))
-    for key, found in (("against", done.against), ("within", done.within), ("steps", done.steps)):
-        if len(found) != size:
-            yield f"has {len(found)} numbers in {key}, but {done.attribute!r} has {count_text(size, 'bin')}"
+        if done.attribute not in manifest.masking:
+            yield f"round {place} is about {done.attribute!r}, which is not an attribute of the release"
+        if done.class_ not in manifest.models:
+            yield f"round {place} is about the class {done.class_!r}, which has no model"
+        size = len(manifest.bins.get(done.attribute, ()))
+        for key, found in (("against", done.against), ("within", done.within), ("steps", done.steps)):
+            if len(found) != size:
+                has = f"{done.attribute!r} has {count_text(size, 'bin')}"
+                yield f"round {place} has {len(found)} numbers in {key}, but {has}"
 
 
 def _ledger_findings(manifest: AdditiveManifest) -> Iterator[Finding]:
@@ -179,12 +188,12 @@ def _ledger_findings(manifest: AdditiveManifest) -> Iterator[Finding]:
     count, exact = len(manifest.rounds), 4.5 * (affordable_records(manifest) / 3000) ** 0.35
     least, most = (max(FEWEST_ROUNDS, min(exact + off, MOST_ROUNDS)) for off in (-NEARLY_HALF, NEARLY_HALF))
     if not least <= count <= most:
-        yield wrongly_measured(
-            f"there are {count} rounds, but by the totals and ε there should be {exact:.2f}, rounded"
+        yield from _measured(
+            [f"there are {count} rounds, but by the totals and ε there should be {exact:.2f}, rounded"]
         )
     planned = dict(charges(manifest))
     if [charge.purpose for charge in manifest.ledger] == list(planned):
-        yield from _unit_findings(manifest)
+        yield from _measured(_unit_problems(manifest))
     yield from charge_findings(manifest, planned)
 
 
@@ -192,20 +201,17 @@ def charge_findings(manifest: WeightsManifest, planned: Mapping[str, Fraction]) 
     """The charges are those of the draws, in their order, and add up."""
     purposes = [charge.purpose for charge in manifest.ledger]
     if purposes == list(planned):
-        yield from _amount_findings(manifest, planned)
+        for charge in manifest.ledger:
+            if charge.composition != "sequential":
+                problem = f"the charge for {charge.purpose!r} is {charge.composition}, but all records are in it"
+                yield broken_ledger(problem)
+            if charge.amount != planned[charge.purpose]:
+                yield wrong_amount(charge, planned[charge.purpose], "its share of ε")
     else:
         place = first_difference(purposes, list(planned))
         found, right = (repr(names[place]) if names[place:] else "nothing" for names in (purposes, list(planned)))
         yield broken_ledger(f"charge {place + 1} is for {found}, but the draws make it one for {right}")
     yield from check_budget(manifest)
-
-
-def _amount_findings(manifest: WeightsManifest, planned: Mapping[str, Fraction]) -> Iterator[Finding]:
-    for charge in manifest.ledger:
-        if charge.composition != "sequential":
-            yield broken_ledger(f"the charge for {charge.purpose!r} is {charge.composition}, but all records are in it")
-        if charge.amount != planned[charge.purpose]:
-            yield wrong_amount(charge, planned[charge.purpose], "its share of ε")
 
 
 def charges(manifest: AdditiveManifest) -> Iterator[tuple[str, Fraction]]:
@@ -220,7 +226,7 @@ def charges(manifest: AdditiveManifest) -> Iterator[tuple[str, Fraction]]:
     yield "counts of the leaves", epsilon * LEAVES
 
 
-def _unit_findings(manifest: AdditiveManifest) -> Iterator[Finding]:
+def _unit_problems(manifest: AdditiveManifest) -> Iterator[str]:
     """A record weighs so much that its noise can still be drawn. The noise is that of the unit as published."""
     paid = [manifest.per_record(charge) for charge in manifest.ledger if charge.purpose.startswith("sums")]
     for place, (done, amount) in enumerate(zip(manifest.rounds, paid, strict=True), start=1):
@@ -228,26 +234,27 @@ def _unit_findings(manifest: AdditiveManifest) -> Iterator[Finding]:
         while unit > 1 and amount / unit < LEAST_RATE:
             unit //= 2
         if done.unit != unit:
-            yield wrongly_measured(f"round {place} has the unit {done.unit}, but its charge makes it {unit}")
+            yield f"round {place} has the unit {done.unit}, but its charge makes it {unit}"
 
 
-def _tree_findings(manifest: AdditiveManifest) -> Iterator[Finding]:
+def _tree_problems(manifest: AdditiveManifest) -> Iterator[str]:
     """The tree is one: every node but the first is below one other, and every leaf is counted once, per class."""
     nodes = manifest.tree
     below = [place for node in nodes if isinstance(node, TreeTest) for place in (node.left, node.right)]
     if sorted(below) != list(range(1, len(nodes))):
-        yield _tree("a node is below none or several others")
+        yield "a node is below none or several others"
     leaves = [node.leaf for node in nodes if isinstance(node, TreeLeaf)]
     if leaves != list(range(len(manifest.leaves))):
-        yield _tree(f"its leaves are not the {len(manifest.leaves)} that were counted, in order")
+        yield f"its leaves are not the {len(manifest.leaves)} that were counted, in order"
     for place, node in enumerate(nodes):
         if isinstance(node, TreeTest):
-            yield from findings_of("tree", f"{MANIFEST}, tree: node {place} ", _test_problems(manifest, place, node))
+            yield from (f"node {place} {problem}" for problem in _test_problems(manifest, place, node))
+
+
+def _leaf_problems(manifest: AdditiveManifest) -> Iterator[str]:
     for place, counts in enumerate(manifest.leaves):
         if len(counts) != len(manifest.classes):
-            yield wrongly_measured(
-                f"leaf {place} has {count_text(len(counts), 'count')} for {len(manifest.classes)} classes"
-            )
+            yield f"leaf {place} has {count_text(len(counts), 'count')} for {len(manifest.classes)} classes"
 
 
 def _test_problems(manifest: AdditiveManifest, place: int, node: TreeTest) -> Iterator[str]:
@@ -260,10 +267,66 @@ def _test_problems(manifest: AdditiveManifest, place: int, node: TreeTest) -> It
         yield f"tests {listed(node.labels)}, which is not a part of the labels of {node.attribute!r}, in order"
 
 
-def wrongly_measured(problem: str) -> Finding:
-    """Numbers that nothing measured, or that do not fit the others."""
-    return Finding("measured", f"{MANIFEST}: {problem}.")
+def check_tables(manifest: StatisticsManifest) -> Iterator[Finding]:
+    """All that the manifest alone decides, except the guarantee.
+
+    What is checked first is what the rest builds on: where that is broken, nothing more is said.
+    """
+    tables, pairs = _table_problems(manifest), _pair_problems(manifest)
+    if wrong := [*_measured(tables), *bin_findings(manifest, manifest.tables), *_measured(pairs)]:
+        yield from wrong
+        return
+    # N · ε by the noisy totals decides how many pairs there are.
+    affordable = float(manifest.epsilon / manifest.apart) * float(sum(manifest.records))
+    exact, most = sqrt(affordable / 600), min(MOST_PAIRS, len(manifest.tables) - 1)
+    if not min(exact - NEARLY_HALF, most) <= len(manifest.pairs) <= max(min(exact + NEARLY_HALF, most), 0):
+        should = f"by the totals and ε there should be {exact:.2f}, rounded, and at most {max(most, 0)}"
+        yield from _measured([f"there are {count_text(len(manifest.pairs), 'pair')}, but {should}"])
+    yield from charge_findings(manifest, dict(table_charges(manifest)))
 
 
-def _tree(problem: str) -> Finding:
-    return Finding("tree", f"{MANIFEST}, tree: {problem}.")
+def table_charges(manifest: StatisticsManifest) -> Iterator[tuple[str, Fraction]]:
+    """What each draw costs, in the order of the draws."""
+    epsilon, pairs = manifest.epsilon, len(manifest.pairs)
+    yield "class totals", epsilon * TOTALS
+    for name in manifest.tables:
+        yield f"table of {name}", epsilon * (1 - TOTALS - pairs * PAIR) / len(manifest.tables)
+    for place in range(1, pairs + 1):
+        yield f"choice of pair {place}", epsilon * PAIR * PAIR_CHOICE
+        yield f"counts of pair {place}", epsilon * PAIR * (1 - PAIR_CHOICE)
+
+
+def _table_problems(manifest: StatisticsManifest) -> Iterator[str]:
+    classes = len(manifest.classes)
+    if len(manifest.totals) != classes:
+        yield f"there are {count_text(len(manifest.totals), 'total')} of {classes} classes"
+    if list(manifest.tables) != list(manifest.bins):
+        yield f"there are tables of {listed(manifest.tables)}, but bins of {listed(manifest.bins)}"
+        return
+    for name, table in manifest.tables.items():
+        bins = manifest.bins[name]
+        if len(table) != len(bins) or any(len(row) != classes for row in table):
+            yield f"the table of {name!r} does not have {len(bins)} bins of {classes} classes"
+        if len(set(bins.values())) < len(bins):
+            yield f"{name!r} has two bins in one block, but each was measured by itself"
+
+
+def _pair_problems(manifest: StatisticsManifest) -> Iterator[str]:
+    """Groups are those of the attributes in pairs, and pairs tie attributes without a circle."""
+    named = {name for pair in manifest.pairs for name in pair.attributes}
+    if list(manifest.groups) != [name for name in manifest.bins if name in named] or not named <= set(manifest.bins):
+        yield f"there are groups of {listed(manifest.groups)}, but pairs of {listed(sorted(named))}"
+        return
+    for name, groups in manifest.groups.items():
+        if len(groups) != len(manifest.bins[name]) or set(groups) != set(range(min(max(groups), MOST_GROUPS - 1) + 1)):
+            yield f"{name!r} has groups that are not up to {MOST_GROUPS} of its bins"
+    tree = {name: name for name in named}
+    for place, pair in enumerate(manifest.pairs, start=1):
+        one, other = pair.attributes
+        sizes = [len(set(manifest.groups[name])) for name in pair.attributes]
+        if tree[one] == tree[other]:
+            yield f"pair {place} ties {one!r} and {other!r}, which are tied already"
+        if len(pair.counts) != sizes[0] or any(len(row) != sizes[1] for row in pair.counts):
+            yield f"pair {place} does not have {sizes[0]} by {sizes[1]} counts"
+        kept, gone = tree[one], tree[other]
+        tree = {name: kept if held == gone else held for name, held in tree.items()}

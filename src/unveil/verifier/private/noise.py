@@ -31,7 +31,7 @@ from unveil.verifier.manifests import DiffGenManifest, SafeManifest
 from unveil.verifier.values import exact_text
 
 if TYPE_CHECKING:
-    from unveil.verifier.private.replay import CellCounts, Measurement
+    from unveil.verifier.private.replay import Cells, Measurement
 
 LEVEL = 1e-6
 """How rarely all tests together may report an honest release."""
@@ -163,12 +163,9 @@ def log_reach(rate: float, reach: float) -> float:
 
 
 def chance_to_find(law: Law, factor: float, log_level: float) -> float:
-    """A lower bound on the chance that the sum of sizes reveals noise of another scale.
+    """A lower bound on the chance that a sum of sizes reveals noise whose scale is `factor` times that of the law.
 
-    Args:
-        law: What the noise should be.
-        factor: How many times larger its true scale is; 0 for no noise.
-        log_level: The logarithm of how improbable a sum must be to be reported.
+    A factor of 0 is no noise. A sum is reported if the logarithm of its probability is below `log_level`.
     """
     end = law.critical("size", log_level, above=factor > 1)
     if factor == 0:
@@ -214,43 +211,40 @@ def float_rate(rate: Fraction) -> float:
 class NoiseTest:
     """Released minus true counts, compared with the law that they should follow."""
 
-    def __init__(self, manifest: DiffGenManifest, cells: CellCounts) -> None:
+    def __init__(self, manifest: DiffGenManifest, released: Cells, true: Cells) -> None:
         floor = 0 if manifest.threshold is None else manifest.threshold - 1
         self._stated = manifest.per_record(manifest.ledger[-1])
-        self._total = cells.total
+        self._total = manifest.cells
         self._moves: Counter[tuple[int, int]] = Counter()
-        for cell in cells.released.keys() | cells.true.keys():
-            excess = cells.true.get(cell, 0) - floor
-            self._moves[excess, cells.released.get(cell, floor) - floor - max(excess, 0)] += 1
+        for cell in released.keys() | true.keys():
+            excess = true.get(cell, 0) - floor
+            self._moves[excess, released.get(cell, floor) - floor - max(excess, 0)] += 1
         excesses: Counter[int] = Counter()
         for (excess, _), count in self._moves.items():
             excesses[excess] += count
-        rest = min(max(cells.total - self._moves.total(), 0), MOST_CELLS)
+        rest = min(max(manifest.cells - self._moves.total(), 0), MOST_CELLS)
         self._law = CellLaw(float_rate(self._stated), {**excesses, -floor: float(excesses[-floor] + rest)})
         self._size = sum(abs(move) * count for (_, move), count in self._moves.items())
         self._drift = sum(move * count for (_, move), count in self._moves.items())
-
-    @property
-    def log_level(self) -> float:
+        self._log_level = log(LEVEL / TESTS)
         """How improbable the counts must be for one test to report them."""
-        return log(LEVEL / TESTS)
 
     def findings(self) -> Iterator[Finding]:
         """Differences that are too improbable under the stated law."""
-        for what, rarity in tail_findings(self._law, self._size, self._drift, self.log_level):
+        for what, rarity in tail_findings(self._law, self._size, self._drift, self._log_level):
             differ = f"its counts differ from the true ones in a way that {what}"
             yield noise_finding(PARQUET, differ, self._stated, rarity)
         (_, move), rarity = min(
             ((pair, self._law.log_move(*pair)) for pair in self._moves), key=lambda item: item[1], default=((0, 0), 0.0)
         )
-        if move and rarity + log(min(self._total, MOST_CELLS)) < self.log_level:
+        if move and rarity + log(min(self._total, MOST_CELLS)) < self._log_level:
             off = f"one count is off by {move:+,}, counted from where noise begins to show"
             yield noise_finding(PARQUET, off, self._stated, rarity)
 
     def note(self) -> str:
         """What the test can show on this release: its power."""
         cells = count_text(self._total, "cell") if self._total < 10**24 else f"{exact_text(self._total)} cells"
-        none, half, double = (chance_to_find(self._law, factor, self.log_level) for factor in (0, 0.5, 2))
+        none, half, double = (chance_to_find(self._law, factor, self._log_level) for factor in (0, 0.5, 2))
         if not none:
             return (
                 f"{cells} cannot show whether noise was added: even counts without noise would pass. "
@@ -272,18 +266,15 @@ class MeasuredTest:
         for one in measured:
             rates[one.rate] += one.noisy.size
         self._law = NoiseLaw(rates)
-
-    @property
-    def log_level(self) -> float:
+        self._log_level = log(LEVEL / (TESTS * (len(measured) + 1)))
         """How improbable numbers must be for one test to report them: every draw is tested, and all together."""
-        return log(LEVEL / (TESTS * (len(self._measured) + 1)))
 
     def findings(self) -> Iterator[Finding]:
         """Differences that are too improbable under the stated law."""
         for one in self._measured:
             yield from self._draw_findings(one)
         size, drift = (sum(_scaled(one, of) for one in self._measured) for of in ("size", "drift"))
-        for what, rarity in tail_findings(self._law, size, drift, self.log_level):
+        for what, rarity in tail_findings(self._law, size, drift, self._log_level):
             total = sum((one.cost for one in self._measured), Fraction(0))
             yield noise_finding(
                 MANIFEST, f"all measured numbers differ from the true ones in a way that {what}", total, rarity
@@ -291,19 +282,19 @@ class MeasuredTest:
 
     def _draw_findings(self, one: Measurement) -> Iterator[Finding]:
         rate = one.cost / one.unit
-        for what, rarity in tail_findings(one.law, _scaled(one, "size"), _scaled(one, "drift"), self.log_level):
+        for what, rarity in tail_findings(one.law, _scaled(one, "size"), _scaled(one, "drift"), self._log_level):
             yield noise_finding(
                 MANIFEST, f"the {one.purpose} differ from the true ones in a way that {what}", rate, rarity
             )
         move = int(one.moves[np.argmax(np.abs(one.moves))])
         rarity = log_reach(one.rate, abs(move))
-        if rarity + log(one.noisy.size) < self.log_level:
+        if rarity + log(one.noisy.size) < self._log_level:
             yield noise_finding(MANIFEST, f"one of the {one.purpose} is off by {move:+,}", rate, rarity)
 
     def note(self) -> str:
         """What the tests can show on this release: their power."""
-        half, double = (chance_to_find(self._law, factor, self.log_level) for factor in (0.5, 2))
-        blind = [one.purpose for one in self._measured if not chance_to_find(one.law, 0, self.log_level)]
+        half, double = (chance_to_find(self._law, factor, self._log_level) for factor in (0.5, 2))
+        blind = [one.purpose for one in self._measured if not chance_to_find(one.law, 0, self._log_level)]
         unseen = f", except for the {' and the '.join(blind)}" if blind else ""
         numbers, draws = sum(one.noisy.size for one in self._measured), count_text(len(self._measured), "draw")
         return (
@@ -323,11 +314,11 @@ def _scaled(one: Measurement, of: str) -> float:
 class SamplingTest:
     """Released and true numbers of equal rows, compared with the law that they should follow."""
 
-    def __init__(self, manifest: SafeManifest, cells: CellCounts) -> None:
+    def __init__(self, manifest: SafeManifest, released: Cells, true: Cells) -> None:
         self._share = float(manifest.share)
         self._stated = manifest.sampled
         self._least = manifest.k
-        self._released, self._true = cells.released, cells.true
+        self._released, self._true = released, true
 
     def findings(self) -> Iterator[Finding]:
         """Rows that the table does not have, and numbers that sampling would hardly ever leave."""
@@ -338,7 +329,9 @@ class SamplingTest:
         level = log(LEVEL / ENDS)
         for cell, records in self._true.items():
             kept = self._released.get(cell, 0)
-            rarity = self._rarity(records, kept)
+            # Nothing is released of a group where fewer than k of it were kept.
+            reached = kept if kept else min(self._least - 1, records)
+            rarity = _log_tail(records, reached, self._share, below=not kept)
             if rarity + log(len(self._true)) < level:
                 yield self._finding(f"of a group of {records_text(records)}, {kept:,} were released", rarity)
                 return
@@ -373,10 +366,6 @@ class SamplingTest:
         suppressed = -np.expm1(np.outer(BOTH_SLOPES, few)) @ chances
         moved: Floats = kept + np.log1p(suppressed * np.exp(-kept))
         return moved
-
-    def _rarity(self, records: int, kept: int) -> float:
-        """The logarithm of a bound on the probability of a number of released rows that is at least as far off."""
-        return _log_tail(records, kept if kept else min(self._least - 1, records), self._share, below=not kept)
 
     def _finding(self, what: str, rarity: float) -> Finding:
         chance = f"by chance that happens once in 10^{-rarity / log(10):.0f} releases"

@@ -6,8 +6,7 @@ the rounds again: each row weighs what it weighed then, and the true sums of all
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -43,8 +42,7 @@ from unveil.verifier.manifests import (
 from unveil.verifier.private import label_places, least_steps, promised
 from unveil.verifier.private.measured import STEP, read_interval
 from unveil.verifier.private.noise import NoiseLaw, float_rate
-from unveil.verifier.private.places import raw_places, used_raw
-from unveil.verifier.private.tables import check_levels
+from unveil.verifier.private.places import check_levels, raw_places, used_raw
 from unveil.verifier.private.weights import REACH, leaves_of
 from unveil.verifier.values import day_text, exact_text
 
@@ -53,8 +51,8 @@ if TYPE_CHECKING:
     from unveil.schema import Node as TaxonomyNode
     from unveil.verifier.raw import Raw
 
-Cell = tuple[int, ...]
-"""The places of its labels in the cuts and of its class among the classes."""
+Cells = dict[tuple[int, ...], int]
+"""Counts of cells, by the places of their labels in the cuts and of their class among the classes."""
 Wholes = NDArray[np.int64]
 
 
@@ -77,20 +75,16 @@ def check_plan(manifest: PrivateManifest, spec: Spec) -> Iterator[Finding]:
         yield from check_levels(manifest, spec)
     elif isinstance(manifest, DrawnManifest) and isinstance(spec.plan, PrivatePlan | SafePlan):
         yield from _structure_findings(manifest, spec.plan)
-        yield from _cell_findings(manifest, spec)
+        for name, entry in manifest.masking.items():
+            attribute = spec.attributes.get(name)
+            if attribute is not None and entry.kind == attribute.masking:
+                yield from findings_of("spec-domain", f"{MANIFEST}: {name!r} ", _cell_problems(entry, attribute))
         yield from _step_findings(manifest, spec)
 
 
 def _unit(contributions: int | None) -> str:
     """Whose ε it is."""
     return "one record" if contributions is None else f"one person with contributions = {contributions:,}"
-
-
-def _cell_findings(manifest: DrawnManifest, spec: Spec) -> Iterator[Finding]:
-    for name, entry in manifest.masking.items():
-        attribute = spec.attributes.get(name)
-        if attribute is not None and entry.kind == attribute.masking:
-            yield from findings_of("spec-domain", f"{MANIFEST}: {name!r} ", _cell_problems(entry, attribute))
 
 
 def _structure_findings(manifest: DrawnManifest, plan: PrivatePlan | SafePlan) -> Iterator[Finding]:
@@ -156,42 +150,23 @@ def _taxonomy_steps(entry: Generalization, taxonomy: Taxonomy) -> int:
     return above(taxonomy.root)
 
 
-@dataclass(frozen=True)
-class CellCounts:
-    """Released and true counts of cells."""
+def count_cells(manifest: DrawnManifest, data: Data, spec: Spec) -> tuple[Cells, Cells]:
+    """The released counts of the listed cells, and the true ones of those that used raw records are in.
 
-    released: dict[Cell, int]
-    """Of the listed cells."""
-    true: dict[Cell, int]
-    """Of the occupied cells."""
-    total: int
-    """How many cells there are, listed or not, occupied or not."""
-
-
-def count_cells(manifest: DrawnManifest, data: Data, spec: Spec) -> CellCounts:
-    """Counts the cells on both sides. A raw row with a value that no block holds is in no cell and is left out."""
+    A raw row with a value that no block holds is in no cell and is left out.
+    """
     columns = [data.columns[name] for name in manifest.labels]
     places = [label_places(manifest.labels[column.name], column.texts())[column.codes] for column in columns]
     counts = data.counts
     if isinstance(manifest, DiffGenManifest):
         noisy = data.columns[COUNT]
         counts = noisy.values.to_numpy()[noisy.codes]
-    return CellCounts(by_row(places, counts), _occupied_cells(manifest, spec), manifest.cells)
-
-
-def _occupied_cells(manifest: DrawnManifest, spec: Spec) -> dict[Cell, int]:
-    """The cells that the raw records which are used are in, and how many."""
-    labels = manifest.labels
     tally = Tally()
-    tally.add([np.zeros(0, dtype=np.int32)] * len(labels), np.zeros(0, dtype=np.int64))
+    tally.add([np.zeros(0, dtype=np.int32)] * len(manifest.labels), np.zeros(0, dtype=np.int64))
     for raw in used_raw(spec):
-        rows = [
-            raw_places(raw.columns[name], known, manifest.masking.get(name), spec.attributes.get(name))
-            for name, known in labels.items()
-        ]
-        placed = np.all([row >= 0 for row in rows], axis=0)
-        tally.add([row[placed] for row in rows], raw.weights[placed])
-    return by_row(*tally.result())
+        placed = Placed(manifest, spec, raw)
+        tally.add([*placed.blocks.values(), placed.class_], placed.weights)
+    return by_row(places, counts), by_row(*tally.result())
 
 
 @dataclass(frozen=True)
@@ -228,7 +203,7 @@ class Measurement:
 class Placed:
     """Raw rows by the blocks of a release. One with a value that no block holds is left out, as it was then."""
 
-    def __init__(self, manifest: WeightsManifest, spec: Spec, raw: Raw) -> None:
+    def __init__(self, manifest: PrivateManifest, spec: Spec, raw: Raw) -> None:
         blocks = {
             name: raw_places(raw.columns[name], known, manifest.masking.get(name), spec.attributes.get(name))
             for name, known in manifest.labels.items()
@@ -236,109 +211,74 @@ class Placed:
         self.rows = np.all([places >= 0 for places in blocks.values()], axis=0)
         self.weights: Wholes = raw.weights[self.rows]
         self.class_ = blocks.pop(manifest.class_)[self.rows]
-        self.blocks = {name: places[self.rows].astype(np.int64) for name, places in blocks.items()}
+        self.blocks = {name: places[self.rows] for name, places in blocks.items()}
 
 
-Numbers = tuple[str, int, Any, Wholes]
-"""What the ledger calls a draw, the most that a record adds to a number, the noisy numbers, and the true ones."""
+def measurements(
+    manifest: AdditiveManifest | StatisticsManifest, spec: Spec, batches: Iterable[Raw]
+) -> list[Measurement]:
+    """Everything that was measured, next to the true numbers of the raw rows that the release uses."""
+    cost = {charge.purpose: manifest.per_record(charge) for charge in manifest.ledger}
+    found = [
+        Measurement(purpose, cost[purpose], unit, np.array(noisy), np.zeros_like(noisy))
+        for purpose, unit, noisy in _noisy_numbers(manifest)
+    ]
+    true = [one.true for one in found]
+    for raw in batches:
+        placed = Placed(manifest, spec, raw)
+        np.add.at(true[0], placed.class_, placed.weights)
+        if isinstance(manifest, StatisticsManifest):
+            _add_tables(manifest, placed, true[1:])
+        else:
+            _add_rounds(manifest, spec, raw, placed, true[1:])
+    return found
 
 
-class Recounted(ABC):
-    """The raw rows counted again as a release counted them: the true numbers behind noisy ones."""
-
-    def __init__(self, manifest: WeightsManifest, spec: Spec) -> None:
-        self._cost = {charge.purpose: manifest.per_record(charge) for charge in manifest.ledger}
-        self._spec = spec
-        self.totals: Wholes = np.zeros(len(manifest.classes), dtype=np.int64)
-
-    @abstractmethod
-    def add(self, raw: Raw) -> None:
-        """Takes more rows."""
-
-    @abstractmethod
-    def numbers(self) -> Iterator[Numbers]:
-        """Everything that was measured, next to the true numbers."""
-
-    def measured(self) -> list[Measurement]:
-        """The same, with what each draw cost."""
-        found = self.numbers()
-        return [Measurement(name, self._cost[name], unit, np.array(noisy), true) for name, unit, noisy, true in found]
+def _noisy_numbers(manifest: AdditiveManifest | StatisticsManifest) -> Iterator[tuple[str, int, Any]]:
+    """What the ledger calls each draw, the most that a record adds to a number, and the numbers as published."""
+    yield "class totals", 1, manifest.totals
+    if isinstance(manifest, StatisticsManifest):
+        yield from ((f"table of {name}", 1, table) for name, table in manifest.tables.items())
+        yield from ((f"counts of pair {place}", 1, pair.counts) for place, pair in enumerate(manifest.pairs, start=1))
+    else:
+        for place, done in enumerate(manifest.rounds, start=1):
+            yield f"sums of round {place}", done.unit, np.stack([done.against, done.within], axis=1)
+        yield "counts of the leaves", 1, manifest.leaves
 
 
-class Recount(Recounted):
-    """The tables again, on raw rows: the true numbers behind noisy ones."""
-
-    def __init__(self, manifest: StatisticsManifest, spec: Spec) -> None:
-        super().__init__(manifest, spec)
-        self._manifest = manifest
-        self.tables: dict[str, Wholes] = {
-            name: np.zeros_like(np.array(table)) for name, table in manifest.tables.items()
-        }
-        self.pairs: list[Wholes] = [np.zeros_like(np.array(pair.counts)) for pair in manifest.pairs]
-
-    def add(self, raw: Raw) -> None:
-        """Takes more rows. Every bin is a block."""
-        placed = Placed(self._manifest, self._spec, raw)
-        np.add.at(self.totals, placed.class_, placed.weights)
-        for name, table in self.tables.items():
-            np.add.at(table, (placed.blocks[name], placed.class_), placed.weights)
-        for pair, counts in zip(self._manifest.pairs, self.pairs, strict=True):
-            groups = tuple(np.array(self._manifest.groups[name])[placed.blocks[name]] for name in pair.attributes)
-            np.add.at(counts, groups, placed.weights)
-
-    def numbers(self) -> Iterator[Numbers]:
-        """Class totals, tables and pairs."""
-        manifest = self._manifest
-        yield "class totals", 1, manifest.totals, self.totals
-        for name, table in manifest.tables.items():
-            yield f"table of {name}", 1, table, self.tables[name]
-        for place, (pair, true) in enumerate(zip(manifest.pairs, self.pairs, strict=True), start=1):
-            yield f"counts of pair {place}", 1, pair.counts, true
+def _add_tables(manifest: StatisticsManifest, placed: Placed, true: Sequence[Wholes]) -> None:
+    """Counts rows in all tables and pairs. Every bin is a block."""
+    tables, pairs = true[: len(manifest.tables)], true[len(manifest.tables) :]
+    for name, table in zip(manifest.tables, tables, strict=True):
+        np.add.at(table, (placed.blocks[name], placed.class_), placed.weights)
+    for pair, counts in zip(manifest.pairs, pairs, strict=True):
+        groups = tuple(np.array(manifest.groups[name])[placed.blocks[name]] for name in pair.attributes)
+        np.add.at(counts, groups, placed.weights)
 
 
-class Replay(Recounted):
-    """The rounds again, on raw rows: the true numbers behind all that was measured."""
-
-    def __init__(self, manifest: AdditiveManifest, spec: Spec) -> None:
-        super().__init__(manifest, spec)
-        self._manifest = manifest
-        self._bins = {name: _bin_entry(manifest, name, spec.attributes.get(name)) for name in manifest.bins}
-        self.sums: list[Wholes] = [np.zeros((len(done.steps), 2), dtype=np.int64) for done in manifest.rounds]
-        self.leaves: Wholes = np.zeros((len(manifest.leaves), len(manifest.classes)), dtype=np.int64)
-
-    def add(self, raw: Raw) -> None:
-        """Takes more rows."""
-        manifest, attributes = self._manifest, self._spec.attributes
-        placed = Placed(manifest, self._spec, raw)
-        class_, weights = placed.class_, placed.weights
-        cells = np.stack(list(placed.blocks.values()), axis=1)
-        np.add.at(self.totals, class_, weights)
-        np.add.at(self.leaves, (leaves_of(manifest, cells), class_), weights)
-        bins = {
-            name: raw_places(raw.columns[name], list(manifest.bins[name]), entry, attributes.get(name))[placed.rows]
-            for name, entry in self._bins.items()
-        }
-        odds = np.tile(np.array(manifest.base, dtype=np.int64), (len(class_), 1))
-        for done, sums in zip(manifest.rounds, self.sums, strict=True):
-            model, held = manifest.models.index(done.class_), bins[done.attribute]
-            within = class_ == manifest.classes.index(done.class_)
-            own = np.clip(np.where(within, odds[:, model], -odds[:, model]), 0, REACH)
-            records = np.rint(done.unit * np.exp(-own / STEP)).astype(np.int64)
-            np.add.at(sums, (held, within.astype(np.int64)), records * weights)
-            odds[:, model] += np.array(done.steps)[held]
-
-    def numbers(self) -> Iterator[Numbers]:
-        """Class totals, the sums of each round, and leaves."""
-        manifest = self._manifest
-        yield "class totals", 1, manifest.totals, self.totals
-        for place, (done, true) in enumerate(zip(manifest.rounds, self.sums, strict=True), start=1):
-            yield f"sums of round {place}", done.unit, np.stack([done.against, done.within], axis=1), true
-        yield "counts of the leaves", 1, manifest.leaves, self.leaves
+def _add_rounds(manifest: AdditiveManifest, spec: Spec, raw: Raw, placed: Placed, true: Sequence[Wholes]) -> None:
+    """Takes rows through the rounds again, and counts them in the leaves."""
+    *all_sums, leaves = true
+    class_, weights = placed.class_, placed.weights
+    cells = np.stack(list(placed.blocks.values()), axis=1).astype(np.int64)
+    np.add.at(leaves, (leaves_of(manifest, cells), class_), weights)
+    bins = {}
+    for name, labels in manifest.bins.items():
+        attribute = spec.attributes.get(name)
+        entry = _bin_entry(manifest.masking[name], list(labels), attribute)
+        bins[name] = raw_places(raw.columns[name], list(labels), entry, attribute)[placed.rows]
+    odds = np.tile(np.array(manifest.base, dtype=np.int64), (len(class_), 1))
+    for done, sums in zip(manifest.rounds, all_sums, strict=True):
+        model, held = manifest.models.index(done.class_), bins[done.attribute]
+        within = class_ == manifest.classes.index(done.class_)
+        own = np.clip(np.where(within, odds[:, model], -odds[:, model]), 0, REACH)
+        records = np.rint(done.unit * np.exp(-own / STEP)).astype(np.int64)
+        np.add.at(sums, (held, within.astype(np.int64)), records * weights)
+        odds[:, model] += np.array(done.steps)[held]
 
 
-def _bin_entry(manifest: AdditiveManifest, name: str, attribute: Attribute | None) -> Masked:
+def _bin_entry(entry: Masked, bins: list[str], attribute: Attribute | None) -> Masked:
     """The bins of an attribute as a cut, so that raw values find their bin as they find their block."""
-    entry, bins = manifest.masking[name], list(manifest.bins[name])
     if isinstance(entry, Suppression):
         return Suppression(kind="suppression", domain="declared", disclosed=bins, marker=entry.marker)
     if isinstance(entry, Generalization):
@@ -355,16 +295,3 @@ def _bin_entry(manifest: AdditiveManifest, name: str, attribute: Attribute | Non
         ends = (day_text(int(lo)), day_text(int(hi))) if entry.unit == "date" else (lo, hi)
         blocks.append(Interval.model_validate({"label": label, "from": ends[0], "to": ends[1]}))
     return entry.model_copy(update={"blocks": blocks})
-
-
-def replay_of(manifest: AdditiveManifest | StatisticsManifest, spec: Spec) -> Replay | Recount:
-    """What counts raw rows as the release did."""
-    return Recount(manifest, spec) if isinstance(manifest, StatisticsManifest) else Replay(manifest, spec)
-
-
-def measurements(manifest: AdditiveManifest | StatisticsManifest, spec: Spec) -> list[Measurement]:
-    """Everything that was measured, next to the raw table."""
-    replay = replay_of(manifest, spec)
-    for raw in used_raw(spec):
-        replay.add(raw)
-    return replay.measured()

@@ -35,14 +35,9 @@ WIDEST = 700
 
 
 def check_weights(manifest: WeightsManifest, data: Data) -> Iterator[Finding]:
-    """Every cell and class appears once, with a weight that the noisy numbers make it."""
+    """Every cell and class appears once, with a weight that is above zero and has six decimals."""
     columns = [data.columns[name] for name in manifest.labels]
     yield from twice_findings(group(columns, data.counts))
-    yield from _form_findings(data)
-
-
-def _form_findings(data: Data) -> Iterator[Finding]:
-    """A weight is above zero and has six decimals."""
     column = data.columns[WEIGHT]
     values: Floats = column.values.to_numpy(zero_copy_only=False).astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -240,7 +235,8 @@ def _table_points(manifest: StatisticsManifest, records: Floats, classes: Places
         column = bins[:, names.index(name)]
         if above is None:
             for kind, points in enumerate(spans):
-                column[points] = strata(_scaled(shapes[name][:, kind]), points.stop - points.start, draw)
+                shape = shapes[name][:, kind]
+                column[points] = strata(shape / shape.sum(), points.stop - points.start, draw)
             continue
         table = _with_class(manifest, number, shapes, records / records.sum(), above)
         upper = np.array(manifest.groups[above])[bins[:, names.index(above)]]
@@ -248,17 +244,13 @@ def _table_points(manifest: StatisticsManifest, records: Floats, classes: Places
         for kind, points in enumerate(spans):
             for place, row in enumerate(table[:, :, kind]):
                 held = upper[points] == place
-                group[points][held] = strata(_scaled(row), int(held.sum()), draw)
+                group[points][held] = strata(row / row.sum(), int(held.sum()), draw)
         for kind, points in enumerate(spans):
             for place in range(table.shape[1]):
                 held, inside = group[points] == place, np.flatnonzero(groups == place)
-                column[points][held] = inside[strata(_scaled(shapes[name][inside, kind]), int(held.sum()), draw)]
+                shape = shapes[name][inside, kind]
+                column[points][held] = inside[strata(shape / shape.sum(), int(held.sum()), draw)]
     return bins
-
-
-def _scaled(shape: Floats) -> Floats:
-    scaled: Floats = shape / shape.sum()
-    return scaled
 
 
 def _tied(manifest: StatisticsManifest) -> Iterator[tuple[str, str | None, int]]:

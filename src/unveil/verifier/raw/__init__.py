@@ -25,7 +25,7 @@ from unveil.verifier.claims import Derived, first_line
 from unveil.verifier.cuts import derived_columns, missing_mark
 from unveil.verifier.data import Column, Counts, encode
 from unveil.verifier.files import BATCH
-from unveil.verifier.values import is_text, missing, number, plain, text
+from unveil.verifier.values import is_text, number, plain, text
 
 if TYPE_CHECKING:
     from unveil.schema import Spec
@@ -106,9 +106,7 @@ def _kept(needed: Sequence[Column], rows: int, spec: Spec) -> NDArray[np.bool_]:
 
 
 def _without_value(column: Column, marks: tuple[str, ...]) -> NDArray[np.bool_]:
-    marked = column.mapped(lambda value: missing_mark(value, marks) is not None, np.bool_)
-    rows: NDArray[np.bool_] = marked | missing(column.values)[column.codes]
-    return rows
+    return column.mapped(lambda value: missing_mark(value, marks) is not None, np.bool_) | column.missing()
 
 
 def _named(column: Column, spec: Spec) -> Column:

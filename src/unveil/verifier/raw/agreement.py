@@ -13,8 +13,6 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
-
 from unveil.errors import listed
 from unveil.schema import interval_label
 from unveil.verifier.boxes import read_boxes
@@ -34,19 +32,14 @@ from unveil.verifier.claims import (
 )
 from unveil.verifier.coverage import REST, highest
 from unveil.verifier.data import Data
-from unveil.verifier.manifests import (
-    Claims,
-    RefinementManifest,
-)
+from unveil.verifier.manifests import Claims, RefinementManifest
 from unveil.verifier.raw import derived_of
 from unveil.verifier.records import fully_masked
-from unveil.verifier.requirements import Stated, Statement, read_statement
+from unveil.verifier.requirements import Stated, readable
 from unveil.verifier.values import day_text
 
 if TYPE_CHECKING:
     from unveil.schema import Attribute, Spec, Taxonomy
-if TYPE_CHECKING:
-    from unveil.schema import Attribute, Spec
 
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
 """The calendar steps of a date."""
@@ -68,8 +61,8 @@ def check_agreement(manifest: Claims, spec: Spec) -> Iterator[Finding]:
 
 def _box_problems(manifest: Claims, spec: Spec) -> Iterator[str]:
     """The parts of a label in a tree of boxes are its children in the taxonomy."""
-    covered = {name: item for walk in read_boxes(manifest) for name, item in walk.covered.items()}
-    for name, coverage in covered.items():
+    covered = [pair for walk in read_boxes(manifest) for pair in zip(walk.attributes, walk.coverages, strict=True)]
+    for name, coverage in dict(covered).items():
         attribute = spec.attributes.get(name)
         taxonomy = None if attribute is None else attribute.taxonomy
         if taxonomy is None:
@@ -201,13 +194,13 @@ def _search_problems(manifest: RefinementManifest, spec: Spec) -> Iterator[str]:
     asked = spec.goal if isinstance(spec.goal, str) else list(spec.goal)
     if manifest.goal != asked:
         yield f"has the goal {manifest.goal!r}, but the spec has {asked!r}"
-    stated = Fraction(0 if manifest.learn is None else manifest.learn.share.removesuffix("%")) / 100
+    stated = Fraction(0) if manifest.learn is None else manifest.learn.fraction
     if stated != spec.learn:
         yield f"sets {float(stated):.6%} aside to choose the masking, but the spec {float(spec.learn):.6%}"
     left_out = manifest.leave_out
     if left_out is None:
         return
-    if left_out.most > spec.leave_out:
+    if left_out.fraction > spec.leave_out:
         whom = "records" if left_out.persons is None else "persons"
         yield f"lets {left_out.share} of the {whom} be left out, but the spec {float(spec.leave_out):.6%}"
     if left_out.how == "mask" and spec.left_out != "mask":
@@ -252,7 +245,8 @@ def _too_coarse(entry: Masked, held: set[str], attribute: Attribute) -> Iterator
 
 def _is_bound(bound: Number, step: float | str) -> bool:
     if isinstance(step, str):
-        return _day_of_month(bound) == 1 and _months(bound) % MONTHS[step] == 0
+        months, day = _calendar(bound)
+        return day == 1 and months % MONTHS[step] == 0
     return Fraction(str(bound)) % Fraction(str(step)) == 0
 
 
@@ -261,19 +255,16 @@ def _within(block: Interval, step: float | str) -> bool:
     if block.start is None:
         return True
     if isinstance(step, str):
-        return _months(block.lo) // MONTHS[step] == _months(block.hi - 1) // MONTHS[step]
+        (first, _), (last, _) = _calendar(block.lo), _calendar(block.hi - 1)
+        return first // MONTHS[step] == last // MONTHS[step]
     width = Fraction(str(step))
     return ceil(Fraction(str(block.hi)) / width) - floor(Fraction(str(block.lo)) / width) <= 1
 
 
-def _months(day: Number) -> int:
-    """How many months after the year 0 a day lies."""
-    year, month, _ = day_text(int(day)).split("-")
-    return 12 * int(year) + int(month) - 1
-
-
-def _day_of_month(day: Number) -> int:
-    return int(day_text(int(day)).split("-")[2])
+def _calendar(number: Number) -> tuple[int, int]:
+    """How many months after the year 0 a day lies, and which day of its month it is."""
+    year, month, day = map(int, day_text(int(number)).split("-"))
+    return 12 * year + month - 1, day
 
 
 def _bound_text(bound: Number, entry: Discretization) -> str:
@@ -282,26 +273,18 @@ def _bound_text(bound: Number, entry: Discretization) -> str:
 
 def check_asked(manifest: RefinementManifest, data: Data, spec: Spec) -> Iterator[Finding]:
     """For every requirement of the owner's spec, one of the manifest implies it."""
-    statements = [statement for stated in manifest.requirements if (statement := _readable(stated)) is not None]
+    statements = [statement for stated in manifest.requirements if (statement := readable(stated)) is not None]
     for number, requirement in enumerate(spec.requirements, start=1):
         entry: Stated = json.loads(json.dumps(requirement.describe()))  # as a manifest would state it
         place = f"requirement {number} of the spec ({entry.get('kind')})"
         name = entry.get("sensitive")
         held = [value for value in data.columns[name].texts() if value is not None] if name in data.columns else []
-        asked = _readable(_filled(entry, held, spec.attributes.get(str(name))))
+        asked = readable(_filled(entry, held, spec.attributes.get(str(name))))
         if asked is None:
             yield Finding("spec-requirement", f"{place} cannot be checked.")
         elif not any(statement.as_strict_as(asked, held) for statement in statements):
             message = f"{place} is not stated in {MANIFEST}, or only weaker: {entry}."
             yield Finding("spec-requirement", message)
-
-
-def _readable(stated: Stated) -> Statement | None:
-    """A requirement, if it has the shape of its kind."""
-    try:
-        return read_statement(stated)
-    except (KeyError, ValidationError):
-        return None
 
 
 def _filled(entry: Stated, held: Sequence[str], attribute: Attribute | None) -> Stated:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -32,21 +31,22 @@ from unveil.verifier.data import Codes, Column, Data, Groups, Tally, by_row, rea
 from unveil.verifier.files import open_files, read_manifest
 from unveil.verifier.manifests import (
     DrawnManifest,
-    Learn,
     LeaveOut,
     PrivateClaims,
     PrivateManifest,
     RefinementManifest,
     SafeManifest,
+    SetAside,
 )
 from unveil.verifier.private.noise import MeasuredTest, NoiseTest, SamplingTest
+from unveil.verifier.private.places import used_raw
 from unveil.verifier.private.replay import check_plan, count_cells, measurements
 from unveil.verifier.raw import read_raw
 from unveil.verifier.raw.agreement import check_agreement, check_asked, check_steering
 from unveil.verifier.raw.persons import Whose
-from unveil.verifier.records import TOGETHER, mean_of
+from unveil.verifier.records import TOGETHER, weight_of
 from unveil.verifier.succession import History
-from unveil.verifier.values import missing, number, number_text, plain
+from unveil.verifier.values import number, number_text, plain
 
 if TYPE_CHECKING:
     from unveil.schema import Spec
@@ -59,11 +59,8 @@ def judge_against_raw(folder: Path, spec: Spec, rows: Data | None = None) -> Ver
     It gives one finding per way in which the release differs from the masked raw table or from the spec, but does not
     repeat the findings of `judge_release`. The counts of a differentially private release are noisy, so their
     differences from the true counts are compared with the law of the noise, and a note says what that can show. The
-    rows of the release are read unless they are given.
-
-    Raises:
-        ReleaseError: The folder is not a release that this version can read.
-        TableError: The raw table cannot be read.
+    rows of the release are read unless they are given. It is a `ReleaseError` if the folder is not a release that this
+    version can read, and a `TableError` if the raw table cannot be read.
     """
     findings: list[Finding] = []
     try:
@@ -102,11 +99,11 @@ def _noise_verdict(findings: list[Finding], manifest: PrivateClaims, data: Data,
     test: NoiseTest | MeasuredTest | SamplingTest
     if isinstance(manifest, DrawnManifest):
         cells = count_cells(manifest, data, spec)
-        test = SamplingTest(manifest, cells) if isinstance(manifest, SafeManifest) else NoiseTest(manifest, cells)
+        test = SamplingTest(manifest, *cells) if isinstance(manifest, SafeManifest) else NoiseTest(manifest, *cells)
     elif any(True for _ in measured_findings(manifest)):
         return Verdict(findings)
     else:
-        test = MeasuredTest(measurements(manifest, spec))
+        test = MeasuredTest(measurements(manifest, spec, used_raw(spec)))
     findings = list(test.findings())
     return Verdict(findings, [] if findings else [test.note()])
 
@@ -122,7 +119,10 @@ def check_truth(manifest: RefinementManifest, data: Data, spec: Spec, history: H
             return
         truth.add(raw if history is None else history.kept(raw))
         read, dropped = read + raw.read, dropped + raw.dropped
-    yield from _count_findings(manifest, read, dropped)
+    for name, claimed, counted in (("read", manifest.rows.read, read), ("dropped", manifest.rows.dropped, dropped)):
+        if claimed != counted:
+            message = f"{MANIFEST} says that rows.{name} is {claimed:,}, but the raw table gives {counted:,}."
+            yield Finding("raw-rows", message)
     yield from truth.findings()
 
 
@@ -134,7 +134,8 @@ class Truth:
     """
 
     def __init__(self, manifest: RefinementManifest, data: Data, spec: Spec, history: History | None) -> None:
-        grouped = mean_of(manifest)
+        weight = weight_of(manifest)
+        grouped = weight if weight is not None and weight[1].groups else None
         names = [name for name in (*manifest.masking, manifest.class_) if grouped is None or name != grouped[0]]
         self._manifest, self._data, self._history = manifest, data, history
         self._sides = [Sides(manifest.masking.get(name), data.columns[name], _kept(spec, name)) for name in names]
@@ -180,6 +181,10 @@ class Truth:
             yield from _omission_findings(groups, left_out, self._manifest.masked)
 
 
+MaskedRows = tuple[Sequence[Key], Codes, NDArray[np.bool_]]
+"""What some values are released as, for every row the position of its own, and which rows are released as nothing."""
+
+
 def _kept(spec: Spec, name: str) -> frozenset[str]:
     """The values of a category without a taxonomy that the owner wants distinguished."""
     attribute = spec.attributes.get(name)
@@ -187,27 +192,15 @@ def _kept(spec: Spec, name: str) -> frozenset[str]:
     return frozenset(keep) if isinstance(keep, tuple) else frozenset()
 
 
-def _by_boxes(walk: Walk, raw: Raw, manifest: RefinementManifest) -> Iterator[tuple[str, Labelled]]:
-    """The labels of raw rows in the columns that are refined group by group."""
+def _by_boxes(walk: Walk, raw: Raw, manifest: RefinementManifest) -> Iterator[tuple[str, MaskedRows]]:
+    """Raw rows, masked, in the columns that are refined group by group. A row in no box has no label in any of them."""
     columns = [raw.columns[name] for name in walk.attributes]
     pairs = zip(columns, walk.coverages, strict=True)
     places = [coverage.places(plain(column.values))[column.codes] for column, coverage in pairs]
     codes = walk.masked(places)
     for place, name in enumerate(walk.attributes):
         if manifest.masked[name].local:
-            yield name, Labelled(list(walk.codes[place]), codes[:, place], np.isnan(places[place]))
-
-
-@dataclass(frozen=True)
-class Labelled:
-    """The labels of raw rows in one column."""
-
-    labels: list[str]
-    """The labels by their codes."""
-    codes: Codes
-    """For every row its label; -1 if it has none, because of this or of another column."""
-    lost: NDArray[np.bool_]
-    """Which rows have no label because of this column."""
+            yield name, ([*walk.codes[place], None], codes[:, place], np.isnan(places[place]))
 
 
 class Sides:
@@ -228,18 +221,14 @@ class Sides:
         """The released rows."""
         return self._numbers(released_values(self._entry, plain(self._column.values)))[self._column.codes]
 
-    def masked(self, raw: Column, local: Labelled | None = None) -> Codes:
-        """Raw rows, masked. A raw value that is not missing and not released as anything is lost.
-
-        `local` has their labels, if the column is refined group by group.
-        """
-        if local is not None:
-            lost, numbers = local.lost, self._numbers([*local.labels, None])[local.codes]
-        else:
-            keys = masked_values(self._entry, plain(_in_zone(raw.values, self._column.values.type)))
-            lost = np.array([key is None for key in keys], dtype=np.bool_)[raw.codes]
-            numbers = self._numbers(keys)[raw.codes]
-        lost = lost & ~missing(raw.values)[raw.codes]
+    def masked(self, raw: Column, rows: MaskedRows | None) -> Codes:
+        """Raw rows, masked, unless they are already. A value that is not missing nor released as anything is lost."""
+        if rows is None:
+            values = masked_values(self._entry, plain(_in_zone(raw.values, self._column.values.type)))
+            rows = values, raw.codes, np.array([key is None for key in values], dtype=np.bool_)[raw.codes]
+        keys, codes, lost = rows
+        numbers = self._numbers(keys)[codes]
+        lost = lost & ~raw.missing()
         if lost.any():
             self._lost = self._lost or raw.text(int(raw.codes[np.argmax(lost)]))
             self._lost_rows += int(lost.sum())
@@ -272,13 +261,6 @@ def _in_zone(values: pa.Array, released: pa.DataType) -> pa.Array:
     return pc.cast(values, pa.timestamp(values.type.unit, released.tz)) if zoned else values
 
 
-def _count_findings(manifest: RefinementManifest, read: int, dropped: int) -> Iterator[Finding]:
-    for name, claimed, counted in (("read", manifest.rows.read, read), ("dropped", manifest.rows.dropped, dropped)):
-        if claimed != counted:
-            message = f"{MANIFEST} says that rows.{name} is {claimed:,}, but the raw table gives {counted:,}."
-            yield Finding("raw-rows", message)
-
-
 def _omission_findings(groups: Groups, left_out: LeaveOut, masked: Mapping[str, Masked]) -> Iterator[Finding]:
     """As many records are lost as were left out. If they are fully masked, each is there with its other values."""
     lost = int(-groups.sizes[groups.sizes < 0].sum())
@@ -298,7 +280,7 @@ def _omission_findings(groups: Groups, left_out: LeaveOut, masked: Mapping[str, 
         yield Finding("left-out", f"{message}, but {MANIFEST} says that {left_out.records:,} were left out.")
 
 
-def _learning_findings(groups: Groups, learn: Learn) -> Iterator[Finding]:
+def _learning_findings(groups: Groups, learn: SetAside) -> Iterator[Finding]:
     """As many records are lost as were set aside, and none is gained. Which ones they are was drawn, so none tells."""
     gained = groups.sizes > 0
     yield from _difference_findings(groups.chosen(gained))

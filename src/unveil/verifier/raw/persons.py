@@ -18,12 +18,14 @@ from numpy.typing import NDArray
 
 from unveil.errors import count_text
 from unveil.verifier.claims import MANIFEST, Finding
-from unveil.verifier.data import Codes, Column, Counts, Groups, Tally, summed
+from unveil.verifier.data import Codes, Column, Counts, Groups, Tally, summed, sums_at
 from unveil.verifier.manifests import RefinementManifest
-from unveil.verifier.records import PERSONS, counts_persons
+from unveil.verifier.records import PERSONS
 from unveil.verifier.values import plain, text
 
 Words = NDArray[np.uint64]
+Places = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 
 class Whose:
@@ -49,32 +51,30 @@ class Whose:
 
         The sizes of the compared rows are released records minus raw ones; the released rows are in the same codes.
         """
-        columns = compared.columns
         keys, rows = self._tally.result()
         masked, persons = keys[: len(self._names)], keys[len(self._names) :]
         gone, some = self._lost(compared, masked, rows)
         yield from self._number_findings(persons, gone, some)
         for nth, stated in enumerate(self._manifest.requirements, start=1):
             names = stated.get("quasi-identifier")
-            if counts_persons(stated) and isinstance(names, list) and set(names) <= set(self._names):
+            if stated.get("of") == PERSONS and isinstance(names, list) and set(names) <= set(self._names):
                 places = [self._names.index(name) for name in names]
-                shown = np.unique(np.stack([released[place] for place in places], axis=1), axis=0)
-                held = np.stack([masked[place] for place in places], axis=1)
-                named = [columns[place] for place in places]
+                named = [compared.columns[place] for place in places]
+                shown = np.unique(_rows(released, places), axis=0)
+                group = _numbers_of(_rows(masked, places), shown)
                 if self._manifest.learn is None:
-                    groups = self._groups(named, shown, held, persons, gone, some)
+                    owners = _kept_persons(group, self._root(named, shown), persons, gone, some)
                 else:
-                    lost = _numbers_of(np.stack([compared.keys[place] for place in places], axis=1), shown)
-                    missing = _added(lost, np.maximum(-compared.sizes, 0), len(shown))
-                    groups = self._learned_groups(named, shown, _numbers_of(held, shown), persons, rows, missing)
+                    lost = _numbers_of(_rows(compared.keys, places), shown)
+                    missing = sums_at(lost[lost >= 0], np.maximum(-compared.sizes, 0)[lost >= 0], len(shown))
+                    owners = _learned_persons(group, persons, rows, missing)
+                groups = Groups(named, list(shown.T), np.bincount(owners, minlength=len(shown)))
                 yield from _few_persons(f"requirement {nth}", int(stated["k"]), groups)
 
-    def _number_findings(
-        self, persons: Sequence[Codes], gone: NDArray[np.bool_], some: NDArray[np.bool_]
-    ) -> Iterator[Finding]:
+    def _number_findings(self, persons: Sequence[Codes], gone: Flags, some: Flags) -> Iterator[Finding]:
         """Numbers of persons that the raw table does not give: in all, released, and left out."""
 
-        def count(which: NDArray[np.bool_]) -> int:
+        def count(which: Flags) -> int:
             return len(summed([codes[which] for codes in persons], np.ones(which.sum(), dtype=np.int64))[1])
 
         left_out, shown, every = self._manifest.leave_out, self._manifest.persons, count(np.ones_like(gone))
@@ -84,7 +84,7 @@ class Whose:
         if shown is None or not fewest <= shown <= most:
             yield Finding(PERSONS, f"{MANIFEST} says that persons is {shown}, but the raw table has {most:,}.")
         if left_out is None or left_out.persons is None:
-            return  # `check_omissions` reports it
+            return  # `omission_problems` reports it
         if left_out.all_persons != every:
             message = f"{MANIFEST} says that there are {left_out.all_persons} persons in all"
             yield Finding(PERSONS, f"{message}, but the raw table has {every:,}.")
@@ -93,9 +93,7 @@ class Whose:
             message = f"records of {count_text(fewest, 'person')} are not released under their labels"
             yield Finding("left-out", f"{message}, but {MANIFEST} says that {left_out.persons:,} were left out.")
 
-    def _lost(
-        self, compared: Groups, masked: Sequence[Codes], rows: Counts
-    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def _lost(self, compared: Groups, masked: Sequence[Codes], rows: Counts) -> tuple[Flags, Flags]:
         """Which raw rows are not released under their labels, and which of these labels lack some rows only.
 
         Of equal masked rows of which some were left out, the release does not say whose those are.
@@ -105,55 +103,44 @@ class Whose:
         held = np.bincount(place, weights=rows, minlength=len(lost)).astype(np.int64)
         return (lost >= held)[place], ((lost > 0) & (lost < held))[place]
 
-    def _groups(
-        self,
-        columns: Sequence[Column],
-        shown: NDArray[np.int32],
-        held: NDArray[np.int32],
-        persons: Sequence[Codes],
-        gone: NDArray[np.bool_],
-        some: NDArray[np.bool_],
-    ) -> Groups:
-        """The persons that each released group can have. Rows that are gone were left out: dropped, or fully masked."""
-        group = np.where(gone, -1, _numbers_of(held, shown))
-        if (root := self._root(columns)) is not None:
-            masked = np.full(len(group), _numbers_of(np.array([root], dtype=np.int32), shown)[0])
-            group = np.concatenate([np.where(gone, masked, group), np.where(some, masked, -1)])
-            persons = [np.concatenate([codes, codes]) for codes in persons]
-        owners, _ = _pairs(group, persons, np.ones(len(group), dtype=np.int64))
-        return Groups(columns, list(shown.T), np.bincount(owners, minlength=len(shown)))
-
-    def _learned_groups(
-        self,
-        columns: Sequence[Column],
-        shown: NDArray[np.int32],
-        group: NDArray[np.int64],
-        persons: Sequence[Codes],
-        rows: Counts,
-        missing: Counts,
-    ) -> Groups:
-        """The most persons that each released group can have, if the rows that it lacks are all those of some persons.
-
-        These are fewest if they are those with the most rows; so the count is exact if everybody has one row.
-        """
-        of, held = _pairs(group, persons, rows)
-        order = np.lexsort((-held, of))
-        of, held = of[order], held[order]
-        before = np.cumsum(held) - held
-        before -= before[np.searchsorted(of, of)]
-        return Groups(columns, list(shown.T), np.bincount(of[before >= missing[of]], minlength=len(shown)))
-
-    def _root(self, columns: Sequence[Column]) -> list[int] | None:
-        """The codes of fully masked rows; None if there are none."""
+    def _root(self, columns: Sequence[Column], shown: Codes) -> int | None:
+        """The group of fully masked rows, -1 if it is not shown; None if there are no such rows."""
         left_out = self._manifest.leave_out
         if left_out is None or not left_out.labels:
             return None
         texts = [column.texts() for column in columns]
         labels = [left_out.labels.get(column.name) for column in columns]
-        return [held.index(label) if label in held else -1 for held, label in zip(texts, labels, strict=True)]
+        root = [held.index(label) if label in held else -1 for held, label in zip(texts, labels, strict=True)]
+        return int(_numbers_of(np.array([root], dtype=np.int32), shown)[0])
 
 
-def _pairs(group: NDArray[np.int64], persons: Sequence[Codes], rows: Counts) -> tuple[NDArray[np.int64], Counts]:
+def _rows(keys: Sequence[Codes], places: Sequence[int]) -> Codes:
+    return np.stack([keys[place] for place in places], axis=1)
+
+
+def _kept_persons(group: Places, root: int | None, persons: Sequence[Codes], gone: Flags, some: Flags) -> Places:
+    """The group of each person that it can have. Rows that are gone were left out: dropped, or in the group `root`."""
+    group = np.where(gone, -1 if root is None else root, group)
+    if root is not None:
+        group = np.concatenate([group, np.where(some, root, -1)])
+        persons = [np.concatenate([codes, codes]) for codes in persons]
+    return _pairs(group, persons, np.ones(len(group), dtype=np.int64))[0]
+
+
+def _learned_persons(group: Places, persons: Sequence[Codes], rows: Counts, missing: Counts) -> Places:
+    """The group of each person that it can have, if the rows that it lacks are all those of some persons.
+
+    These are fewest if they are those with the most rows; so the count is exact if everybody has one row.
+    """
+    of, held = _pairs(group, persons, rows)
+    order = np.lexsort((-held, of))
+    of, held = of[order], held[order]
+    before = np.cumsum(held) - held
+    before -= before[np.searchsorted(of, of)]
+    return of[before >= missing[of]]
+
+
+def _pairs(group: Places, persons: Sequence[Codes], rows: Counts) -> tuple[Places, Counts]:
     """The group of each pair of a group and a person in it, and their rows; rows of no group are left out."""
     kept = group >= 0
     number: Codes = group[kept].astype(np.int32)
@@ -161,21 +148,14 @@ def _pairs(group: NDArray[np.int64], persons: Sequence[Codes], rows: Counts) -> 
     return pairs[0].astype(np.int64), sums
 
 
-def _numbers_of(rows: NDArray[np.int32], known: NDArray[np.int32]) -> NDArray[np.int64]:
+def _numbers_of(rows: Codes, known: Codes) -> Places:
     """The place of each row among the known ones, which are distinct; -1 if it is not there."""
     both = np.concatenate([known, rows])
     distinct, inverse = np.unique(both, axis=0, return_inverse=True)
     number = np.full(len(distinct), -1, dtype=np.int64)
     number[inverse.reshape(-1)[: len(known)]] = np.arange(len(known))
-    places: NDArray[np.int64] = number[inverse.reshape(-1)[len(known) :]]
+    places: Places = number[inverse.reshape(-1)[len(known) :]]
     return places
-
-
-def _added(place: NDArray[np.int64], counts: Counts, length: int) -> Counts:
-    """The sums of the counts at each place; those without one are left out."""
-    sums = np.zeros(length, dtype=np.int64)
-    np.add.at(sums, place[place >= 0], counts[place >= 0])
-    return sums
 
 
 def _few_persons(place: str, least: int, groups: Groups) -> Iterator[Finding]:
