@@ -263,20 +263,16 @@ def reader_notes(manifest: Manifest, data: Data) -> Iterator[str]:
                 f"The weights are what the published numbers make them. That {made} from these numbers alone is not "
                 "checked."
             )
-        yield _unit_note(manifest)
+        if manifest.contributions is None:
+            yield "The promise is about one record: for a person with several records, ε counts once for each."
+        else:
+            yield (
+                f"The promise is about one person. Whose rows were counted, at most {manifest.contributions:,} of "
+                "each, cannot be seen from the release; --raw counts them again."
+            )
     else:
         yield from _refinement_notes(manifest, data)
     yield from _likeness_notes(manifest, data)
-
-
-def _unit_note(manifest: PrivateManifest) -> str:
-    """What the promise is about."""
-    if manifest.contributions is None:
-        return "The promise is about one record: for a person with several records, ε counts once for each."
-    return (
-        f"The promise is about one person. Whose rows were counted, at most {manifest.contributions:,} of each, cannot "
-        "be seen from the release; --raw counts them again."
-    )
 
 
 def _refinement_notes(manifest: RefinementManifest, data: Data) -> Iterator[str]:

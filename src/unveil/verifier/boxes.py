@@ -40,8 +40,8 @@ def check_boxes(manifest: Claims) -> Iterator[Finding]:
 def read_boxes(manifest: Claims) -> list[Walk]:
     """The trees of a release, ready to be walked; none if it is not local. A claim is broken if they do not fit it."""
     trees = manifest.boxes if isinstance(manifest, RefinementManifest) else []
-    if problems := list(_tree_problems(manifest, trees)):
-        raise BrokenClaimError(_finding(problem) for problem in problems)
+    if wrong := [_finding(problem) for problem in _tree_problems(manifest, trees)]:
+        raise BrokenClaimError(wrong)
     splits: dict[str, list[Split]] = {name: [] for tree in trees for name in tree.attributes}
     for tree in trees:
         for split in tree.splits:
@@ -184,7 +184,8 @@ class Walk:
         self.coverages = [covered[name] for name in tree.attributes]
         self.codes = [{label: code for code, label in enumerate(item.spans)} for item in self.coverages]
         self.roots = [codes[item.root] for codes, item in zip(self.codes, self.coverages, strict=True)]
-        places = [tree.attributes.index(split.attribute) for split in tree.splits]
+        place_of = {name: place for place, name in enumerate(tree.attributes)}
+        places = [place_of[split.attribute] for split in tree.splits]
         self._steps = [
             Step(split, place, self.coverages[place], self.codes[place])
             for split, place in zip(tree.splits, places, strict=True)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetPydanticSchema, model_validator
 
 from unveil.characters import hidden_character, visible
 from unveil.strangers import COLUMNS, NAME, RECORDS, ROWS
@@ -115,7 +115,7 @@ def first_line(error: BaseException) -> str:
     return str(reason).strip().partition("\n")[0].rstrip(".") or type(error).__name__
 
 
-def guarantee_findings(file: str, found: str, expected: str) -> Iterator[Finding]:
+def guarantee_findings(found: str, expected: str) -> Iterator[Finding]:
     """A finding if the guarantee of a manifest is not the expected one; it shows the first difference."""
     if found != expected:
         place = first_difference(found, expected)
@@ -123,7 +123,7 @@ def guarantee_findings(file: str, found: str, expected: str) -> Iterator[Finding
             f"the guarantee is not the sentence that its requirements make: from character {place + 1} on it reads "
             f"{_around(found, place)}, but it must read {_around(expected, place)}"
         )
-        yield Finding("guarantee", f"{file}: {message}.")
+        yield Finding("guarantee", f"{MANIFEST}: {message}.")
 
 
 def _around(text: str, place: int) -> str:
@@ -144,11 +144,11 @@ def _readable(text: str) -> str:
     return text
 
 
-def _lowest_terms(text: str) -> str:
+def _lowest_terms(text: str) -> Fraction:
     """One amount, one text: two texts that differ are two amounts."""
     if str(Fraction(text)) != text:
         raise ValueError(f"it is {Fraction(text)} in lowest terms")
-    return text
+    return Fraction(text)
 
 
 def _some(value: list[Any]) -> list[Any]:
@@ -167,10 +167,11 @@ def _true(mark: bool) -> bool:
 Day = Annotated[str, AfterValidator(_written_day)]
 Line = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_readable)]
 """Text of the owner for a reader."""
-Amount = Annotated[
+AmountText = Annotated[
     str, Field(pattern=r"\A[1-9][0-9]*(/[1-9][0-9]*)?\z", max_length=LONGEST), AfterValidator(_lowest_terms)
 ]
-"""A fraction above 0, such as `1/10`."""
+Amount = Annotated[Fraction, GetPydanticSchema(lambda _, schema_of: schema_of(AmountText))]
+"""A fraction above 0, written such as `1/10`."""
 Mark = Annotated[bool, AfterValidator(_true)]
 """A key that is there only if it is true."""
 Bound = Number | Day

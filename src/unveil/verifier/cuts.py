@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -153,7 +154,11 @@ def masked_values(entry: Entry | None, values: Sequence[Any]) -> list[Key]:
     The class has no entry: it is released as it is.
     """
     if isinstance(entry, Discretization):
-        return _block_labels(entry, values)
+        raw = places(entry, values)
+        starts, ends = np.array(list(spans(entry).values())).T
+        found = np.searchsorted(starts, raw, side="right") - 1
+        inside = (found >= 0) & (raw < ends[found])
+        return [entry.blocks[place].label if held else None for place, held in zip(found, inside, strict=True)]
     if isinstance(entry, Generalization):
         label_of = {value: block.label for block in entry.blocks for value in block.values}
         return [label_of.get(text(value) or "") for value in values]
@@ -174,14 +179,6 @@ def released_values(entry: Entry | None, values: Sequence[Any]) -> list[Key]:
     if isinstance(entry, Released) and entry.type == "date":
         return [day_number(value) for value in values]
     return [text(value) for value in values]
-
-
-def _block_labels(entry: Discretization, values: Sequence[Any]) -> list[Key]:
-    raw = places(entry, values)
-    starts, ends = np.array(list(spans(entry).values())).T
-    found = np.searchsorted(starts, raw, side="right") - 1
-    inside = (found >= 0) & (raw < ends[found])
-    return [entry.blocks[place].label if held else None for place, held in zip(found, inside, strict=True)]
 
 
 def missing_mark(value: Any, marks: Sequence[str]) -> str | None:
@@ -232,13 +229,8 @@ def _code_label(names: Mapping[str, str], value: Any, code: str) -> str:
 
 
 def _fits(way: Derived, held: float) -> bool:
-    at_least, above, at_most, below = (None if limit is None else counted(limit) for limit in way.limits)
-    return not (
-        (at_least is not None and held < at_least)
-        or (above is not None and held <= above)
-        or (at_most is not None and held > at_most)
-        or (below is not None and held >= below)
-    )
+    limits = zip(way.limits, (operator.ge, operator.gt, operator.le, operator.lt), strict=True)
+    return all(compare(held, counted(limit)) for limit, compare in limits if limit is not None)
 
 
 def check_derived(manifest: Claims) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.errors import listed, records_text, rows_text
-from unveil.verifier.claims import MANIFEST, PARQUET, BrokenClaimError, Finding, Released, broken
+from unveil.verifier.claims import MANIFEST, PARQUET, BrokenClaimError, Finding, Released, broken, findings_of
 from unveil.verifier.data import Codes, Column, Counts, Data, Groups, fresh, group, packed, sums_at
 from unveil.verifier.manifests import RefinementManifest
 
@@ -236,9 +236,9 @@ class Table:
 
     def columns(self, statement: Statement) -> list[Column]:
         """The columns that a requirement groups by. A claim is broken if they are not a set of masked ones."""
-        problems = [f"{MANIFEST}: {self.place} names {problem}." for problem in self._unmasked(statement.names)]
-        if problems:
-            raise BrokenClaimError(Finding(statement.role, problem) for problem in problems)
+        start = f"{MANIFEST}: {self.place} names "
+        if wrong := list(findings_of(statement.role, start, self._unmasked(statement.names))):
+            raise BrokenClaimError(wrong)
         return [self.data.columns[name] for name in statement.names]
 
     def _unmasked(self, names: Sequence[str]) -> Iterator[str]:

@@ -210,11 +210,6 @@ class Charge(Part):
     epsilon: Amount
     composition: Literal["sequential", "parallel"]
 
-    @property
-    def amount(self) -> Fraction:
-        """What was charged."""
-        return Fraction(self.epsilon)
-
 
 class PrivateManifest(Claims):
     """What every private release claims. The number of rows or records is private, so no key says it."""
@@ -228,7 +223,7 @@ class PrivateManifest(Claims):
     @property
     def epsilon(self) -> Fraction:
         """The whole budget."""
-        return Fraction(self.requirements[0].epsilon)
+        return self.requirements[0].epsilon
 
     @property
     def contributions(self) -> int | None:
@@ -242,7 +237,7 @@ class PrivateManifest(Claims):
 
     def per_record(self, charge: Charge) -> Fraction:
         """What a single record is charged: the rate of the noise."""
-        return charge.amount / self.apart
+        return charge.epsilon / self.apart
 
     @property
     def labels(self) -> dict[str, list[str]]:
@@ -285,17 +280,13 @@ class SafeManifest(DrawnManifest):
 
     requirements: Sequence[ApproximatePrivacy] = Field(min_length=1, max_length=1)
     sampled: Amount
+    """The probability of a record to be kept."""
     k: Annotated[int, Field(ge=1, le=LARGEST_COUNT)]
 
     @property
     def delta(self) -> Fraction:
         """How much may go beyond the factor."""
-        return Fraction(self.requirements[0].delta)
-
-    @property
-    def share(self) -> Fraction:
-        """The probability of a record to be kept."""
-        return Fraction(self.sampled)
+        return self.requirements[0].delta
 
 
 class Round(Part):

@@ -71,11 +71,10 @@ def _count_findings(manifest: RefinementManifest, data: Data) -> Iterator[Findin
     kept = rows.read - rows.dropped - rows.held_back - rows.learned - (rows.left_out if manifest.dropped else 0)
     # With weights, rows that are equal after masking become one row.
     if rows.released > kept or (manifest.weight is None and rows.released != kept):
-        left_out = f", {rows.left_out:,} left out" if rows.left_out else ""
-        left_out += f", {rows.held_back:,} held back" if rows.held_back else ""
-        left_out += f", {rows.learned:,} learned from" if rows.learned else ""
+        others = {"left out": rows.left_out, "held back": rows.held_back, "learned from": rows.learned}
+        more = "".join(f", {count:,} {what}" for what, count in others.items() if count)
         message = f"{MANIFEST} says that {rows.read:,} rows were read, {rows.dropped:,}"
-        yield Finding("rows", f"{message} dropped{left_out} and {rows.released:,} released, which does not add up.")
+        yield Finding("rows", f"{message} dropped{more} and {rows.released:,} released, which does not add up.")
 
 
 def record_sentences(manifest: RefinementManifest) -> Iterator[str]:

@@ -375,4 +375,4 @@ def check_guarantee(manifest: RefinementManifest) -> Iterator[Finding]:
     if len(statements) == len(manifest.requirements):
         sentences = [statement.sentence() for statement in statements]
         expected = " ".join([*sentences, *record_sentences(manifest)])
-        yield from guarantee_findings(MANIFEST, manifest.guarantee, expected)
+        yield from guarantee_findings(manifest.guarantee, expected)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from unveil.verifier.raw import Raw
 
 ABSENT = -1
+LABEL = "label:"
 Others = Sequence[Mapping[str, Column]]
 """What each of several other releases says about the people of one, by attribute; under no name, who is absent."""
 
@@ -105,11 +106,8 @@ class Entered:
             about = json.loads((table.schema.metadata or {})[b"unveil"])
             self.sha256 = str(about["sha256"])
             self.place_of: dict[bytes, int] = {who: row for row, who in enumerate(table["person"].to_pylist())}
-            self.labels = {
-                name.removeprefix("label:"): encode(name.removeprefix("label:"), table[name])
-                for name in table.column_names
-                if name.startswith("label:")
-            }
+            names = [name.removeprefix(LABEL) for name in table.column_names if name.startswith(LABEL)]
+            self.labels = {name: encode(name, table[LABEL + name]) for name in names}
         except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
             raise ReleaseError(f"{path}: this is not an entry of a history of releases.") from error
 

@@ -121,11 +121,6 @@ class Page:
     """How many bytes a value has, for values of one size."""
     optional: bool
 
-    @property
-    def holds_texts(self) -> bool:
-        """Whether it holds the texts themselves, and not indexes into a dictionary."""
-        return self.type == TEXT and self.encoding == PLAIN
-
 
 def check_page(page: Page, packed: bytes, size: int) -> None:
     """The page is one frame of zstd, and unpacked it is its values and nothing else; `size` is what it has unpacked."""

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, TypeVar
 
 from unveil.strangers import GROUP_BYTES, GROUP_ROWS, opened
 from unveil.verifier.claims import broken
-from unveil.verifier.files.pages import TEXT, FormError, Page, Reader, Struct, _forbid, check_page
+from unveil.verifier.files.pages import PLAIN, TEXT, FormError, Page, Reader, Struct, _forbid, check_page
 
 Kind = TypeVar("Kind")
 MAGIC = b"PAR1"
@@ -152,7 +152,7 @@ class Walk:
             if left < 0 or not 0 <= packed <= len(data) - reader.place or unpacked < 0:
                 raise FormError("a page is larger than its column says")
             page = _page(header, place, element)
-            if page.holds_texts:
+            if page.type == TEXT and page.encoding == PLAIN:  # the texts themselves, not indexes into a dictionary
                 self._keep(packed, unpacked)
             check_page(page, data[reader.place : end], unpacked)
             yield page

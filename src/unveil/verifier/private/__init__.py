@@ -54,7 +54,7 @@ def check_promise(manifest: PrivateManifest) -> Iterator[Finding]:
     too; `check_plan` compares it with the spec.
     """
     if manifest.guarantee != promised(manifest, weighted=True):
-        yield from guarantee_findings(MANIFEST, manifest.guarantee, promised(manifest, weighted=False))
+        yield from guarantee_findings(manifest.guarantee, promised(manifest, weighted=False))
     for name, entry in manifest.masking.items():
         if entry.domain != "declared":
             message = f"the domain of {name!r} is {entry.domain}: it was read from the data, which no charge covers"
@@ -97,20 +97,16 @@ def promised(manifest: PrivateManifest, *, weighted: bool) -> str:
         unit = f"one person (at most {rows} used of each)"
     epsilon = _decimal(manifest.epsilon)
     if isinstance(manifest, SafeManifest):
-        return _promised_rows(manifest, epsilon, unit)
+        delta = _decimal(manifest.delta)
+        return (
+            f"This release is (ε, δ)-differentially private with ε = {epsilon} and δ = {delta}: adding or removing "
+            f"{unit} changes the probability of any set of releases by a factor of at most exp({epsilon}), "
+            f"and by {delta} more. Each row is a record of the table, masked, and was kept with probability "
+            f"{manifest.sampled}; at least {manifest.k} rows agree in all columns."
+        )
     return (
         f"This release is ε-differentially private with ε = {epsilon}: adding or removing {unit} "
         f"changes the probability of any release by a factor of at most exp({epsilon})."
-    )
-
-
-def _promised_rows(manifest: SafeManifest, epsilon: str, unit: str) -> str:
-    delta = _decimal(manifest.delta)
-    return (
-        f"This release is (ε, δ)-differentially private with ε = {epsilon} and δ = {delta}: adding or removing "
-        f"{unit} changes the probability of any set of releases by a factor of at most exp({epsilon}), "
-        f"and by {delta} more. Each row is a record of the table, masked, and was kept with probability "
-        f"{manifest.sampled}; at least {manifest.k} rows agree in all columns."
     )
 
 
@@ -138,7 +134,7 @@ def check_ledger(manifest: DiffGenManifest) -> Iterator[Finding]:
         yield broken_ledger(f"the last charge is for {last.purpose!r}, not for the {COUNTS!r}")
     elif last.composition != "sequential":
         yield broken_ledger(f"the charge for the {COUNTS!r} is {last.composition}, but all records are in them")
-    spent = sum((charge.amount for charge in manifest.ledger[:-1]), Fraction(0))
+    spent = sum((charge.epsilon for charge in manifest.ledger[:-1]), Fraction(0))
     paper = manifest.budget == "paper"
     rest, why = (manifest.epsilon / 2, "ε / 2") if paper else (manifest.epsilon - spent, "what is left of ε")
     yield from _charge_findings(manifest, 2, rest, why)
@@ -150,7 +146,7 @@ def check_thinning(manifest: SafeManifest) -> Iterator[Finding]:
     if last.purpose != SAMPLING or last.composition != "sequential":
         yield broken_ledger(f"the last charge is for {last.purpose!r}, not a sequential one for {SAMPLING!r}")
     yield from _charge_findings(manifest, 4, manifest.epsilon * Fraction(3, 4), "3ε / 4")
-    yield from _delta_findings(manifest, last.amount)
+    yield from _delta_findings(manifest, last.epsilon)
 
 
 def _charge_findings(manifest: DrawnManifest, part: int, rest: Fraction, why: str) -> Iterator[Finding]:
@@ -159,16 +155,16 @@ def _charge_findings(manifest: DrawnManifest, part: int, rest: Fraction, why: st
     yield from _order_findings(manifest, structure)
     numbers, steps = len(manifest.numbers), manifest.specializations
     share = manifest.epsilon / max(part * (numbers + 2 * steps), 1)
-    if unequal := [charge for charge in structure if charge.amount != share]:
+    if unequal := [charge for charge in structure if charge.epsilon != share]:
         yield wrong_amount(unequal[0], share, f"ε / ({part}({numbers} + 2·{steps}))")
-    if last.amount != rest:
+    if last.epsilon != rest:
         yield wrong_amount(last, rest, why)
     yield from check_budget(manifest)
 
 
 def _order_findings(manifest: DrawnManifest, structure: Sequence[Charge]) -> Iterator[Finding]:
     """The charges for the cut, in the order of its draws; if nothing is wrong with these, whether any is lacking."""
-    firsts: set[str] = set()
+    unpaid = {FIRST + name for name in manifest.numbers}
     selected = splits = 0
     unsplit = wrong = False
     for number, charge in enumerate(structure, start=1):
@@ -177,8 +173,8 @@ def _order_findings(manifest: DrawnManifest, structure: Sequence[Charge]) -> Ite
             selected, unsplit = selected + 1, True
         elif unsplit and purpose == f"splits after specialization {selected}":
             splits, unsplit, composition = splits + 1, False, "parallel"
-        elif not selected and purpose in {FIRST + name for name in manifest.numbers.keys() - firsts}:
-            firsts.add(purpose.removeprefix(FIRST))
+        elif not selected and purpose in unpaid:
+            unpaid.remove(purpose)
         else:
             yield broken_ledger(f"charge {number} is for {purpose!r}, which does not belong there")
             return
@@ -186,15 +182,15 @@ def _order_findings(manifest: DrawnManifest, structure: Sequence[Charge]) -> Ite
             yield broken_ledger(f"charge {number} for {purpose!r} is {charge.composition}, not {composition}")
             wrong = True
     if not wrong:
-        yield from _lacking_findings(manifest, firsts, selected, splits)
+        yield from _lacking_findings(manifest, unpaid, selected, splits)
 
 
-def _lacking_findings(manifest: DrawnManifest, firsts: set[str], selected: int, splits: int) -> Iterator[Finding]:
+def _lacking_findings(manifest: DrawnManifest, unpaid: set[str], selected: int, splits: int) -> Iterator[Finding]:
     """Every draw that the cuts show is charged."""
     if selected < manifest.specializations:
         yield broken_ledger(f"{selected} specializations are charged, but there were {manifest.specializations}")
     for name, entry in manifest.numbers.items():
-        if len(entry.blocks) > 1 and name not in firsts:
+        if len(entry.blocks) > 1 and FIRST + name in unpaid:
             yield broken_ledger(f"{name!r} has {len(entry.blocks)} intervals, but no charge for its first split")
     # Of b intervals, b - 1 were split: one by the first split, the others as halves, at most two to a charge.
     intervals = [len(entry.blocks) for entry in manifest.numbers.values()]
@@ -208,7 +204,7 @@ def _lacking_findings(manifest: DrawnManifest, firsts: set[str], selected: int, 
 
 def check_budget(manifest: PrivateManifest) -> Iterator[Finding]:
     """The charges of any method add up to at most ε, exactly."""
-    spent = sum((charge.amount for charge in manifest.ledger), Fraction(0))
+    spent = sum((charge.epsilon for charge in manifest.ledger), Fraction(0))
     if spent > manifest.epsilon:
         total, budget = exact_text(spent), exact_text(manifest.epsilon)
         yield Finding("budget", f"{MANIFEST}: the charges add up to {total}, but ε is {budget}.")
@@ -216,7 +212,7 @@ def check_budget(manifest: PrivateManifest) -> Iterator[Finding]:
 
 def wrong_amount(charge: Charge, amount: Fraction, why: str) -> Finding:
     """A draw of another price."""
-    found, right = exact_text(charge.amount), exact_text(amount)
+    found, right = exact_text(charge.epsilon), exact_text(amount)
     return Finding("charge", f"{MANIFEST}: the charge for {charge.purpose!r} is {found}, but {why} is {right}.")
 
 
@@ -295,8 +291,8 @@ def _first_missing(places: list[Codes], sizes: list[int]) -> list[int]:
 
 
 def _delta_findings(manifest: SafeManifest, epsilon: Fraction) -> Iterator[Finding]:
-    share, kept = float(manifest.share), f"with β = {manifest.sampled} and k = {manifest.k}"
-    if not 0 < manifest.share < 1:
+    share, kept = float(manifest.sampled), f"with β = {manifest.sampled} and k = {manifest.k}"
+    if not 0 < manifest.sampled < 1:
         yield Finding("delta", f"{MANIFEST}: sampled is {manifest.sampled}, but a probability is between 0 and 1.")
         return
     growth = exp(min(float(epsilon / manifest.apart), 600.0))

@@ -205,7 +205,7 @@ def charge_findings(manifest: WeightsManifest, planned: Mapping[str, Fraction]) 
             if charge.composition != "sequential":
                 problem = f"the charge for {charge.purpose!r} is {charge.composition}, but all records are in it"
                 yield broken_ledger(problem)
-            if charge.amount != planned[charge.purpose]:
+            if charge.epsilon != planned[charge.purpose]:
                 yield wrong_amount(charge, planned[charge.purpose], "its share of ε")
     else:
         place = first_difference(purposes, list(planned))
@@ -268,10 +268,7 @@ def _test_problems(manifest: AdditiveManifest, place: int, node: TreeTest) -> It
 
 
 def check_tables(manifest: StatisticsManifest) -> Iterator[Finding]:
-    """All that the manifest alone decides, except the guarantee.
-
-    What is checked first is what the rest builds on: where that is broken, nothing more is said.
-    """
+    """All that the manifest alone decides, except the guarantee, in the order of `check_measured`."""
     tables, pairs = _table_problems(manifest), _pair_problems(manifest)
     if wrong := [*_measured(tables), *bin_findings(manifest, manifest.tables), *_measured(pairs)]:
         yield from wrong

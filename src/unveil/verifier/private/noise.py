@@ -17,7 +17,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import exp, inf, log, log1p
 from typing import TYPE_CHECKING, Literal
@@ -53,17 +53,16 @@ BOTH_SLOPES = np.concatenate([-np.geomspace(1e-4, 2, 40), np.geomspace(1e-4, 2, 
 """Where Chernoff's bound is taken."""
 
 
+@dataclass(frozen=True)
 class Law(ABC):
     """The law of two sums of moves."""
 
-    @property
-    @abstractmethod
-    def rate(self) -> float:
-        """Below this slope the moment generating functions are finite."""
+    rate: float = field(kw_only=True)
+    """That of the noise. Below this slope the moment generating functions are finite."""
 
-    @abstractmethod
     def scaled(self, factor: float) -> Law:
         """The law of the same sums if the scale of the noise is this many times larger."""
+        return replace(self, rate=self.rate / factor)
 
     @abstractmethod
     def _cumulants(self, of: Sum, slopes: Floats) -> Floats:
@@ -90,23 +89,14 @@ class Law(ABC):
 class CellLaw(Law):
     """The moves of cells with this many records each, which end at a floor."""
 
-    epsilon: float
+    rate: float
     """What the noise costs."""
     excesses: Mapping[int, float]
     """Records of a cell less the floor, and how many cells have that."""
 
-    @property
-    def rate(self) -> float:
-        """That of the noise."""
-        return self.epsilon
-
-    def scaled(self, factor: float) -> CellLaw:
-        """The law of noise whose scale is this many times larger."""
-        return CellLaw(self.epsilon / factor, self.excesses)
-
     def log_move(self, excess: int, move: int) -> float:
         """A bound on the logarithm of the probability that the move of one cell is at least as large."""
-        return log_reach(self.epsilon, move + max(-excess, 0) if move > 0 else -move)
+        return log_reach(self.rate, move + max(-excess, 0) if move > 0 else -move)
 
     def _cumulants(self, of: Sum, slopes: Floats) -> Floats:
         total = np.zeros(len(slopes))
@@ -115,13 +105,13 @@ class CellLaw(Law):
         return total
 
     def _cumulant(self, of: Sum, excess: int, slopes: Floats) -> Floats:
-        alpha = exp(-self.epsilon)
-        up = np.exp(slopes - self.epsilon)
+        alpha = exp(-self.rate)
+        up = np.exp(slopes - self.rate)
         if excess <= 0:
-            rare = exp(-self.epsilon * (1 - excess)) / (1 + alpha)
+            rare = exp(-self.rate * (1 - excess)) / (1 + alpha)
             risen: Floats = np.log1p(rare * ((1 - alpha) * np.exp(slopes) / (1 - up) - 1))
             return risen
-        down = up if of == "size" else np.exp(-slopes - self.epsilon)
+        down = up if of == "size" else np.exp(-slopes - self.rate)
         lowest = down**excess
         inner = 1 + up / (1 - up) + (down - lowest) / (1 - down)
         moved: Floats = np.log((1 - alpha) / (1 + alpha) * inner + lowest / (1 + alpha))
@@ -134,22 +124,13 @@ class NoiseLaw(Law):
 
     moves: Mapping[float, int]
     """How many moves there are of each stated rate."""
-    factor: float = 1
-    """How many times larger the true scale of the noise is than the stated one."""
-
-    @property
-    def rate(self) -> float:
-        """That of a move in these units."""
-        return 1 / self.factor
-
-    def scaled(self, factor: float) -> NoiseLaw:
-        """The law of noise whose scale is this many times larger."""
-        return NoiseLaw(self.moves, self.factor * factor)
+    rate: float = field(default=1, kw_only=True)
+    """That of a move in these units: 1, unless the true rates are other ones than stated."""
 
     def _cumulants(self, of: Sum, slopes: Floats) -> Floats:
         total = np.zeros(len(slopes))
         for rate, count in self.moves.items():
-            true = rate / self.factor
+            true = rate * self.rate
             up = np.exp(slopes * rate - true)
             down = up if of == "size" else np.exp(-slopes * rate - true)
             chance = np.tanh(true / 2)
@@ -226,8 +207,8 @@ class NoiseTest:
         self._law = CellLaw(float_rate(self._stated), {**excesses, -floor: float(excesses[-floor] + rest)})
         self._size = sum(abs(move) * count for (_, move), count in self._moves.items())
         self._drift = sum(move * count for (_, move), count in self._moves.items())
+        # How improbable the counts must be for one test to report them.
         self._log_level = log(LEVEL / TESTS)
-        """How improbable the counts must be for one test to report them."""
 
     def findings(self) -> Iterator[Finding]:
         """Differences that are too improbable under the stated law."""
@@ -266,14 +247,14 @@ class MeasuredTest:
         for one in measured:
             rates[one.rate] += one.noisy.size
         self._law = NoiseLaw(rates)
+        # How improbable numbers must be for one test to report them: every draw is tested, and all together.
         self._log_level = log(LEVEL / (TESTS * (len(measured) + 1)))
-        """How improbable numbers must be for one test to report them: every draw is tested, and all together."""
 
     def findings(self) -> Iterator[Finding]:
         """Differences that are too improbable under the stated law."""
         for one in self._measured:
             yield from self._draw_findings(one)
-        size, drift = (sum(_scaled(one, of) for one in self._measured) for of in ("size", "drift"))
+        size, drift = (sum(sums) for sums in zip(*(one.sums for one in self._measured), strict=True))
         for what, rarity in tail_findings(self._law, size, drift, self._log_level):
             total = sum((one.cost for one in self._measured), Fraction(0))
             yield noise_finding(
@@ -282,7 +263,7 @@ class MeasuredTest:
 
     def _draw_findings(self, one: Measurement) -> Iterator[Finding]:
         rate = one.cost / one.unit
-        for what, rarity in tail_findings(one.law, _scaled(one, "size"), _scaled(one, "drift"), self._log_level):
+        for what, rarity in tail_findings(one.law, *one.sums, self._log_level):
             yield noise_finding(
                 MANIFEST, f"the {one.purpose} differ from the true ones in a way that {what}", rate, rarity
             )
@@ -305,17 +286,11 @@ class MeasuredTest:
         )
 
 
-def _scaled(one: Measurement, of: str) -> float:
-    """A sum of moves in units of their scale."""
-    moves = np.abs(one.moves) if of == "size" else one.moves
-    return one.rate * float(moves.sum())
-
-
 class SamplingTest:
     """Released and true numbers of equal rows, compared with the law that they should follow."""
 
     def __init__(self, manifest: SafeManifest, released: Cells, true: Cells) -> None:
-        self._share = float(manifest.share)
+        self._share = float(manifest.sampled)
         self._stated = manifest.sampled
         self._least = manifest.k
         self._released, self._true = released, true

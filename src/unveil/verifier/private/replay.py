@@ -62,11 +62,14 @@ def check_plan(manifest: PrivateManifest, spec: Spec) -> Iterator[Finding]:
         claimed, asked = exact_text(manifest.epsilon), exact_text(spec.plan.epsilon)
         yield Finding("spec-requirement", f"{MANIFEST} has ε = {claimed}, but the spec has {asked}.")
     if spec.plan is not None and manifest.contributions != spec.plan.contributions:
-        claimed, asked = (_unit(most) for most in (manifest.contributions, spec.plan.contributions))
+        claimed, asked = (
+            "one record" if most is None else f"one person with contributions = {most:,}"
+            for most in (manifest.contributions, spec.plan.contributions)
+        )
         yield Finding("spec-requirement", f"{MANIFEST} promises ε for {claimed}, but the spec asks for {asked}.")
     weighted = spec.table.weight is not None
     if manifest.private and manifest.guarantee == promised(manifest, weighted=not weighted):
-        yield from guarantee_findings(MANIFEST, manifest.guarantee, promised(manifest, weighted=weighted))
+        yield from guarantee_findings(manifest.guarantee, promised(manifest, weighted=weighted))
     declared = spec.table.class_values or ()
     if set(manifest.classes) != set(declared):
         labels, known = listed(manifest.classes), listed(declared)
@@ -80,11 +83,6 @@ def check_plan(manifest: PrivateManifest, spec: Spec) -> Iterator[Finding]:
             if attribute is not None and entry.kind == attribute.masking:
                 yield from findings_of("spec-domain", f"{MANIFEST}: {name!r} ", _cell_problems(entry, attribute))
         yield from _step_findings(manifest, spec)
-
-
-def _unit(contributions: int | None) -> str:
-    """Whose ε it is."""
-    return "one record" if contributions is None else f"one person with contributions = {contributions:,}"
 
 
 def _structure_findings(manifest: DrawnManifest, plan: PrivatePlan | SafePlan) -> Iterator[Finding]:
@@ -193,6 +191,11 @@ class Measurement:
     def moves(self) -> Wholes:
         """What noise changed."""
         return (self.noisy - self.true).ravel()
+
+    @property
+    def sums(self) -> tuple[float, float]:
+        """The sum of the sizes of the moves, and that of the moves, in units of their scale."""
+        return self.rate * float(np.abs(self.moves).sum()), self.rate * float(self.moves.sum())
 
     @property
     def law(self) -> NoiseLaw:

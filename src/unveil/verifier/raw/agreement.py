@@ -219,8 +219,9 @@ def _too_fine(entry: Masked, attribute: Attribute) -> Iterator[str]:
         if not isinstance(finest, tuple):
             bounds = {bound for block in entry.blocks if block.start is not None for bound in (block.lo, block.hi)}
             bounds -= {min(bounds), max(bounds)}
-            odd = sorted(bound for bound in bounds if not _is_bound(bound, finest))
-            yield from (f"has a bound at {_bound_text(bound, entry)}, between two of {finest!r}" for bound in odd[:1])
+            if odd := sorted(bound for bound in bounds if not _is_bound(bound, finest)):
+                bound = day_text(int(odd[0])) if entry.unit == "date" else f"{odd[0]:g}"
+                yield f"has a bound at {bound}, between two of {finest!r}"
     elif attribute.taxonomy is not None and isinstance(finest, tuple):
         nodes = [node.label for label in finest for node in attribute.taxonomy.node(label).walk()]
         below = {*nodes, *(label + REST for label in nodes)} - set(finest)
@@ -265,10 +266,6 @@ def _calendar(number: Number) -> tuple[int, int]:
     """How many months after the year 0 a day lies, and which day of its month it is."""
     year, month, day = map(int, day_text(int(number)).split("-"))
     return 12 * year + month - 1, day
-
-
-def _bound_text(bound: Number, entry: Discretization) -> str:
-    return day_text(int(bound)) if entry.unit == "date" else f"{bound:g}"
 
 
 def check_asked(manifest: RefinementManifest, data: Data, spec: Spec) -> Iterator[Finding]:
