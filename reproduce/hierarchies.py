@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from unveil.errors import TaxonomyError
+from unveil.schema.files import read_text
 from unveil.schema.taxonomy import Branch
 from unveil.schema.taxonomy_files import NOT_ATTRIBUTES, hchy_entries
 
@@ -34,7 +35,7 @@ class Hierarchies:
 def read_hchy(path: Path) -> Hierarchies:
     """Reads a `.hchy` file."""
     found = Hierarchies()
-    for entry in hchy_entries(path):
+    for entry in hchy_entries(read_text(path, "taxonomy", TaxonomyError), path):
         if entry.name == "classes":
             found.classes = tuple(label for label, _ in entry.branch[1])
         if entry.name in NOT_ATTRIBUTES:

@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import chain, groupby
 from pathlib import Path
+from typing import NamedTuple
 
 from unveil.errors import TaxonomyError, count_text, did_you_mean, listed
 from unveil.schema.files import read_text
@@ -55,20 +56,34 @@ def tree_file(name: str) -> str:
     return "".join(character if character.isalnum() or character in "-_." else "_" for character in name) + ".tree"
 
 
+class HchyEntry(NamedTuple):
+    """An entry of a `.hchy` file."""
+
+    name: str
+    number: bool
+    """Whether it is about a number; the label of its root is then a range."""
+    mark: str | None
+    """How the tree was drafted from data, if it was."""
+    branch: Branch
+
+
+def hchy_entries(text: str, path: Path) -> Iterator[HchyEntry]:
+    """The entries of a `.hchy` file, by its text."""
+    for name, kind, comment, body in _entries(text, path.name):
+        yield HchyEntry(name, kind == "continuous", _mark(comment), _braced_branch(body, path.name))
+
+
 def _chosen(text: str, path: Path, attribute: str | None) -> Taxonomy:
     """The tree of an attribute out of a `.hchy` file; the only one where none is named."""
-    branches: dict[str, Branch] = {}
-    marks: dict[str, str | None] = {}  # of the trees of categories
-    for name, kind, comment, lines in _entries(text, path.name):
-        branch = _braced_branch(" ".join(lines), path.name)
-        if name in branches:
-            raise TaxonomyError(f"{path.name}: the attribute {name!r} appears twice.")
-        if name not in NOT_ATTRIBUTES:
-            branches[name] = branch
-            if kind != "continuous":
-                marks[name] = _mark(comment)
-    name = _name(list(marks), attribute, path.name)
-    return Taxonomy(branches[name], path.name, marks[name])
+    entries: dict[str, HchyEntry] = {}
+    for entry in hchy_entries(text, path):
+        if entry.name in entries:
+            raise TaxonomyError(f"{path.name}: the attribute {entry.name!r} appears twice.")
+        if entry.name not in NOT_ATTRIBUTES:
+            entries[entry.name] = entry
+    trees = [name for name, entry in entries.items() if not entry.number]
+    name = _name(trees, attribute, path.name)
+    return Taxonomy(entries[name].branch, path.name, entries[name].mark)
 
 
 def _name(trees: list[str], attribute: str | None, origin: str) -> str:
@@ -83,20 +98,21 @@ def _name(trees: list[str], attribute: str | None, origin: str) -> str:
     return attribute
 
 
-def _entries(text: str, origin: str) -> list[tuple[str, str | None, str, list[str]]]:
-    """Names and kinds, the comments after them, and the lines of braces that follow them without comments."""
-    entries: list[tuple[str, str | None, str, list[str]]] = []
+def _entries(text: str, origin: str) -> Iterator[tuple[str, str | None, str, str]]:
+    """Names and kinds, the comments after them, and the braces that follow them without comments."""
+    entries: list[tuple[re.Match[str], str, list[str]]] = []
     for number, raw in enumerate(text.split("\n"), start=1):
         content, _, comment = raw.partition("|")
         line = content.rstrip()
         header = _HEADER.match(line)
         if header:
-            entries.append((header[1], header[2], comment.strip(), []))
+            entries.append((header, comment.strip(), []))
         elif line and not entries:
             raise TaxonomyError(f"{origin}: line {number}: {line.strip()!r} comes before the first attribute.")
         elif line:
-            entries[-1][-1].append(line)
-    return entries
+            entries[-1][2].append(line)
+    for header, comment, lines in entries:
+        yield header[1], header[2], comment, " ".join(lines)
 
 
 def _braced_branch(body: str, origin: str) -> Branch:
