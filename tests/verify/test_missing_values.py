@@ -226,6 +226,19 @@ def test_planted_faults_are_found(fault: str, folder: Path) -> None:
     assert any(words in finding.message for finding in found), found
 
 
+def test_a_cut_of_missing_values_alone_is_found(folder: Path) -> None:
+    """Also where the spec says how fine its bounds may be: it has none to compare."""
+    content = spec(folder, search="joint", recoding="global")
+    content["attributes"]["age"]["finest"] = 10
+    assert checked(unveil.publish(content), content, folder) == []
+    path = folder / "release" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    blocks = manifest["masking"]["age"]["blocks"]
+    blocks[:] = [{"label": "missing", "missing": list(KINDS)}]
+    path.write_text(json.dumps(manifest, ensure_ascii=False, indent=2))
+    assert unveil.verify(path.parent, raw=content) != []
+
+
 def test_a_missing_value_released_as_a_number_is_found(folder: Path) -> None:
     content = spec(folder, search="paper")
     release = unveil.publish(content)

@@ -130,6 +130,16 @@ def test_records_in_the_place_of_persons_are_caught(released: tuple[Path, Path])
     assert "spec-requirement" in claims(spec, release)
 
 
+@pytest.mark.parametrize("damage", [{"k": None}, {"k": "many"}, {"quasi-identifier": [["age"]]}])
+def test_a_requirement_that_is_not_well_formed_is_a_finding(
+    damage: dict[str, Any], released: tuple[Path, Path]
+) -> None:
+    spec, release = released
+    [requirement] = json.loads((release / "manifest.json").read_text())["requirements"]
+    spoil(release, requirements=[{key: value for key, value in (requirement | damage).items() if value is not None}])
+    assert "requirement" in claims(spec, release)
+
+
 def test_persons_that_nobody_counted_are_caught(released: tuple[Path, Path]) -> None:
     spec, release = released
     manifest = json.loads((release / "manifest.json").read_text())

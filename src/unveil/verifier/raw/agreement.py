@@ -218,8 +218,7 @@ def _too_fine(entry: Masked, attribute: Attribute) -> Iterator[str]:
     if isinstance(entry, Discretization):
         if not isinstance(finest, tuple):
             bounds = {bound for block in entry.blocks if block.start is not None for bound in (block.lo, block.hi)}
-            bounds -= {min(bounds), max(bounds)}
-            if odd := sorted(bound for bound in bounds if not _is_bound(bound, finest)):
+            if odd := [bound for bound in sorted(bounds)[1:-1] if not _is_bound(bound, finest)]:
                 bound = day_text(int(odd[0])) if entry.unit == "date" else f"{odd[0]:g}"
                 yield f"has a bound at {bound}, between two of {finest!r}"
     elif attribute.taxonomy is not None and isinstance(finest, tuple):

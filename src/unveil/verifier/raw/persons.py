@@ -56,8 +56,10 @@ class Whose:
         gone, some = self._lost(compared, masked, rows)
         yield from self._number_findings(persons, gone, some)
         for nth, stated in enumerate(self._manifest.requirements, start=1):
-            names = stated.get("quasi-identifier")
-            if stated.get("of") == PERSONS and isinstance(names, list) and set(names) <= set(self._names):
+            names, k = stated.get("quasi-identifier"), stated.get("k")
+            if not isinstance(names, list) or not isinstance(k, int):
+                continue  # a requirement that is not well formed is a finding already
+            if stated.get("of") == PERSONS and all(name in self._names for name in names):
                 places = [self._names.index(name) for name in names]
                 named = [compared.columns[place] for place in places]
                 shown = np.unique(_rows(released, places), axis=0)
@@ -69,7 +71,7 @@ class Whose:
                     missing = sums_at(lost[lost >= 0], np.maximum(-compared.sizes, 0)[lost >= 0], len(shown))
                     owners = _learned_persons(group, persons, rows, missing)
                 groups = Groups(named, list(shown.T), np.bincount(owners, minlength=len(shown)))
-                yield from _few_persons(f"requirement {nth}", int(stated["k"]), groups)
+                yield from _few_persons(f"requirement {nth}", k, groups)
 
     def _number_findings(self, persons: Sequence[Codes], gone: Flags, some: Flags) -> Iterator[Finding]:
         """Numbers of persons that the raw table does not give: in all, released, and left out."""
