@@ -136,7 +136,7 @@ KINDS: dict[str, type[Section]] = {**REQUIREMENTS, "differential-privacy": Diffe
 def check_readable(attributes: Iterable[Attribute], class_: Attribute, weight: str | None, origin: str) -> None:
     """Refuses names and labels with hidden characters: two that differ could look the same.
 
-    A raw value may hold tabs and line breaks, also where it is declared or a leaf of a taxonomy.
+    A raw value of an attribute may hold tabs and line breaks, also where it is declared or a leaf of a taxonomy.
     """
     names = [("the column", name) for name in (class_.name, weight or "")]
     classes = [("the class label", label) for label in class_.values or ()]
