@@ -5,6 +5,7 @@ Loading them takes a quarter of a second, most of it to import numba, and compil
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from functools import cache, update_wrapper
@@ -76,8 +77,20 @@ def loading(spec: Spec, progress: Watcher) -> Iterator[Callable[[], None]]:
 
 def _load(run: Callable[[], None]) -> None:
     # What is wrong with the loops is reported when they count, in the thread that can report it.
-    with suppress(Exception), absent("scipy", "cffi", "yaml") if is_command() else nullcontext():
+    with suppress(Exception), _spared() if is_command() else nullcontext():
         run()
+
+
+@contextmanager
+def _spared() -> Iterator[None]:
+    """Loads numba without libraries that it only looks for, and without looking for garbage among what it makes."""
+    gc.disable()
+    try:
+        with absent("scipy", "cffi", "yaml"):
+            yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def loops_of(spec: Spec) -> Callable[[], None]:
