@@ -225,6 +225,7 @@ def test_population_estimates() -> None:
     assert fit.population.people == pytest.approx(weight.sum())
     shares = {item.label: item.people for item in fit.population.classes}
     assert shares["yes"] == pytest.approx(weight[ill == "yes"].sum() / weight.sum())
+    assert fit.population.to_dict()["records"] == 300
     found = unveil.evaluate(table, spec("exact")).population
     assert found is not None
     assert found.statistics is not None

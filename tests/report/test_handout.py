@@ -18,9 +18,10 @@ import pytest
 import unveil
 from report.reading import manifest_of, noise_oracle, read, strange_numbers
 from report.secrets import DROPPED, HIDDEN, HIGHEST, LOWEST, ROWS, secret_project
+from unveil.release.manifest import DiffGenManifest
 from unveil.reports import handout_page
 from unveil.reports.figures import Share
-from unveil.reports.guarantee import Noise
+from unveil.reports.guarantee import Noise, private_facts
 
 Release = tuple[Path, Path]
 
@@ -203,6 +204,14 @@ def test_a_private_release_tells_its_manifest_and_its_noise(bundled: dict[str, P
         assert f"off by {reach} or less in 19 of 20 cases (standard deviation {deviation:.3g})" in text
         for entry in manifest["ledger"]:
             assert f"{entry['purpose']} {entry['epsilon']}" in text
+
+
+def test_what_is_spent_is_the_sum_of_all_charges(diffgen: Path) -> None:
+    """Also of charges for the same purpose."""
+    manifest = unveil.open_release(diffgen).manifest
+    assert isinstance(manifest, DiffGenManifest)
+    charge = manifest.ledger[-1].model_copy(update={"epsilon": "1/8"})
+    assert private_facts(manifest.model_copy(update={"ledger": (charge,) * 4}))["spent"] == "0.5"
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 50), Fraction(1, 3), Fraction(1), Fraction(7, 2), Fraction(8)])
